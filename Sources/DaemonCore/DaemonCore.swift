@@ -77,6 +77,10 @@ package struct DaemonCore: Sendable {
         case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
         case .changedShow(let id, let name, let formerName):
             outcome.effects.append(.tell(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
+            upkeep.reschedule()
+        case .changedView(let name, let isRemoved):
+            outcome.effects.append(.tell(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
+            upkeep.reschedule()
         case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .askedToLeave:
             handleUpkeep(input, at: now)
         }
@@ -88,6 +92,7 @@ package struct DaemonCore: Sendable {
     private mutating func change(_ episode: EpisodeID, _ formerName: String?, at now: Moment) {
         if formerName == nil, !outcome.changed.insert(episode).inserted { return }
         outcome.effects.append(.tell(tasks.event(.episode(episode, formerName: formerName), at: now)))
+        upkeep.reschedule()
     }
 
     /// Ends a batch: returns the effects that depend on all inputs since the last call.

@@ -65,6 +65,8 @@ package enum Input: Sendable {
     // The library.
     case changedEpisode(EpisodeID, formerName: String? = nil)
     case changedShow(ShowID, name: String, formerName: String? = nil)
+    /// A view that was added, removed, or whose episodes have changed with time.
+    case changedView(name: String, isRemoved: Bool = false)
 
     // Running work, and due times.
     /// The start of a command, an exchange or other work: the daemon does not exit until it has finished.
@@ -90,6 +92,8 @@ package enum Chore: Sendable, Hashable, CaseIterable {
     case backUp, refresh, synchronize, upload
     /// Deletes expired search results, and shows that were removed long ago.
     case tidyUp
+    /// Updates the views whose episodes change with time.
+    case updateViews
     case assessSpace
     /// Retries engine events that could not be written.
     case writeAgain

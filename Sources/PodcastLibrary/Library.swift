@@ -21,6 +21,7 @@ package final class Library: Sendable {
     let readers: ReaderConnections
     /// The `pthread_self` value of the thread executing `group`; 0 if there is none.
     private let grouping = Atomic<UInt>(0)
+    let viewKeeper = ViewKeeper()
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
         self.path = path
@@ -44,7 +45,9 @@ package final class Library: Sendable {
             try Schema.migrator.migrate(pool)
             try pool.write { db in try Schema.bound(db) }
             let readers = readers ?? ReaderConnections(path: path, configuration: configuration(readOnly: true))
-            return Library(path: path, writer: pool, readers: readers)
+            let library = Library(path: path, writer: pool, readers: readers)
+            try pool.write { db in try library.viewKeeper.open(db, now: Int64(time(nil))) }
+            return library
         }
     }
 
@@ -82,7 +85,8 @@ package final class Library: Sendable {
         // Reads the root pages, so that a truncated file is detected here rather than at the first listing.
         for table in [
             "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
-            "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed",
+            "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed", "view",
+            "view_episode", "view_title", "tag", "show_tag", "root_folder",
         ] {
             _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
         }
@@ -228,7 +232,7 @@ package final class Library: Sendable {
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
         return try LibraryError.translating(path) {
-            guard isInGroup else { return try writer.write(body) }
+            guard isInGroup else { return try transaction(writer, body) }
             return try writer.unsafeReentrantWrite { db in
                 var value: Value?
                 try db.inSavepoint {
@@ -250,11 +254,26 @@ package final class Library: Sendable {
         guard let writer else { throw LibraryError.readOnly }
         if isInGroup { return try body() }
         return try LibraryError.translating(path) {
-            try writer.write { _ in
+            try transaction(writer) { _ in
                 grouping.store(UInt(pthread_self()), ordering: .relaxed)
                 defer { grouping.store(0, ordering: .relaxed) }
                 return try body()
             }
+        }
+    }
+
+    /// Runs a transaction, and updates the views that it affects as the last part of it.
+    private func transaction<Value>(_ writer: DatabasePool, _ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try writer.write { db in
+                let value = try body(db)
+                try viewKeeper.settle(db, now: Int64(time(nil)))
+                return value
+            }
+        } catch {
+            // The transaction may have changed a view before it was rolled back.
+            viewKeeper.forget()
+            throw error
         }
     }
 

@@ -93,6 +93,9 @@ package enum Command: Sendable, Codable, Equatable {
     /// Sets the show's own settings, each as `KEY=VALUE`, or removes one with `KEY=`. All or none are set. A `keep`
     /// that would remove cached or played episodes is refused unless `confirmed` is true.
     case set(podcast: ShowID, assignments: [String], confirmed: Bool? = nil)
+    /// Changes a view, or creates one, by `KEY=VALUE`; `KEY=` removes a condition. The other keys stay.
+    case setView(name: String, assignments: [String])
+    case removeView(name: String)
     /// Subscribes to events.
     case watch
     /// Returns the stored events after a sequence number.

@@ -16,6 +16,8 @@ package struct Event: Sendable, Equatable {
         case episode(EpisodeID, formerName: String?)
         /// A show or its list of episodes has changed in the library. The name is that of its folder.
         case show(ShowID, name: String?, formerName: String?)
+        /// A view was added, changed or removed, or time has changed its episodes.
+        case view(name: String, isRemoved: Bool)
         /// No task is active or queued any more.
         case idle
     }
@@ -73,7 +75,7 @@ extension Event {
         case .state: .state
         case .completed: .completed
         case .failed: .failed
-        case .episode, .show: .library
+        case .episode, .show, .view: .library
         case .idle: .idle
         }
     }
@@ -82,15 +84,21 @@ extension Event {
     package var task: TaskReport? {
         switch body {
         case .progress(let report), .state(let report), .completed(let report), .failed(let report): report
-        case .episode, .show, .idle: nil
+        case .episode, .show, .view, .idle: nil
         }
     }
 
     /// The episode of a download or of a change.
     package var episode: EpisodeID? { if case .episode(let id, _) = body { id } else { task?.episode } }
 
-    /// The path of a task's subject, or the name of a changed show.
-    package var path: String? { if case .show(_, let name, _) = body { name } else { task?.path } }
+    /// The path of a task's subject, or the name of a changed show or view.
+    package var path: String? {
+        switch body {
+        case .show(_, let name, _): name
+        case .view(let name, _): name
+        default: task?.path
+        }
+    }
 
     /// Whether this is the final event of a task.
     package var endsTask: Bool {
@@ -98,7 +106,7 @@ extension Event {
         case .completed, .failed: true
         // A cancelled download or upload.
         case .state(let report): report.state == .remote || report.state == .cancelled
-        case .progress, .episode, .show, .idle: false
+        case .progress, .episode, .show, .view, .idle: false
         }
     }
 }
@@ -139,6 +147,7 @@ extension Event: Codable {
             case .library:
                 stored.id.map { .episode($0, formerName: stored.formerName) }
                     ?? stored.podcast.map { .show($0, name: stored.path, formerName: stored.formerName) }
+                    ?? stored.path.map { .view(name: $0, isRemoved: stored.formerName != nil) }
             case .idle: .idle
             }
         guard let body else {
@@ -159,6 +168,7 @@ extension Event: Codable {
         case .episode(let id, let formerName): (stored.id, stored.formerName) = (id, formerName)
         case .show(let id, let name, let formerName):
             (stored.podcast, stored.path, stored.formerName) = (id, name, formerName)
+        case .view(let name, let isRemoved): (stored.path, stored.formerName) = (name, isRemoved ? name : nil)
         case .idle: break
         }
         try stored.encode(to: encoder)

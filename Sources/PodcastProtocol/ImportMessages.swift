@@ -4,11 +4,14 @@ package struct ImportItem: Sendable, Codable, Equatable {
     /// The show's name and site in the list, used until the feed is fetched.
     package var title: String?
     package var link: String?
+    /// The folders of the list that contain it.
+    package var folders: [String]?
 
-    package init(url: String, title: String? = nil, link: String? = nil) {
+    package init(url: String, title: String? = nil, link: String? = nil, folders: [String]? = nil) {
         self.url = url
         self.title = title
         self.link = link
+        self.folders = folders
     }
 }
 

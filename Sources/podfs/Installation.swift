@@ -99,6 +99,7 @@ struct Installation: Sendable {
         service.refreshConnections = configuration.refresh.connections
         service.keep = configuration.keep
         service.autoDownload = configuration.autoDownload
+        service.autoDownloadRules = configuration.autoDownloadRules
         service.allowsMetered = configuration.discretionary.allowMetered
         service.allowsBattery = configuration.discretionary.allowBattery
         service.catalogues = Self.catalogues(configuration.search)

@@ -64,7 +64,7 @@ import Testing
         #expect(shows.count == 1)
         #expect(
             Set(shows[0].keys)
-                == ["name", "url", "title", "episodes", "cached", "state", "last_refresh", "error"])
+                == ["name", "url", "title", "episodes", "cached", "state", "last_refresh", "error", "tags"])
         #expect(shows[0]["name"] as? String == "Example Show")
         #expect(shows[0]["episodes"] as? Int == 3)
         let episodes = try #require(
@@ -75,7 +75,7 @@ import Testing
         #expect(
             Set(episodes[0].keys) == [
                 "name", "title", "guid", "published", "duration", "url", "type", "size", "size_source", "state",
-                "progress",
+                "progress", "auto_download",
             ])
         #expect(episodes[0]["name"] as? String == "2026-01-03 Episode 3.mp3")
         #expect(episodes[0]["published"] as? String == "2026-01-03T08:00:00Z")
@@ -172,7 +172,9 @@ import Testing
         #expect(try await ChildProcess.run("ls", [folder]).output.contains("The fifth.mp3"))
         let gone = try await show.home.run("unsubscribe", MountedShow.show)
         #expect(gone.exitCode == 0, "\(gone.error)")
-        #expect(try await ChildProcess.run("ls", [show.mount.mountPoint]).output == "Downloaded\nLatest\nindex.html\n")
+        #expect(
+            try await ChildProcess.run("ls", [show.mount.mountPoint]).output
+                == "Downloaded\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
     }
 
     @Test func theDemonstrationLeavesNothingBehind() async throws {

@@ -80,7 +80,7 @@ struct ManualTests {
     }
 
     /// Commands that have subcommands.
-    private static let groups = ["service", "sync"]
+    private static let groups = ["service", "sync", "view"]
 
     @Test func everyCommandAndOptionIsInTheSynopsisAndNothingElse() async throws {
         var documented: [String: Set<String>] = [:]
@@ -89,7 +89,7 @@ struct ManualTests {
             let words = text.split(separator: " ").map(String.init)
             // `podfs resume|suspend PATH...` stands for several commands.
             let names = words.dropFirst().prefix { $0.first?.isLowercase == true }
-            let last = names.last.map { $0.split(separator: "|").map(String.init) } ?? []
+            let last = names.dropFirst().first.map { $0.split(separator: "|").map(String.init) } ?? []
             let group = names.count > 1 ? names.first.flatMap { Self.groups.contains($0) ? $0 : nil } : nil
             let heads =
                 group.map { group in last.map { "podfs \(group) \($0)" } }
@@ -140,7 +140,9 @@ struct ManualTests {
         for entry in entries {
             let words = entry.replacing("\\fR", with: " ").matches(of: #/[a-z_]+(?:\.[a-z_]+)*/#).map { String($0.0) }
             documented.formUnion(
-                words.filter { $0.contains(".") || ["keep", "indexers", "auto_download", "user_agent"].contains($0) })
+                words.filter {
+                    $0.contains(".") || ["keep", "indexers", "user_agent"].contains($0) || $0.hasPrefix("auto_download")
+                })
         }
         let keys = Set(ConfigurationKey.all.map(\.path))
         #expect(keys.subtracting(documented).isEmpty)

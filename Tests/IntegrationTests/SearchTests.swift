@@ -71,7 +71,9 @@ import Testing
         #expect(try await list("\(term)/Example Show").output.hasPrefix(Self.episode))
         #expect(show.server.requests.map(\.path) == ["/itunes", "/tides.xml"])
         // It is not listed among the subscriptions.
-        #expect(try await list(root).output == "Downloaded\nExample Show\nLatest\nindex.html\n")
+        #expect(
+            try await list(root).output == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n"
+        )
         #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
 
         let path = "\(term)/Tide Tables/\(Self.episode)"
@@ -145,7 +147,9 @@ import Testing
         show.server.stop()
         #expect(try await list(term).error.contains("No route to host"))
         // The subscriptions are unchanged.
-        #expect(try await list(show.mount.mountPoint).output == "Downloaded\nExample Show\nLatest\nindex.html\n")
+        #expect(
+            try await list(show.mount.mountPoint).output
+                == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
     }
 
     @Test func aSearchThatHangsIsKilledAtOnceAndHoldsUpNothing() async throws {

@@ -72,10 +72,29 @@ import Testing
         let list = try OPML.parse(Self.bytes(name))
         let again = try OPML.parse(list.document())
         #expect(again.title == list.title)
-        #expect(again.subscriptions.map(\.url) == list.subscriptions.map(\.url))
-        #expect(again.subscriptions.map(\.title) == list.subscriptions.map(\.title))
-        #expect(again.subscriptions.map(\.link) == list.subscriptions.map(\.link))
+        // Those without folders come first.
+        let ordered = [again, list].map { $0.subscriptions.sorted { $0.url < $1.url } }
+        #expect(ordered[0].map(\.url) == ordered[1].map(\.url))
+        #expect(ordered[0].map(\.title) == ordered[1].map(\.title))
+        #expect(ordered[0].map(\.link) == ordered[1].map(\.link))
+        #expect(ordered[0].map { Set($0.folders) } == ordered[1].map { Set($0.folders) })
         #expect(again.diagnostics.isEmpty)
+    }
+
+    @Test func foldersAreThoseAroundAFeedAndAllThatListIt() throws {
+        let text = """
+            <opml version="2.0"><body><outline text="Top" xmlUrl="https://e.com/top"/>
+            <outline text="News"><outline text="Daily &amp; more"><outline xmlUrl="https://e.com/a"/></outline>
+            <outline xmlUrl="https://e.com/b"/></outline>
+            <outline text="Other"><outline xmlUrl="https://e.com/a"/></outline>
+            <outline xmlUrl="https://e.com/last"/></body></opml>
+            """
+        let list = try OPML.parse(Array(text.utf8))
+        #expect(
+            list.subscriptions.map(\.folders) == [[], ["News", "Daily & more", "Other"], ["News"], []])
+        let written = String(decoding: list.document(), as: UTF8.self)
+        #expect(written.components(separatedBy: "<outline text=").count == 4)
+        #expect(written.contains("<outline text=\"Daily &amp; more\">\n      <outline type=\"rss\""))
     }
 
     @Test func fixturesAreThere() throws {

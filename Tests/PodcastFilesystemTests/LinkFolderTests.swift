@@ -14,7 +14,7 @@ struct LinkFolderTests {
 
     private func names(_ folder: String) throws -> [String] {
         let node = try mounted.entry(folder).node
-        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(2).map(\.name)
+        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(4).map(\.name)
     }
 
     private func target(_ node: NodeID) -> RecordedReply.Answer? {
@@ -46,7 +46,8 @@ struct LinkFolderTests {
         let node = try mounted.entry("Latest").node
         let entries = try #require(mounted.list(node, try mounted.opendir(node)))
         #expect(entries[0].inode == node.rawValue && entries[1].inode == 1)
-        for entry in entries.dropFirst(2) {
+        #expect(entries.dropFirst(2).prefix(2).map(\.name) == ["playlist.m3u8", ".nomedia"])
+        for entry in entries.dropFirst(4) {
             let looked = try mounted.entry("Latest", entry.name)
             #expect(entry.node == looked.node && entry.inode == looked.attributes.inode && entry.kind == .symlink)
         }
@@ -126,9 +127,64 @@ struct LinkFolderTests {
     @Test func whatIsNoLinkIsNotRead() throws {
         try mounted.subscribe("One")
         #expect(target(try mounted.entry("One").node) == .error(.invalidArgument))
-        #expect(target(NodeNumber(kind: .latestLink, row: 99).node) == .error(.staleNFSFileHandle))
+        #expect(target(NodeNumber(kind: .viewLink, generation: 1, row: 99).node) == .error(.staleNFSFileHandle))
         #expect(mounted.open(try mounted.entry("Latest").node).answer == .error(.isDirectory))
         #expect(mounted.lookup("x", in: try mounted.entry("Latest").node) == .error(.noSuchFileOrDirectory))
     }
 
+    @Test func aPlayedEpisodeLeavesUnplayedAtOnce() async throws {
+        try mounted.subscribe("One", episodes: 2)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let unplayed = try mounted.entry("Unplayed").node
+        let name = "2026-01-02 Episode 2 - One.mp3"
+        #expect(try names("Unplayed") == [name, "2026-01-01 Episode 1 - One.mp3"])
+        let playlist = try mounted.entry("Unplayed", "playlist.m3u8")
+        #expect(playlist.attributes.kind == .regular && playlist.attributes.size > 0)
+        #expect(try mounted.entry("Unplayed", ".nomedia").attributes.size == 0)
+        let episode = try mounted.episode(2)
+        try mounted.library.setPlayed(episode: episode.id, true, now: 1_700_000_500)
+        daemon.send(Event(sequence: 1, time: 1_700_000_500, .episode(episode.id, formerName: nil)))
+        try await waitUntil { mounted.notifier.messages.contains(.entry(parent: unplayed, name: name)) }
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(playlist.node)) }
+        #expect(try names("Unplayed") == ["2026-01-01 Episode 1 - One.mp3"])
+        // Once the kernel has forgotten the folder, nothing is sent for it.
+        mounted.filesystem.forget(node: unplayed, count: 9)
+        let count = mounted.notifier.messages.count { $0 == .attributes(unplayed) }
+        try mounted.library.setPlayed(episode: episode.id, false, now: 1_700_000_600)
+        daemon.send(Event(sequence: 2, time: 1_700_000_600, .episode(episode.id, formerName: nil)))
+        daemon.send(Event(sequence: 3, time: 1_700_000_600, .view(name: "Gone", isRemoved: true)))
+        try await waitUntil { mounted.notifier.messages.contains(.entry(parent: .root, name: "Gone")) }
+        #expect(mounted.notifier.messages.count { $0 == .attributes(unplayed) } == count)
+    }
+
+    @Test func tagsLinkToTheirShows() throws {
+        let show = try mounted.subscribe("One", episodes: 1)
+        #expect(try mounted.list(mounted.entry("Tags").node, mounted.opendir(mounted.entry("Tags").node))?.count == 2)
+        try mounted.library.setTags(["News", "Daily"], of: show.id)
+        let tags = try mounted.entry("Tags").node
+        let listed = try #require(mounted.list(tags, try mounted.opendir(tags)))
+        #expect(listed.map(\.name) == [".", "..", "Daily", "News"])
+        let tag = try mounted.entry("Tags", "News").node
+        #expect(try #require(mounted.list(tag, try mounted.opendir(tag))).map(\.name) == [".", "..", "One"])
+        let link = try mounted.entry("Tags", "News", "One")
+        #expect(target(link.node) == .link("../../One") && link.attributes.size == 9)
+        try mounted.library.setTags(["News"], of: show.id)
+        #expect(mounted.lookup("Daily", in: tags) == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func onlySomeViewsAreRemembered() throws {
+        try mounted.subscribe("One", episodes: 1)
+        mounted.start()
+        for number in 1...70 {
+            try mounted.library.setView(named: "V\(number)", ["limit=1"], now: 1)
+            _ = try names("V\(number)")
+        }
+        // The names of those listed longest ago are invalidated, so that the kernel cannot show outdated ones.
+        let first = NodeNumber(kind: .view, row: 5).node
+        let last = NodeNumber(kind: .view, row: 74).node
+        let name = "2026-01-01 Episode 1 - One.mp3"
+        #expect(mounted.notifier.messages.contains(.entry(parent: first, name: name)))
+        #expect(!mounted.notifier.messages.contains(.entry(parent: last, name: name)))
+    }
 }

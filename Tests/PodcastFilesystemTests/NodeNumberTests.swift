@@ -21,9 +21,8 @@ struct NodeNumberTests {
         #expect(NodeNumber(kind: .show, row: 3).node.rawValue == 0x0400_0000_0000_0003)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).node.rawValue == 0x0800_0500_0000_0007)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).inode == 0x0800_0000_0000_0007)
-        #expect(NodeNumber(kind: .linkFolder, row: 1).node.rawValue == 0x1000_0000_0000_0001)
-        #expect(NodeNumber(kind: .latestLink, row: 7).inode == 0x1400_0000_0000_0007)
-        #expect(NodeNumber(kind: .downloadedLink, row: 7).inode == 0x1800_0000_0000_0007)
+        #expect(NodeNumber(kind: .view, row: 1).node.rawValue == 0x1000_0000_0000_0001)
+        #expect(NodeNumber(kind: .viewLink, generation: 3, row: 7).inode == 0x1400_0000_0000_0007)
         #expect(NodeNumber(kind: .playlist, row: 3).inode == 0x1C00_0000_0000_0003)
         #expect(NodeNumber(kind: .feedJSON, row: 3).inode == 0x2000_0000_0000_0003)
         #expect(NodeNumber(kind: .feedXML, row: 3).inode == 0x2400_0000_0000_0003)
@@ -38,6 +37,11 @@ struct NodeNumberTests {
         #expect(NodeNumber.search.node.rawValue == 0x4000_0000_0000_0001)
         #expect(NodeNumber(kind: .term, row: 9).node.rawValue == 0x4400_0000_0000_0009)
         #expect(NodeNumber(kind: .foundShow, generation: 9, row: 3).inode == 0x4800_0000_0000_0003)
+        #expect(NodeNumber(kind: .viewPlaylist, row: 3).inode == 0x5800_0000_0000_0003)
+        #expect(NodeNumber(kind: .viewNoMedia, row: 3).inode == 0x5C00_0000_0000_0003)
+        #expect(NodeNumber.tags.inode == 0x6000_0000_0000_0001)
+        #expect(NodeNumber(kind: .tag, row: 3).inode == 0x6400_0000_0000_0003)
+        #expect(NodeNumber(kind: .tagLink, generation: 2, row: 3).inode == 0x6800_0000_0000_0003)
         #expect(NodeNumber(kind: .show, row: 3).inode == 0x0400_0000_0000_0003)
     }
 

@@ -57,4 +57,10 @@ extension Library {
     func merge(_ items: [Item], into podcast: ShowID, now: Int64 = noon + day) throws -> MergeResult {
         try merge(feed: makeFeed(items), into: podcast, response: ok, template: .standard, now: now)
     }
+
+    /// Returns the episodes of a view, in its order.
+    func episodes(in view: String) throws -> [EpisodeID] {
+        guard let folder = try viewFolder(named: view) else { return [] }
+        return try entries(of: folder.id).map(\.id)
+    }
 }

@@ -305,11 +305,11 @@ struct LibraryMergeTests {
             url: feedURL, feed: makeFeed(items), name: nil, response: ok, template: .standard, now: noon,
             ephemeral: true)
         #expect(found.podcast.ephemeral)
-        #expect(try library.podcasts().isEmpty && library.folders().isEmpty && library.latest(limit: 9).isEmpty)
+        #expect(try library.podcasts().isEmpty && library.folders().isEmpty && library.episodes(in: "Latest").isEmpty)
         #expect(try library.podcast(named: "Show") == nil)
         let subscribed = try library.subscribe(items)
         #expect(subscribed.podcast.id == found.podcast.id && subscribed.inserted.isEmpty)
-        #expect(try library.latest(limit: 9).map(\.id) == found.inserted)
+        #expect(try library.episodes(in: "Latest") == found.inserted)
         #expect(try library.purgeEphemeral(before: .max).isEmpty)
         #expect(try library.podcasts().count == 1)
     }
@@ -336,7 +336,7 @@ struct LibraryMergeTests {
         #expect(try library.folder(named: "Show") == library.folders().first)
         #expect(try library.folder(named: "show") == nil)
         #expect(try library.folder(id: id)?.name == "Show")
-        #expect(try library.latest(limit: 2).map(\.published) == [noon + 2, noon + 1])
+        #expect(try library.entries(of: ViewID(1)).map(\.published) == [noon + 2, noon + 1, noon])
     }
 
     @Test func renamingIsCheckedAndKept() throws {

@@ -142,7 +142,7 @@ struct LibraryRenditionTests {
         #expect(try library.downloads().isEmpty)
         #expect(try library.podcast(id: podcast)?.cached == 1)
         #expect(try library.podcasts().map(\.cached) == [1])
-        #expect(try library.completeEntries().map(\.id) == [episode])
+        #expect(try library.episodes(in: "Downloaded") == [episode])
         #expect(try library.podcasts().map(\.episodes) == [2])
     }
 

@@ -94,7 +94,7 @@ import TransferCore
             _ = try (library.entries(of: show.id), library.tracks(of: show.id), library.marks(of: show.id))
             _ = try (library.refreshRecord(of: show.id), library.published(of: [show.id]))
         }
-        _ = try (library.folders(), library.latest(limit: 50), library.completeEntries())
+        _ = try (library.folders(), library.views(), library.entries(of: ViewID(1)), library.entries(of: ViewID(2)))
         _ = try library.places(changedSince: 0)
         for id in Int64(1)...4 {
             _ = try (

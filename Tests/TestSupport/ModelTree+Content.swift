@@ -81,9 +81,24 @@ extension ModelTree {
 
     func playlist(_ show: ModelShow) -> String {
         let episodes = show.feed.isSerial ? show.listed.reversed() : show.listed
-        var text = "#EXTM3U\n#PLAYLIST:\(show.feed.title)\n"
-        for episode in episodes {
-            let line = Self.playlistName(episode.name)
+        return Self.playlist(show.feed.title, episodes.map { ($0, $0.name) })
+    }
+
+    /// Returns the node of a view's playlist. That of `In Progress` is in the order of playing, which is not modelled.
+    func viewPlaylist(_ view: String, _ inode: UInt64) -> ModelNode {
+        let text = Self.playlist(view, links(view))
+        let lines = text.split(separator: "\n").sorted()
+        let content: ModelNode.Content =
+            view == "In Progress"
+            ? .judged { String(decoding: $0, as: UTF8.self).split(separator: "\n").sorted() == lines ? nil : text }
+            : .bytes(Array(text.utf8))
+        return ModelNode(file: inode, content, modified: .between(0, .max))
+    }
+
+    private static func playlist(_ title: String, _ episodes: [(ModelEpisode, name: String)]) -> String {
+        var text = "#EXTM3U\n#PLAYLIST:\(title)\n"
+        for (episode, name) in episodes {
+            let line = Self.playlistName(name)
             text += "#EXTINF:\(episode.item.duration ?? -1),\(episode.item.title)\n"
             text += (line.contains(":") ? "./" : "") + line + "\n"
         }

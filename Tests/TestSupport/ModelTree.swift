@@ -56,22 +56,21 @@ package struct ModelTree: Sendable {
             }
             let folders = [
                 ModelName(name: ".search", inode: Self.inode(16, 1), kind: .folder),
-                ModelName(name: "Latest", inode: Self.inode(4, 1), kind: .folder),
-                ModelName(name: "Downloaded", inode: Self.inode(4, 2), kind: .folder),
+                ModelName(name: "Tags", inode: Self.inode(24, 1), kind: .folder),
             ]
+            let views = Self.views.sorted { $0.key < $1.key }.map {
+                ModelName(name: $0.key, inode: Self.inode(4, $0.value), kind: .folder)
+            }
             let shows = library.listed.map { ModelName(name: $0.name, inode: Self.inode(1, $0.id), kind: .folder) }
-            return made + folders + shows
+            return made + folders + views + shows
         case 1:
             switch path[0] {
-            case ".search": return []
-            case "Latest", "Downloaded":
-                let kind: UInt64 = path[0] == "Latest" ? 5 : 6
-                let gathered = gathered(path[0])
-                let names = Self.linkNames(gathered)
-                return gathered.compactMap { episode, _ in
-                    names[episode.id].map { ModelName(name: $0, inode: Self.inode(kind, episode.id), kind: .link) }
-                }
-            default: return show(path[0]).map(names)
+            case ".search", "Tags": return []
+            default:
+                guard let view = Self.views[path[0]] else { return show(path[0]).map(names) }
+                return [("playlist.m3u8", 22), (".nomedia", 23)].map {
+                    ModelName(name: $0, inode: Self.inode($1, view), kind: .file)
+                } + links(path[0]).map { ModelName(name: $1, inode: Self.inode(5, $0.id), kind: .link) }
             }
         case 2:
             guard let show = show(path[0]) else { return nil }
@@ -122,7 +121,17 @@ package struct ModelTree: Sendable {
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
-    /// Returns the episodes of a folder of links, newest first.
+    /// The views of a new library, with their rows.
+    package static let views: [String: Int64] = ["Latest": 1, "Downloaded": 2, "Unplayed": 3, "In Progress": 4]
+
+    /// Returns the links of a view with their names.
+    func links(_ view: String) -> [(ModelEpisode, String)] {
+        let gathered = gathered(view)
+        let names = Self.linkNames(gathered)
+        return gathered.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
+    }
+
+    /// Returns the episodes of a view, newest first.
     private func gathered(_ name: String) -> [(ModelEpisode, ModelShow)] {
         let all = library.shows.flatMap { show in show.episodes.map { ($0, show) } }
         let sorted = all.sorted { one, other in
@@ -130,7 +139,12 @@ package struct ModelTree: Sendable {
             let second = other.0.item.published ?? .max
             return first != second ? first > second : one.0.id > other.0.id
         }
-        return name == "Latest" ? Array(sorted.prefix(Self.newestLinks)) : sorted.filter { $0.0.phase == .cached }
+        return switch name {
+        case "Latest": Array(sorted.prefix(Self.newestLinks))
+        case "Downloaded": sorted.filter { $0.0.phase == .cached }
+        case "In Progress": sorted.filter { !$0.0.isPlayed && $0.0.position ?? 0 >= 30 }
+        default: Array(sorted.filter { !$0.0.isPlayed }.prefix(200))
+        }
     }
 
     /// Returns the names of links, by episode. Of equal names the oldest row gets the plain one.
@@ -166,9 +180,12 @@ package struct ModelTree: Sendable {
         case 2:
             guard let episode = library[episode: row], let show = library.show(of: row) else { return nil }
             return episodeNode(episode, show)
-        case 4: return ModelNode(folder: listed.inode, modified: .between(started.lowerBound, .max))
+        case 4: return ModelNode(folder: listed.inode, modified: .between(0, .max))
+        case 22: return viewPlaylist(path[0], listed.inode)
+        case 23: return ModelNode(file: listed.inode, .bytes([]), modified: ModelRange(started))
+        case 24: return ModelNode(folder: listed.inode, modified: ModelRange(started))
         case 16: return ModelNode(folder: listed.inode, modified: ModelRange(started))
-        case 5, 6: return linkNode(listed, row)
+        case 5: return linkNode(listed, row)
         case 7, 8, 9, 14, 21: return library[show: row].flatMap { showFile($0, listed) }
         case 10, 11:
             guard let show = show(path[0]) else { return nil }

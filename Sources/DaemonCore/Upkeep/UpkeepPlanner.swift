@@ -49,7 +49,7 @@ package struct UpkeepPlanner: Sendable {
 
     /// Replaces the due times of the chores that the library and the schedules determine.
     mutating func schedule(_ moments: [Chore: Int64]) {
-        for chore in [Chore.backUp, .refresh, .synchronize, .upload] { due[chore] = moments[chore] }
+        for chore in [Chore.backUp, .refresh, .synchronize, .upload, .updateViews] { due[chore] = moments[chore] }
     }
 
     mutating func set(_ chore: Chore, due moment: Int64?) { due[chore] = moment }

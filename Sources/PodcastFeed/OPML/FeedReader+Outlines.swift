@@ -2,11 +2,33 @@
 struct OutlineList {
     private(set) var subscriptions: [OPML.Subscription] = []
     private(set) var unusable: [Diagnostic] = []
-    private var addresses: Set<String> = []
+    /// The positions of the subscriptions by address.
+    private var places: [String: Int] = [:]
+    /// The open folders, outermost first, with the depths of their elements.
+    private var folders: [(depth: Int, name: String)] = []
 
-    /// Adds a subscription, unless the list already contains its address.
+    /// The maximum number of folders around a feed, and of folders that list it.
+    private static let mostFolders = 32
+
+    /// Adds a subscription to the open folders; one that the list already contains is listed in these folders too.
     mutating func insert(_ subscription: OPML.Subscription) {
-        if addresses.insert(subscription.url).inserted { subscriptions.append(subscription) }
+        let names = folders.map(\.name)
+        guard let place = places[subscription.url] else {
+            places[subscription.url] = subscriptions.count
+            var subscription = subscription
+            subscription.folders = names
+            return subscriptions.append(subscription)
+        }
+        for name in names where subscriptions[place].folders.count < Self.mostFolders {
+            if !subscriptions[place].folders.contains(name) { subscriptions[place].folders.append(name) }
+        }
+    }
+
+    /// Closes the folders that do not contain an element of this depth.
+    mutating func leaveFolders(to depth: Int) { folders.removeAll { $0.depth >= depth } }
+
+    mutating func enterFolder(_ name: String, depth: Int) {
+        if folders.count < Self.mostFolders { folders.append((depth, name)) }
     }
 
     mutating func passOver(_ diagnostic: Diagnostic) { unusable.append(diagnostic) }
@@ -17,6 +39,7 @@ extension FeedReader {
     mutating func startOutline(_ attributes: FeedAttributes) {
         guard stack.kind == .subscriptions else { return }
         let line = notes.lines.current()
+        outlines.leaveFolders(to: stack.count)
         let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
         let isFeed = type == "rss" || type == "atom"
         let written = attributes.value("xmlUrl")
@@ -24,7 +47,11 @@ extension FeedReader {
         let candidates = [written, isFeed ? attributes.value("url") : nil]
         let title = title(attributes)
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
-            if isFeed || written != nil { passOver("\(Self.name(title)) has no address and is passed over", line) }
+            if isFeed || written != nil {
+                passOver("\(Self.name(title)) has no address and is passed over", line)
+            } else if let title {
+                outlines.enterFolder(title, depth: stack.count)
+            }
             return
         }
         // Overcast also lists shows that the user has played but not subscribed to.

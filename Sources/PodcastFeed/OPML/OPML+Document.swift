@@ -1,6 +1,9 @@
 extension OPML {
     /// Returns the document of a list of subscriptions: XML 1.0 in UTF-8, one subscription per line.
     ///
+    /// The subscriptions without folders come first, then each folder in the order of their names, with all
+    /// subscriptions that it lists.
+    ///
     /// Equal values give equal bytes. Characters that XML does not allow are omitted; all others survive a round trip.
     ///
     /// - Parameters:
@@ -18,14 +21,17 @@ extension OPML {
         }
         if let created { output.write("    <dateCreated>\(created.rfc822)</dateCreated>\n") }
         output.write("  </head>\n  <body>\n")
+        var folders: [String: [Subscription]] = [:]
         for subscription in subscriptions {
-            output.write("    <outline type=\"rss\"")
-            // The specification requires `text`; programs display one or the other.
-            output.write("text", subscription.text ?? subscription.title ?? subscription.url)
-            if let title = subscription.title { output.write("title", title) }
-            output.write("xmlUrl", subscription.url)
-            if let link = subscription.link { output.write("htmlUrl", link) }
-            output.write("/>\n")
+            if subscription.folders.isEmpty { output.write(subscription, indent: "    ") }
+            for folder in subscription.folders { folders[folder, default: []].append(subscription) }
+        }
+        for (folder, subscriptions) in folders.sorted(by: { $0.key < $1.key }) {
+            output.write("    <outline")
+            output.write("text", folder)
+            output.write(">\n")
+            for subscription in subscriptions { output.write(subscription, indent: "      ") }
+            output.write("    </outline>\n")
         }
         output.write("  </body>\n</opml>\n")
         return output.bytes
@@ -43,6 +49,16 @@ private struct XMLText {
 
     mutating func write(_ markup: String) {
         bytes.append(contentsOf: markup.utf8)
+    }
+
+    mutating func write(_ subscription: OPML.Subscription, indent: String) {
+        write("\(indent)<outline type=\"rss\"")
+        // The specification requires `text`; programs display one or the other.
+        write("text", subscription.text ?? subscription.title ?? subscription.url)
+        if let title = subscription.title { write("title", title) }
+        write("xmlUrl", subscription.url)
+        if let link = subscription.link { write("htmlUrl", link) }
+        write("/>\n")
     }
 
     mutating func write(_ attribute: String, _ value: String) {

@@ -1,6 +1,6 @@
 /// A list of subscriptions in the exchange format of podcast programs (OPML 2.0, opml.org/spec2.opml).
 ///
-/// Folders are flattened, since podfs has none.
+/// Folders are tags: a feed inside two nested folders has both names, and so has one that is listed in two folders.
 package struct OPML: Sendable, Equatable {
     /// One feed of the list.
     package struct Subscription: Sendable, Equatable {
@@ -13,16 +13,20 @@ package struct OPML: Sendable, Equatable {
         package var text: String?
         /// The show's web site.
         package var link: String?
+        /// The names of the folders around it, or that list it.
+        package var folders: [String]
         /// The line of the document at which its outline starts; 0 if it comes from elsewhere.
         package var line: Int
 
         package init(
-            url: String, title: String? = nil, text: String? = nil, link: String? = nil, line: Int = 0
+            url: String, title: String? = nil, text: String? = nil, link: String? = nil, folders: [String] = [],
+            line: Int = 0
         ) {
             self.url = url
             self.title = title
             self.text = text
             self.link = link
+            self.folders = folders
             self.line = line
         }
     }

@@ -24,7 +24,7 @@ extension PodcastFilesystem {
                 return event.kind == .progress ? [] : state.kernel.namesChanged()
             })
         let changesPages = event.kind == .library || event.kind == .completed
-        if changesPages { refreshLinkFolders() }
+        if event.kind != .progress { refreshViews() }
         if let episode = event.episode {
             guard let place = try? library.place(of: episode) else { return }
             let show = place.podcast
@@ -46,6 +46,9 @@ extension PodcastFilesystem {
                 state.withLock { state in
                     state.kernel.folders(of: show).map { .attributes($0) } + state.kernel.generatedFiles(of: show)
                 } + [.page(of: show), .attributes(.root)])
+        } else if case .view(let name, let isRemoved) = event.body {
+            // The name of a new view needs no invalidation.
+            send((isRemoved ? [.entry(parent: .root, name: name)] : []) + [.attributes(.root)])
         }
     }
 
@@ -97,7 +100,7 @@ extension PodcastFilesystem {
             shows.insert(folder.id)
         }
         send(shows.sorted().map { .page(of: $0) })
-        refreshLinkFolders()
+        refreshViews()
         send([.attributes(.root)])
     }
 

@@ -15,7 +15,7 @@ struct KernelCache: Sendable {
     var grants = GrantedSizes()
     var directories = DirectoryCaches()
     var terms = SearchTerms()
-    private var links: [LinkFolder: LinkRecord] = [:]
+    var views = ViewRecords()
     private var nodes: [NodeNumber: Node] = [:]
     /// The nodes whose size was pushed and whose attributes the kernel has not requested since; see `mayBeInvalidated`.
     private var unasked: Set<NodeNumber> = []
@@ -154,6 +154,7 @@ struct KernelCache: Sendable {
     mutating func forget(_ number: NodeNumber, lookups: UInt64) {
         directories.forget(number)
         if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
+        if number.kind == .view { views.forget(number.view) }
     }
 
     /// Reverts a lookup whose reply the kernel rejected.
@@ -219,18 +220,4 @@ extension KernelCache {
 
     /// Records that names may have changed in any folder: an open stream returns the new ones after a rewind.
     mutating func namesChanged() -> [Invalidation] { directories.change().map { .data($0) } }
-
-    /// Records the current links of a folder.
-    mutating func listed(_ folder: LinkFolder, _ links: [EpisodeLink], now: Int64, started: Int64) -> [Invalidation] {
-        guard let record = self.links[folder] else {
-            self.links[folder] = LinkRecord(links, changed: started)
-            return []
-        }
-        let (new, invalidations) = record.updated(to: links, in: folder, now: now)
-        self.links[folder] = new
-        return invalidations
-    }
-
-    /// Returns when the names in a folder of links last changed; `nil` before its first listing.
-    func changed(_ folder: LinkFolder) -> Int64? { links[folder]?.changed }
 }

@@ -14,11 +14,18 @@ package struct NodeNumber: Sendable, Hashable {
         case fixed = 0
         case show = 1
         case episode = 2
-        /// A folder of links to episodes; the row is a `LinkFolder`.
-        case linkFolder = 4
-        /// Links to episodes; the row is the episode's.
-        case latestLink = 5
-        case downloadedLink = 6
+        /// A folder of links to episodes; the row is the view's.
+        case view = 4
+        /// A link to an episode; the row is the episode's, and the generation the view's. 6 is not used any more.
+        case viewLink = 5
+        /// The files in a view's folder; the row is the view's.
+        case viewPlaylist = 22
+        case viewNoMedia = 23
+        /// The folder of tags, and the folder of one; the row is the tag's.
+        case tags = 24
+        case tag = 25
+        /// A link to a show's folder; the row is the show's, and the generation the tag's.
+        case tagLink = 26
         /// Generated files and folders in a show's folder; the row is the show's.
         case playlist = 7
         case feedJSON = 8
@@ -62,6 +69,7 @@ package struct NodeNumber: Sendable, Hashable {
 
     package static let root = NodeNumber(kind: .fixed, row: 1)
     package static let search = NodeNumber(kind: .search, row: 1)
+    package static let tags = NodeNumber(kind: .tags, row: 1)
 
     /// Interprets a node id; `nil` for one of an unknown kind.
     package init?(_ node: NodeID) {
@@ -96,4 +104,10 @@ extension NodeNumber {
 
     /// The row as a show's, for nodes that belong to one.
     package var show: ShowID { ShowID(row) }
+
+    /// The row as a view's, for nodes that belong to one.
+    var view: ViewID { ViewID(row) }
+
+    /// The row as a tag's, for nodes that belong to one.
+    var tag: TagID { TagID(row) }
 }

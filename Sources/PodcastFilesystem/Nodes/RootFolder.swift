@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The root folder: files about all shows, folders of links, `.search`, and the shows.
+/// The root folder: files about all shows, `.search`, tags, views and shows.
 struct RootFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -17,21 +17,25 @@ struct RootFolder: NodeBehaviour {
     func find(_ name: String) throws -> Entry? {
         if let file = FixedFile(name: name) { return try mount.find(file.number) }
         if name == SearchFolder.name { return try mount.find(.search) }
-        if let links = LinkFolder(name: name) { return try mount.find(links.number) }
-        return try mount.library.folder(named: name).map { mount.entry(ShowFolder.facts(of: $0)) }
+        if let show = try mount.library.folder(named: name) { return mount.entry(ShowFolder.facts(of: show)) }
+        if let view = try mount.library.viewFolder(named: name) {
+            return mount.entry(ViewFolderNode.facts(of: view, mount))
+        }
+        return try mount.library.tagsFolder().utf8.elementsEqual(name.utf8) ? mount.find(.tags) : nil
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
         let shows = try mount.library.folders().map {
             FolderSnapshot.Item(name: $0.name, facts: ShowFolder.facts(of: $0))
         }
-        return FixedFile.allCases.map { FolderSnapshot.Item(name: $0.name, bare: $0.number) }
-            + [
-                FolderSnapshot.Item(
-                    name: SearchFolder.name,
-                    facts: NodeFacts(folder: .search, modified: mount.started, changed: mount.started))
-            ]
-            + LinkFolder.allCases.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) } + shows
+        let views = try mount.library.viewFolders().map {
+            FolderSnapshot.Item(name: $0.name, facts: ViewFolderNode.facts(of: $0, mount))
+        }
+        let folders = [(SearchFolder.name, NodeNumber.search), (try mount.library.tagsFolder(), .tags)].map {
+            FolderSnapshot.Item(
+                name: $0, facts: NodeFacts(folder: $1, modified: mount.started, changed: mount.started))
+        }
+        return FixedFile.allCases.map { FolderSnapshot.Item(name: $0.name, bare: $0.number) } + folders + views + shows
     }
 
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command? {

@@ -44,33 +44,6 @@ extension Library {
         try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried = 0", [id]).first }
     }
 
-    /// Returns the newest episodes of all subscribed shows, newest first.
-    package func latest(limit: Int) throws -> [EpisodeEntry] {
-        try query { db in
-            // The unary plus prevents SQLite from starting with the shows: it must walk the index by time and stop at
-            // the limit.
-            try EpisodeSQL.entries(
-                db,
-                """
-                e.buried = 0 AND (SELECT p.ephemeral FROM podcast p WHERE p.id = +e.podcast) = 0 \
-                ORDER BY e.moment DESC, e.id DESC LIMIT ?
-                """, [limit])
-        }
-    }
-
-    /// Returns the completely cached episodes of all subscribed shows, newest first.
-    package func completeEntries() throws -> [EpisodeEntry] {
-        try query { db in
-            try EpisodeSQL.entries(
-                db,
-                """
-                e.id IN (SELECT episode FROM rendition WHERE complete = 1) AND e.buried = 0 \
-                AND (SELECT p.ephemeral FROM podcast p WHERE p.id = +e.podcast) = 0 \
-                ORDER BY e.moment DESC, e.id DESC
-                """, [])
-        }
-    }
-
     package func episode(id: EpisodeID) throws -> Episode? {
         try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried = 0", [id]).first }
     }
@@ -295,12 +268,15 @@ enum EpisodeSQL {
 
     private static let entry = """
         SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(size), e.length, e.duration, \
-        e.type, e.generation, r.received, r.complete, e.last_opened, e.sidecars \
-        FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE
+        e.type, e.generation, r.received, r.complete, e.last_opened, e.sidecars
         """
 
-    static func entries(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [EpisodeEntry] {
-        let statement = try db.cachedStatement(sql: entry + " " + condition)
+    /// - Parameter source: The table `episode e`, or a join with it.
+    static func entries(
+        _ db: Database, from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
+    ) throws -> [EpisodeEntry] {
+        let statement = try db.cachedStatement(
+            sql: "\(entry) FROM \(source) LEFT JOIN rendition r ON r.episode = e.id WHERE \(condition)")
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
             let name: String = row[2]
             let size = EpisodeSize(

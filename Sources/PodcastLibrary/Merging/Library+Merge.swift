@@ -85,11 +85,24 @@ extension Library {
         return .success(try merge.run(show.feed, show.items, show.response))
     }
 
-    /// Whether a subscribed show's folder has this name.
+    /// Whether a folder in the root has this name: a subscribed show's, a view, or the folder of tags.
     static func isTaken(_ folded: String, _ db: Database) throws -> Bool {
+        try isShow(folded, db) || isOtherFolder(folded, db)
+    }
+
+    /// Whether a subscribed show's folder has this name.
+    static func isShow(_ folded: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0"), arguments: [folded]
         ) ?? false
+    }
+
+    /// Whether a view or the folder of tags has this name.
+    static func isOtherFolder(_ folded: String, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT 1 FROM view WHERE folded = ?1 UNION SELECT 1 FROM root_folder WHERE folded = ?1"),
+            arguments: [folded]) ?? false
     }
 
     /// Updates a show from its current feed, in one transaction that writes only changes.

@@ -73,6 +73,6 @@ extension Schema {
     /// The tables that do not grow with the number of episodes in the feeds.
     private static let smallTables = [
         "podcast", "rendition", "download", "setting", "event", "session", "counter", "address", "upload",
-        "sync_account", "sync_removed",
+        "sync_account", "sync_removed", "view", "tag", "show_tag", "root_folder",
     ]
 }

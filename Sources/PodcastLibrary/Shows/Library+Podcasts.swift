@@ -209,7 +209,7 @@ extension Library {
             let taken = try Bool.fetchOne(
                 db, sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id <> ?",
                 arguments: [folded, id])
-            guard taken == nil else { throw LibraryError.nameTaken(name) }
+            guard try taken == nil && !Self.isOtherFolder(folded, db) else { throw LibraryError.nameTaken(name) }
             try db.execute(
                 sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
                 arguments: [name, folded, now, id])

@@ -14,10 +14,11 @@ package struct Subscription: Sendable, Equatable {
     package var changed: Int64
     /// See `Podcast.hasCredentials`.
     package var hasCredentials: Bool
+    package var tags: [String]
 
     package init(
         podcast: ShowID, name: String, url: String, title: String, link: String? = nil, changed: Int64 = 0,
-        hasCredentials: Bool = false
+        hasCredentials: Bool = false, tags: [String] = []
     ) {
         self.podcast = podcast
         self.name = name
@@ -26,6 +27,7 @@ package struct Subscription: Sendable, Equatable {
         self.link = link
         self.changed = changed
         self.hasCredentials = hasCredentials
+        self.tags = tags
     }
 
     /// Returns the subscription in OPML for other programs, which display the folder's name.
@@ -33,7 +35,8 @@ package struct Subscription: Sendable, Equatable {
     /// - Parameter url: The address as it may appear in this list.
     package func outline(url: String) -> OPML.Subscription {
         OPML.Subscription(
-            url: url, title: title, text: name, link: link.map { RedactedURL.withoutUserInfo($0) })
+            url: url, title: title, text: name, link: link.map { RedactedURL.withoutUserInfo($0) },
+            folders: tags)
     }
 
     /// The address without secrets.
@@ -57,6 +60,7 @@ package struct UnfetchedShow: Sendable, Equatable {
     package var isGiven = true
     /// The most private space allowed for the feed; `nil` for any, since a person entered its address.
     package var reach: AddressSpace?
+    package var tags: [String] = []
 
     package init(
         url: String, name: String? = nil, title: String? = nil, link: String? = nil, error: String,
@@ -101,10 +105,12 @@ extension Library {
                     SELECT p.id, p.name, p.url, p.title, p.link, p.changed, \(PodcastSQL.hasCredentials)
                     FROM podcast p WHERE p.ephemeral = 0 ORDER BY p.folded, p.name
                     """)
+            let tags = try Self.tagsOfShows(db)
             return try Row.fetchCursor(statement).mapAll { row in
-                Subscription(
-                    podcast: row[0], name: row[1], url: row[2], title: row[3], link: row[4], changed: row[5],
-                    hasCredentials: row[6])
+                let id: ShowID = row[0]
+                return Subscription(
+                    podcast: id, name: row[1], url: row[2], title: row[3], link: row[4], changed: row[5],
+                    hasCredentials: row[6], tags: tags[id] ?? [])
             }
         }
     }
@@ -170,6 +176,7 @@ extension Library {
         ])
         let id = ShowID(db.lastInsertedRowID)
         try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
+        if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
         return .added(podcast: id, name: folder)
     }
 

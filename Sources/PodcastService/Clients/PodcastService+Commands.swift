@@ -50,6 +50,7 @@ extension PodcastService {
         case .setPlayed(let episode, let played):
             try library.setPlayed(episode: episode, played, now: now())
             driver.changed(episode: episode)
+            try refresher.tidier.follow(episode)
             return .done
         case .setPosition(let episode, let seconds):
             guard (0...Double(SyncedState.longest)).contains(seconds) else {
@@ -62,6 +63,8 @@ extension PodcastService {
             return .done
         case .set(let podcast, let assignments, let confirmed):
             return try subscriptions.set(podcast, assignments, isConfirmed: confirmed ?? false)
+        case .setView(let name, let assignments): return try views.set(name, assignments)
+        case .removeView(let name): return try views.remove(name)
         case .events(let since): return .events(try driver.keptEvents(since: since))
         case .openSession(let session): return try tasks.openSession(session, for: client)
         case .createTask(let episode): return try tasks.createTask(episode, for: client)

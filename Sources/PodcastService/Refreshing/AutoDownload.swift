@@ -1,46 +1,159 @@
+package import PodcastLibrary
 package import TransferCore
 
-/// The downloads and evictions required by `auto_download` for a show: its newest episodes are to be cached, and no
-/// older ones that nobody requested. Pure; each list is in listing order, newest first.
+/// The downloads and evictions required by `auto_download` for a show: the episodes that its rules select are to be
+/// cached, and no others that nobody requested. Pure; each list is in listing order, newest first.
 package struct AutoDownload: Sendable, Equatable {
+    /// The reason why an episode is or is not downloaded automatically.
+    package enum Reason: String, Sendable, CaseIterable {
+        /// It is to be downloaded.
+        case wanted
+        /// It is cached already.
+        case cached
+        /// `auto_download` is 0.
+        case off
+        case notListed = "not_listed"
+        /// `keep` removes it.
+        case keep
+        case type
+        case title
+        case duration
+        /// There are enough others before it.
+        case beyond
+        case played
+        /// It comes before what was heard last.
+        case before
+        /// A person has cancelled its download or evicted it.
+        case declined
+        /// The server has no media for it.
+        case gone
+        /// It is not a file but a stream.
+        case stream
+    }
+
     /// Downloads to start, as discretionary ones.
     package let enqueue: [EpisodeID]
     /// Running automatic downloads that are no longer wanted.
     package let cancel: [EpisodeID]
-    /// Complete automatic downloads that are no longer among the newest.
+    /// Complete automatic downloads that are no longer among those wanted.
     package let evict: [EpisodeID]
+    package let reasons: [EpisodeID: Reason]
 
     /// - Parameters:
     ///   - episodes: all episodes of the show.
     ///   - count: `auto_download`. With 0 (off) no download starts and running ones are cancelled; complete ones stay
     ///     until the cache needs the space, since turning it off is no request to delete anything.
+    ///   - rules: which episodes count.
     ///   - keep: the show's `keep`; episodes that it would remove are not fetched.
-    package init(_ episodes: [RetainedEpisode], newest count: Int, keep: Keep, now: Int64) {
-        let wanted = Self.wanted(episodes, newest: count, keep: keep, now: now)
-        let wantedIDs = Set(wanted.map(\.id))
-        enqueue = wanted.filter { episode in
-            // An episode that was played to the end is not fetched again.
-            !episode.complete && !episode.hasTask && !episode.isDeclined && !episode.played && !episode.isMediaGone
-                && !episode.isStream
-        }.map(\.id)
-        let surplus = episodes.sorted(by: RetainedEpisode.isNewer).filter {
-            $0.isAutomatic && !wantedIDs.contains($0.id) && !$0.isProtected
+    package init(
+        _ episodes: [RetainedEpisode], newest count: Int, rules: AutoDownloadRules = AutoDownloadRules(), keep: Keep,
+        now: Int64
+    ) {
+        var reasons: [EpisodeID: Reason] = [:]
+        let newestFirst = episodes.sorted(by: RetainedEpisode.isNewer)
+        let wanted = Set(Self.select(newestFirst, count, rules, keep: keep, now: now, &reasons))
+        var enqueue: [EpisodeID] = []
+        for episode in newestFirst where wanted.contains(episode.id) {
+            let reason = Self.objection(to: episode) ?? .wanted
+            reasons[episode.id] = reason
+            if reason == .wanted, !episode.hasTask { enqueue.append(episode.id) }
         }
+        let surplus = newestFirst.filter { $0.isAutomatic && !wanted.contains($0.id) && !$0.isProtected }
+        self.enqueue = enqueue
         cancel = surplus.filter { !$0.complete && ($0.hasTask || $0.cachedBytes > 0) }.map(\.id)
         evict = count > 0 ? surplus.filter(\.complete).map(\.id) : []
+        self.reasons = reasons
     }
 
-    /// Returns the newest `count` episodes that the feed lists.
+    /// Returns the episodes that count, in listing order; the others get their reasons.
     ///
-    /// Trailers and bonus episodes are left out, so that a trailer does not displace an episode, unless the show has
-    /// nothing else yet. Declined episodes count: when a person removes one, an older one does not take its place.
-    private static func wanted(
-        _ episodes: [RetainedEpisode], newest count: Int, keep: Keep, now: Int64
-    ) -> [RetainedEpisode] {
-        guard count > 0 else { return [] }
+    /// Declined episodes count: when a person removes one, an older one does not take its place.
+    private static func select(
+        _ episodes: [RetainedEpisode], _ count: Int, _ rules: AutoDownloadRules, keep: Keep, now: Int64,
+        _ reasons: inout [EpisodeID: Reason]
+    ) -> [EpisodeID] {
+        guard count > 0 else {
+            for episode in episodes { reasons[episode.id] = episode.complete ? .cached : .off }
+            return []
+        }
         let leaving = Set(Retention(episodes, keep: keep, now: now).rows)
-        let present = episodes.filter { $0.listed && !leaving.contains($0.id) }
-        let full = present.filter { ($0.type ?? "full") == "full" }
-        return Array((full.isEmpty ? present : full).sorted(by: RetainedEpisode.isNewer).prefix(count))
+        let present = episodes.filter { episode in
+            if !episode.listed { reasons[episode.id] = .notListed }
+            if leaving.contains(episode.id) { reasons[episode.id] = .keep }
+            return episode.listed && !leaving.contains(episode.id)
+        }
+        let hasFull = present.contains { $0.kind == .full }
+        var matching = present.filter { episode in
+            // Without a rule a trailer must not displace an episode, unless the show has nothing else yet.
+            let isType = rules.types?.contains(episode.kind) ?? (!hasFull || episode.kind == .full)
+            let reason = isType ? rules.objection(to: episode) : .type
+            if let reason { reasons[episode.id] = reason }
+            return reason == nil
+        }
+        if rules.order == .oldestUnplayed {
+            matching.reverse()
+            if let last = matching.lastIndex(where: \.isHeard) {
+                for episode in matching[..<last] { reasons[episode.id] = episode.played ? .played : .before }
+                matching.removeFirst(last)
+            }
+            matching.removeAll { episode in
+                if episode.played { reasons[episode.id] = .played }
+                return episode.played
+            }
+        }
+        for episode in matching.dropFirst(count) { reasons[episode.id] = .beyond }
+        return matching.prefix(count).map(\.id)
+    }
+
+    /// Returns why an episode that counts is not downloaded.
+    private static func objection(to episode: RetainedEpisode) -> Reason? {
+        if episode.complete { return .cached }
+        if episode.isDeclined { return .declined }
+        // An episode that was played to the end is not fetched again.
+        if episode.played { return .played }
+        if episode.isStream { return .stream }
+        return episode.isMediaGone ? .gone : nil
+    }
+}
+
+extension AutoDownload {
+    /// Returns why each episode of a show is or is not downloaded automatically, for display.
+    ///
+    /// - Parameters: the general settings, which the show's own override.
+    package static func reasons(
+        of episodes: [Episode], show: ShowID, in library: Library, count: Int, rules: AutoDownloadRules, keep: Keep,
+        now: Int64
+    ) throws -> [EpisodeID: Reason] {
+        let settings = ShowSettings(stored: try library.settings(of: show))
+        let (automatic, declined) = try library.marks(of: show)
+        let facts = episodes.map { episode in
+            RetainedEpisode(
+                episode, isOpen: false,
+                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
+                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        }
+        return AutoDownload(
+            facts, newest: settings.autoDownload ?? count, rules: settings.autoDownloadRules.completed(by: rules),
+            keep: settings.keep ?? keep, now: now
+        ).reasons
+    }
+}
+
+extension RetainedEpisode {
+    fileprivate var kind: AutoDownloadRules.EpisodeType { type.flatMap(AutoDownloadRules.EpisodeType.init) ?? .full }
+
+    /// Whether it was played, or begun.
+    fileprivate var isHeard: Bool { played || position ?? 0 >= 30 }
+}
+
+extension AutoDownloadRules {
+    /// Returns the rule that leaves an episode out. One of unknown duration meets no bound.
+    fileprivate func objection(to episode: RetainedEpisode) -> AutoDownload.Reason? {
+        if let title, !title.matches(episode.title) { return .title }
+        guard minDuration != nil || maxDuration != nil else { return nil }
+        guard let duration = episode.duration, duration >= Double(minDuration ?? 0),
+            duration <= maxDuration.map(Double.init) ?? .infinity
+        else { return .duration }
+        return nil
     }
 }

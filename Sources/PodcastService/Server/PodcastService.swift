@@ -25,6 +25,7 @@ package final class PodcastService: ServicePart {
     let found: FoundShows
     let uploads: Uploads
     let sync: SyncExchange
+    let views: Views
     private let recovery: LibraryRecovery?
     /// The message for the next command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
@@ -51,6 +52,7 @@ package final class PodcastService: ServicePart {
         refresher = Refresher(Tidier(tasks), driver, LibraryCopies(driver))
         subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
         sync = SyncExchange(subscriptions)
+        views = Views(driver)
     }
 
     /// Reconciles cache and library, and continues the downloads and uploads of the previous daemon.
@@ -130,6 +132,7 @@ extension PodcastService: CoreDriver.Owner {
         moments[.refresh] = refresher.next
         moments[.synchronize] = sync.next
         moments[.upload] = uploads.next
+        moments[.updateViews] = views.next
         return moments
     }
 
@@ -141,6 +144,7 @@ extension PodcastService: CoreDriver.Owner {
         case .refresh: refresher.refreshDue()
         case .synchronize: sync.runIfDue()
         case .upload: uploads.beginWaiting()
+        case .updateViews: views.update()
         case .tidyUp:
             sync.forgetRemovedShows()
             found.purge()

@@ -35,6 +35,7 @@ package struct ServiceConfiguration: Sendable {
     /// The episodes to retain, and the number of newest episodes to download; a show's own settings take precedence.
     package var keep = Keep.all
     package var autoDownload = 0
+    package var autoDownloadRules = AutoDownloadRules()
     /// Path of the netrc file; `nil` for `~/.netrc`.
     package var netrcFile: String?
     /// Catalogues to search.

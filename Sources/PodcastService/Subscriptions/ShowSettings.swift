@@ -12,6 +12,12 @@ package enum ShowSettingKey: String, CaseIterable, Sendable {
     case rateLimit = "transfers.rate_limit"
     case nameTemplate = "names.template"
     case autoDownload = "auto_download"
+    case autoDownloadOrder = "auto_download_order"
+    case autoDownloadTitle = "auto_download_title"
+    case autoDownloadMinDuration = "auto_download_min_duration"
+    case autoDownloadMaxDuration = "auto_download_max_duration"
+    case autoDownloadTypes = "auto_download_types"
+    case tags
     case keep = "keep"
     case userAgent = "user_agent"
     case prefer = "prefer"
@@ -87,6 +93,7 @@ package struct ShowSettings: Sendable, Equatable {
     package private(set) var keep: Keep?
     package private(set) var userAgent: String?
     package private(set) var prefer: MediaPreference?
+    package private(set) var autoDownloadRules = AutoDownloadRules()
 
     package init() {}
 
@@ -142,6 +149,20 @@ package struct ShowSettings: Sendable, Equatable {
                         + "\(Self.counts.lowerBound) to \(Self.counts.upperBound)")
             }
             autoDownload = count
+        case .autoDownloadOrder, .autoDownloadTitle, .autoDownloadMinDuration, .autoDownloadMaxDuration,
+            .autoDownloadTypes:
+            do {
+                try autoDownloadRules.set(key, value)
+            } catch {
+                throw Self.refused(key, value, error.message)
+            }
+        // The library stores tags by themselves.
+        case .tags:
+            do throws(ViewError) {
+                _ = try Tag.list(value)
+            } catch {
+                throw ShowSettingError(message: "tags='\(ShowSettingChange.shown(value))': \(error.message)")
+            }
         case .keep:
             guard let keep = Keep(value) else { throw Self.refused(key, value, Keep.forms) }
             self.keep = keep

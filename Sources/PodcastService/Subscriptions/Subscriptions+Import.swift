@@ -31,10 +31,10 @@ extension Subscriptions {
         guard URLReference.isHTTP(item.url) else {
             return .refused(error: "\(address.visible) is not an http or https address")
         }
-        if let known = try subscribedName(at: address.url) { return .known(name: known) }
+        if let known = try subscribedName(at: address.url) { return try tagged(.known(name: known), item) }
         guard let turn = await refresher.takeTurn(host: FeedAddress.host(of: address.url)) else {
             let failure = FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
-            return try keep(item, address, failure, server)
+            return try tagged(try keep(item, address, failure, server), item)
         }
         var isRefused = false
         let result: Result<ImportResult, any Error>
@@ -55,7 +55,22 @@ extension Subscriptions {
             result = .failure(error)
         }
         refresher.giveBackTurn(turn, isRefused: isRefused)
-        return try result.get()
+        return try tagged(try result.get(), item)
+    }
+
+    /// Gives a show the names of the list's folders as tags.
+    private func tagged(_ result: ImportResult, _ item: ImportItem) throws -> ImportResult {
+        let tags = Tag.list(folders: item.folders ?? [])
+        let name: String
+        switch result {
+        case .added(let shown, _), .known(let shown), .kept(let shown, _): name = shown
+        case .refused: return result
+        }
+        guard !tags.isEmpty, let show = try library.folder(named: name) else { return result }
+        try library.addTags(tags, to: show.id)
+        copies.subscriptionsChanged()
+        driver.changed(podcast: show.id, name: name)
+        return result
     }
 
     // MARK: Outcomes

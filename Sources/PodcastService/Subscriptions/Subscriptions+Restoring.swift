@@ -24,9 +24,10 @@ extension Subscriptions {
         let kept = try keep(
             saved.map { subscription in
                 let address = PrivateAddress(subscription.url)
-                let show = UnfetchedShow(
+                var show = UnfetchedShow(
                     url: address.url, name: subscription.text, title: subscription.title, link: subscription.link,
                     error: "the feed has not been fetched again since the library was recreated")
+                show.tags = Tag.list(folders: subscription.folders)
                 return (show, address.credentials)
             })
         let added = kept.compactMap { show in

@@ -18,7 +18,7 @@ extension Subscriptions {
         } catch let error as ShowSettingError {
             throw Failure(kind: .usage, message: error.message)
         }
-        if changes.isEmpty { return .settings(try library.settings(of: id)) }
+        if changes.isEmpty { return .settings(try library.shownSettings(of: id)) }
         let before = settings(of: id).keep ?? configuration.keep
         let after = changes.last { $0.key == .keep }.map { $0.value.flatMap(Keep.init) ?? configuration.keep } ?? before
         var change: KeepChange?
@@ -26,13 +26,19 @@ extension Subscriptions {
             change = try keepChange(of: podcast, to: after)
             if !isConfirmed { try refuseLosses(of: podcast, keep: after) }
         }
-        for change in changes { try library.set(podcast: id, key: change.key.rawValue, value: change.value) }
+        for change in changes {
+            if change.key == .tags {
+                try library.setTags(try Tag.list(change.value ?? ""), of: id)
+            } else {
+                try library.set(podcast: id, key: change.key.rawValue, value: change.value)
+            }
+        }
         if !after.isWithin(before) { try library.forgetValidators(of: id) }
         refresher.feeds.forgetJob(id)
         copies.subscriptionsChanged()
         try tidier.tidy(id)
         driver.changed(podcast: id, name: podcast.name)
-        return .settings(try library.settings(of: id), kept: change)
+        return .settings(try library.shownSettings(of: id), kept: change)
     }
 
     /// Returns the numbers of episodes that a new `keep` would remove from a show and restore; `nil` if none.

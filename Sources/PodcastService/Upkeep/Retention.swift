@@ -6,6 +6,9 @@ package struct RetainedEpisode: Sendable, Equatable {
     package var id: EpisodeID
     /// Publication time, or the time first seen if the feed has no date. Determines the order of listings.
     package var moment: Int64
+    package var title: String
+    /// Seconds.
+    package var duration: Double?
     /// `full`, `trailer` or `bonus`; `nil` if the feed does not say.
     package var type: String?
     /// Whether the feed as last fetched lists the episode.
@@ -30,13 +33,16 @@ package struct RetainedEpisode: Sendable, Equatable {
     package var isStream = false
 
     package init(
-        id: EpisodeID, moment: Int64, type: String? = nil, listed: Bool = true, cachedBytes: Int64 = 0,
+        id: EpisodeID, moment: Int64, title: String = "", duration: Double? = nil, type: String? = nil,
+        listed: Bool = true, cachedBytes: Int64 = 0,
         complete: Bool = false, played: Bool = false, position: Double? = nil, pinned: Bool = false,
         hasTask: Bool = false, isOpen: Bool = false, isMediaGone: Bool = false, isAutomatic: Bool = false,
         isDeclined: Bool = false
     ) {
         self.id = id
         self.moment = moment
+        self.title = title
+        self.duration = duration
         self.type = type
         self.listed = listed
         self.cachedBytes = cachedBytes
@@ -57,7 +63,8 @@ package struct RetainedEpisode: Sendable, Equatable {
         isDeclined: Bool = false
     ) {
         self.init(
-            id: episode.id, moment: episode.published ?? episode.firstSeen, type: episode.episodeType,
+            id: episode.id, moment: episode.published ?? episode.firstSeen, title: episode.title,
+            duration: episode.duration, type: episode.episodeType,
             listed: episode.listed, cachedBytes: episode.cachedBytes, complete: episode.complete,
             played: episode.played, position: episode.position, pinned: episode.pinned,
             hasTask: episode.download != nil, isOpen: isOpen, isMediaGone: isMediaGone, isAutomatic: isAutomatic,

@@ -35,7 +35,8 @@ final class Tidier: ServicePart {
         let leaving = Retention(episodes, keep: keep, now: now()).rows
         if !leaving.isEmpty { try bury(leaving) }
         let plan = AutoDownload(
-            episodes.filter { !leaving.contains($0.id) }, newest: newest, keep: keep, now: now())
+            episodes.filter { !leaving.contains($0.id) }, newest: newest,
+            rules: settings.autoDownloadRules.completed(by: configuration.autoDownloadRules), keep: keep, now: now())
         try driver.change { batch in
             for episode in plan.enqueue {
                 let row = try library.enqueue(
@@ -46,6 +47,16 @@ final class Tidier: ServicePart {
             }
         }
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan) } }
+    }
+
+    /// Downloads what comes after an episode that was played, if the show's automatic downloads follow what was heard.
+    func follow(_ episode: EpisodeID) throws {
+        guard let show = try library.place(of: episode)?.podcast else { return }
+        let settings = settings(of: show)
+        guard (settings.autoDownload ?? configuration.autoDownload) > 0,
+            settings.autoDownloadRules.completed(by: configuration.autoDownloadRules).order == .oldestUnplayed
+        else { return }
+        try tidy(show)
     }
 
     private func bringBack(_ podcast: ShowID, keep: Keep) throws {

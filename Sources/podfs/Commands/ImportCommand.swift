@@ -124,7 +124,9 @@ struct ImportCommand: PodfsCommand {
     private static func send(
         _ subscription: OPML.Subscription, to daemon: DaemonConnection
     ) async throws -> ImportResult {
-        let item = ImportItem(url: subscription.url, title: subscription.title, link: subscription.link)
+        let item = ImportItem(
+            url: subscription.url, title: subscription.title, link: subscription.link,
+            folders: subscription.folders)
         do {
             guard case .imported(let result) = try await daemon.perform(.importShow(item)) else {
                 throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")

@@ -1,9 +1,11 @@
 import ArgumentParser
+import Glibc
 import PodcastClient
 import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import PodcastService
 import TransferCore
 
 struct ListCommand: PodfsCommand {
@@ -27,7 +29,8 @@ struct ListCommand: PodfsCommand {
         guard let show else {
             let podcasts = try library?.podcasts() ?? []
             if json {
-                Terminal.print(OrderedJSON.array(podcasts.map(Self.json)))
+                let tags = try library?.tagsOfShows() ?? [:]
+                Terminal.print(OrderedJSON.array(podcasts.map { Self.json($0, tags: tags[$0.id] ?? []) }))
             } else if podcasts.isEmpty {
                 Terminal.print("no subscriptions yet: podfs subscribe URL")
             } else {
@@ -39,12 +42,17 @@ struct ListCommand: PodfsCommand {
         let found = try PathResolver(library: library).show(show)
         let podcast = try library.podcast(id: found.id)
         let live = try await Self.liveStates(installation)
-        for (index, episode) in try library.episodes(of: found.id).enumerated() {
+        let episodes = try library.episodes(of: found.id)
+        let configuration = try installation.configuration()
+        let reasons = try AutoDownload.reasons(
+            of: episodes, show: found.id, in: library, count: configuration.autoDownload,
+            rules: configuration.autoDownloadRules, keep: configuration.keep, now: Int64(time(nil)))
+        for (index, episode) in episodes.enumerated() {
             let state = Self.state(of: episode, live[episode.id])
             if json {
                 Terminal.put(json: index == 0 ? "[" : ",\n ")
                 let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
-                let value = Self.json(episode, state, url: url)
+                let value = Self.json(episode, state, url: url, reasons[episode.id])
                 Terminal.put(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
             } else {
                 Terminal.print(Self.line(episode, state))
@@ -93,17 +101,19 @@ struct ListCommand: PodfsCommand {
         return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)"
     }
 
-    private static func json(_ podcast: Podcast) -> OrderedJSON {
+    private static func json(_ podcast: Podcast, tags: [String]) -> OrderedJSON {
         .object([
             ("name", .string(podcast.name)), ("url", .string(podcast.visibleURL)),
             ("title", .string(podcast.title)), ("episodes", .int(Int64(podcast.episodes))),
             ("cached", .int(Int64(podcast.cached))), ("state", .string(podcast.state)),
             ("last_refresh", .string(orNull: podcast.lastRefresh.map(TimeText.iso8601))),
-            ("error", .string(orNull: podcast.error)),
+            ("error", .string(orNull: podcast.error)), ("tags", .array(tags.map { .string($0) })),
         ])
     }
 
-    private static func json(_ episode: Episode, _ state: State, url: String) -> OrderedJSON {
+    private static func json(
+        _ episode: Episode, _ state: State, url: String, _ reason: AutoDownload.Reason?
+    ) -> OrderedJSON {
         let size = episode.size
         return .object([
             ("name", .string(episode.name)), ("title", .string(episode.title)), ("guid", .string(orNull: episode.guid)),
@@ -112,7 +122,7 @@ struct ListCommand: PodfsCommand {
             ("type", .string(orNull: episode.type)),
             ("size", size.source == .unknown ? .null : .int(size.bytes)),
             ("size_source", .string(size.source.rawValue)), ("state", .string(state.name.rawValue)),
-            ("progress", .double(state.progress)),
+            ("progress", .double(state.progress)), ("auto_download", .string(orNull: reason?.rawValue)),
         ])
     }
 }

@@ -10,8 +10,9 @@ struct SetCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Set options of a show, or the playback state of an episode.",
         discussion: """
-            A show: auto_download, keep, names.template, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= removes the \
-            show's own value. Without KEY=VALUE the show's own values are printed.
+            A show: auto_download and auto_download_order, _title, _min_duration, _max_duration, _types; keep, \
+            names.template, tags, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= removes the show's own value. \
+            Without KEY=VALUE the show's own values are printed.
             prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
             With a wider keep the episodes that the feed lists return under their previous names.
@@ -37,7 +38,7 @@ struct SetCommand: PodfsCommand {
         let library = try installation.existingLibrary()
         switch try PathResolver(library: library).resolve(path) {
         case .show(let id):
-            if assignments.isEmpty { return Self.print(try library.settings(of: id)) }
+            if assignments.isEmpty { return Self.print(try library.shownSettings(of: id)) }
             let daemon = try installation.daemon()
             defer { daemon.end() }
             let reply = try await daemon.perform(.set(podcast: id, assignments: assignments, confirmed: yes))

@@ -47,6 +47,18 @@ struct ConfigurationKey: Sendable {
         }
     }
 
+    /// A rule of automatic downloads, as for `podfs set`.
+    private static func rule(_ key: ShowSettingKey) -> Self {
+        Self(path: key.rawValue) { (value, configuration) throws(ConfigurationValueError) in
+            let text = try value.text()
+            do throws(AutoDownloadRules.Rejection) {
+                try configuration.autoDownloadRules.set(key, text)
+            } catch {
+                throw value.unexpected(error.message)
+            }
+        }
+    }
+
     /// A shell command, which may have several lines.
     private static func command(
         _ path: String, _ place: Place<String?>
@@ -91,6 +103,8 @@ struct ConfigurationKey: Sendable {
             }
         },
         .number("auto_download", \.autoDownload, in: 0...100_000),
+        .rule(.autoDownloadOrder), .rule(.autoDownloadTitle), .rule(.autoDownloadMinDuration),
+        .rule(.autoDownloadMaxDuration), .rule(.autoDownloadTypes),
         Self(path: "keep") { (value, configuration) throws(ConfigurationValueError) in
             guard case .string(let text) = value, let keep = Keep(text) else {
                 throw value.unexpected(Keep.forms)

@@ -88,6 +88,7 @@ struct Configuration: Sendable, Equatable {
     var hooks = Hooks()
     /// The number of a show's newest episodes to download automatically.
     var autoDownload = 0
+    var autoDownloadRules = AutoDownloadRules()
     var keep = Keep.all
     /// `nil` stands for podfs and its version.
     var userAgent: String?

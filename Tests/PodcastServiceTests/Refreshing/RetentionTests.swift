@@ -108,7 +108,8 @@ struct RetentionTests {
         #expect(
             facts
                 == RetainedEpisode(
-                    id: 4, moment: 77, type: "bonus", listed: false, cachedBytes: 5, complete: true, played: true,
+                    id: 4, moment: 77, title: "A", type: "bonus", listed: false, cachedBytes: 5, complete: true,
+                    played: true,
                     position: 3, pinned: true, hasTask: true, isOpen: true, isMediaGone: true, isAutomatic: true,
                     isDeclined: true))
     }

@@ -1,0 +1,81 @@
+internal import PodcastLibrary
+internal import TransferCore
+
+/// The links of views at their last listings, as the kernel may have cached them. Pure.
+///
+/// The kernel keeps the names of a listed view for up to a day, so what leaves a view has to be invalidated. Only the
+/// views that the kernel holds have a record, and at most `most` of them: the names of the one that was listed longest
+/// ago are invalidated when another is added.
+struct ViewRecords: Sendable {
+    private struct Link: Equatable {
+        var name: String
+        var target: String
+        var modified: Int64
+    }
+
+    private struct Record {
+        var links: [EpisodeID: Link]
+        var order: [EpisodeID]
+        var revision: Int64
+        /// The number of the listing.
+        var listing: UInt64
+    }
+
+    /// The maximum number of records: some 5 MB with 200 links each.
+    static let most = 64
+
+    private var records: [ViewID: Record] = [:]
+    private var listings: UInt64 = 0
+
+    /// The revision of each view with a record.
+    var revisions: [ViewID: Int64] { records.mapValues(\.revision) }
+
+    /// Records the links of a view.
+    ///
+    /// - Parameter revision: The view's revision, read before the links.
+    /// - Returns: The invalidations of names that are gone or refer to another episode, of changed links, and of the
+    ///   folder and its playlist.
+    mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
+        let new = Dictionary(
+            links.map {
+                ($0.facts.number.episode, Link(name: $0.name, target: $0.target, modified: $0.facts.modified))
+            },
+            uniquingKeysWith: { first, _ in first })
+        listings += 1
+        let order = links.map(\.facts.number.episode)
+        guard let old = records[view] else {
+            records[view] = Record(links: new, order: order, revision: revision, listing: listings)
+            guard records.count > Self.most, let oldest = records.min(by: { $0.value.listing < $1.value.listing })
+            else { return [] }
+            return remove(oldest.key)
+        }
+        // Of two concurrent listings the later one counts.
+        guard revision >= old.revision else { return [] }
+        records[view] = Record(links: new, order: order, revision: revision, listing: listings)
+        if new == old.links, order == old.order {
+            // A title or a duration in the playlist may have changed.
+            return revision == old.revision ? [] : [.attributes(NodeNumber(kind: .viewPlaylist, row: view))]
+        }
+        let gone = old.links.filter { new[$0.key]?.name != $0.value.name }
+        let others = old.links.filter { gone[$0.key] == nil && new[$0.key] != $0.value }
+        return entries(gone, of: view)
+            + others.keys.map { .attributes(EpisodeLink.number($0, in: view)) } + folder(view)
+    }
+
+    /// Removes the record of a view. The kernel must drop its names, whose changes would not be noticed any more.
+    mutating func remove(_ view: ViewID) -> [Invalidation] {
+        guard let record = records.removeValue(forKey: view) else { return [] }
+        return entries(record.links, of: view) + folder(view)
+    }
+
+    /// Removes the record of a view that the kernel has forgotten, with all names in it.
+    mutating func forget(_ view: ViewID) { records[view] = nil }
+
+    private func entries(_ links: [EpisodeID: Link], of view: ViewID) -> [Invalidation] {
+        links.values.map { .entry(parent: ViewFolderNode.number(view), name: $0.name) }
+    }
+
+    private func folder(_ view: ViewID) -> [Invalidation] {
+        [.attributes(ViewFolderNode.number(view)), .attributes(NodeNumber(kind: .viewPlaylist, row: view))]
+    }
+}

@@ -1,0 +1,86 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import SystemPackage
+internal import TransferCore
+
+// `Tags/TAG/SHOW`: links to the folders of the shows with a tag. The folders are small, so the kernel does not cache
+// their names and attributes, and a change needs no invalidation.
+
+/// The folder of all tags.
+struct TagsFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static let form = NodeForm.folder.believed(for: 0)
+
+    var form: NodeForm { Self.form }
+
+    func facts(open: OpenFile?) -> NodeFacts? {
+        NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        try mount.library.tag(named: name).flatMap { try mount.find(NodeNumber(kind: .tag, row: $0.id)) }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        try mount.library.tags().map {
+            let number = NodeNumber(kind: .tag, row: $0.id)
+            return FolderSnapshot.Item(
+                name: $0.name, facts: NodeFacts(folder: number, modified: mount.started, changed: mount.started))
+        }
+    }
+}
+
+/// The shows with one tag.
+struct TagFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { TagsFolder.form }
+
+    var parent: NodeNumber { .tags }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try mount.library.tag(id: node.tag).map { _ in
+            NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+        }
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        try links().first { $0.name.utf8.elementsEqual(name.utf8) }.map { mount.entry($0.facts) }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard try mount.library.tag(id: node.tag) != nil else { return nil }
+        return try links().map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
+    }
+
+    private func links() throws -> [(name: String, facts: NodeFacts)] {
+        try mount.library.folders(with: node.tag).map { ($0.name, TagLinkNode.facts(of: $0, in: node.tag)) }
+    }
+}
+
+/// A link to the folder of a show.
+struct TagLinkNode: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { NodeForm.link.believed(for: 0) }
+
+    static func target(_ show: FolderEntry) -> String { "../../\(show.name)" }
+
+    static func facts(of show: FolderEntry, in tag: TagID) -> NodeFacts {
+        var facts = NodeFacts(
+            NodeNumber(kind: .tagLink, generation: Int(tag.rawValue), row: show.id),
+            size: Int64(target(show).utf8.count), modified: show.newest ?? show.changed, changed: show.changed)
+        facts.blocks = 0
+        return facts
+    }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try mount.library.folder(id: node.show).map { Self.facts(of: $0, in: TagID(Int64(node.generation))) }
+    }
+
+    func target() throws -> String? { try mount.library.folder(id: node.show).map(Self.target) }
+}

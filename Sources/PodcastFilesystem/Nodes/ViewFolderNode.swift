@@ -1,0 +1,172 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastPages
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+/// A view: a folder in the root with links to the episodes that the library has stored for it, a playlist of them, and
+/// an empty `.nomedia`, so that scanners do not find each episode twice.
+struct ViewFolderNode: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    private static let playlist = "playlist.m3u8"
+    private static let noMedia = ".nomedia"
+
+    static func number(_ view: ViewID) -> NodeNumber { NodeNumber(kind: .view, row: view) }
+
+    static func facts(of view: ViewFolder, _ mount: PodcastFilesystem) -> NodeFacts {
+        let changed = view.changed > 0 ? view.changed : mount.started
+        return NodeFacts(folder: number(view.id), modified: changed, changed: changed)
+    }
+
+    var form: NodeForm { .folder }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try mount.library.viewFolder(id: node.view).map { Self.facts(of: $0, mount) }
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        switch name {
+        case Self.playlist: return try mount.find(NodeNumber(kind: .viewPlaylist, row: node.view))
+        case Self.noMedia: return try mount.find(NodeNumber(kind: .viewNoMedia, row: node.view))
+        default: break
+        }
+        let links = try mount.links(of: node.view)
+        if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
+        // The name of a link in the playlist's encoding: no invalidation is sent for it.
+        guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
+        return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard try mount.library.viewFolder(id: node.view) != nil else { return nil }
+        let files = [(Self.playlist, NodeNumber.Kind.viewPlaylist), (Self.noMedia, .viewNoMedia)].map {
+            FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.view))
+        }
+        return files + (try mount.links(of: node.view)).map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
+    }
+}
+
+struct ViewLinkNode: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { .link }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try link()?.facts
+    }
+
+    func target() throws -> String? {
+        try link()?.target
+    }
+
+    /// Returns `nil` if the episode or its show was removed.
+    private func link() throws -> EpisodeLink? {
+        guard let entry = try mount.library.entry(id: node.episode),
+            let show = try mount.library.folder(id: entry.podcast)
+        else { return nil }
+        // The link's name in its folder does not affect its target.
+        return EpisodeLink(ViewID(Int64(node.generation)), entry, name: entry.name, show: show.name)
+    }
+}
+
+/// The links of a view as a playlist, in the view's order.
+struct ViewPlaylistFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    func render() throws -> Rendering? {
+        guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
+        let tracks = try mount.library.tracks(of: view.id)
+        let playlist = Playlist(
+            title: view.name,
+            tracks: try mount.links(of: view.id).compactMap { link in
+                tracks[link.facts.number.episode].map {
+                    Track(name: link.name, title: $0.title, duration: $0.duration)
+                }
+            }, isSerial: false)
+        let moment = view.changed > 0 ? view.changed : mount.started
+        return Rendering(GeneratedContent(playlist.bytes), modified: moment, changed: moment)
+    }
+}
+
+/// An empty file that keeps scanners out of a view.
+struct ViewNoMediaFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    func render() throws -> Rendering? {
+        try mount.library.viewFolder(id: node.view).map { _ in
+            Rendering(GeneratedContent([]), modified: mount.started, changed: mount.started)
+        }
+    }
+}
+
+/// A symbolic link to an episode, with the episode's times.
+struct EpisodeLink: Sendable {
+    let name: String
+    /// The relative target, which is valid wherever the mount is seen.
+    let target: String
+    let facts: NodeFacts
+
+    init(_ view: ViewID, _ entry: EpisodeEntry, name: String, show: String) {
+        self.name = name
+        target = "../\(show)/\(entry.name)"
+        var facts = NodeFacts(
+            Self.number(entry.id, in: view), size: Int64(target.utf8.count), modified: entry.modified,
+            changed: entry.changed)
+        facts.blocks = 0
+        self.facts = facts
+    }
+
+    static func number(_ episode: EpisodeID, in view: ViewID) -> NodeNumber {
+        NodeNumber(kind: .viewLink, generation: Int(view.rawValue), row: episode)
+    }
+
+    /// Returns unique names of links to `entries`, by episode: `EPISODE - SHOW.ext`.
+    ///
+    /// Of equal names the oldest row gets the plain one, so that a name does not change when newer episodes are added.
+    static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
+        var unique = UniqueNames(taken: [])
+        var names: [EpisodeID: String] = [:]
+        for entry in entries.sorted(by: { $0.id < $1.id }) {
+            guard let show = shows[entry.podcast] else { continue }
+            // Cut at a character boundary to leave space for the extension.
+            let stem = unique.claim(FileName.stem("\(FileName.stem(ofFile: entry.name)) - \(show)"))
+            let fileExtension = FileName.fileExtension(of: entry.name)
+            names[entry.id] = fileExtension.isEmpty ? stem : "\(stem).\(fileExtension)"
+        }
+        return names
+    }
+}
+
+extension PodcastFilesystem {
+    /// Lists a view, and invalidates the names that it no longer contains.
+    func links(of view: ViewID) throws -> [EpisodeLink] {
+        // Before the rows: a later change leads to another listing.
+        let revision = try library.viewFolder(id: view)?.revision ?? 0
+        let entries = try library.entries(of: view)
+        let shows = try library.folderNames(of: Set(entries.map(\.podcast)))
+        let names = EpisodeLink.names(entries, shows: shows)
+        let links = entries.compactMap { entry -> EpisodeLink? in
+            guard let name = names[entry.id], let show = shows[entry.podcast] else { return nil }
+            return EpisodeLink(view, entry, name: name, show: show)
+        }
+        send(state.withLock { $0.kernel.views.listed(view, links, revision: revision) })
+        return links
+    }
+
+    /// Lists again the views in the kernel's caches that have changed.
+    func refreshViews() {
+        for (view, revision) in state.withLock({ $0.kernel.views.revisions }) {
+            guard let current = try? library.viewFolder(id: view) else {
+                send(state.withLock { $0.kernel.views.remove(view) })
+                continue
+            }
+            if current.revision != revision { _ = try? links(of: view) }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import GRDB
+package import TransferCore
+
+/// The id of a tag.
+package struct TagID: Identifier {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}
+
+extension TagID: DatabaseValueConvertible {}
+
+/// A word that a user has given to shows.
+package struct Tag: Sendable, Equatable {
+    package var id: TagID
+    /// The name of its folder.
+    package var name: String
+
+    /// The maximum number of tags of one show.
+    static let most = 32
+
+    /// - Throws: a `ViewError` if a text cannot be a tag, which is the name of a folder.
+    package static func check(_ name: String) throws(ViewError) {
+        guard let reason = FileName.objection(to: name) else { return }
+        throw ViewError(message: "'\(ViewDefinition.shown(name))' cannot be a tag: \(reason)")
+    }
+
+    /// Returns the tags of a list with commas, each once, ignoring case.
+    package static func list(_ text: String) throws(ViewError) -> [String] {
+        var seen: Set<String> = []
+        var tags: [String] = []
+        for part in text.split(separator: ",") {
+            let tag = FileName.normalized(FileName.trimmedSpace(String(part)))
+            if tag.isEmpty { continue }
+            try check(tag)
+            if seen.insert(FileName.folded(tag)).inserted { tags.append(tag) }
+        }
+        if tags.count > most { throw ViewError(message: "a show can have \(most) tags at most") }
+        return tags
+    }
+
+    /// Returns the tags of folders in another program's list, whose names may contain anything.
+    package static func list(folders: [String]) -> [String] {
+        var seen: Set<String> = []
+        return folders.map { FileName.stem($0.replacing(",", with: " ")) }
+            .filter { seen.insert(FileName.folded($0)).inserted }.prefix(most).map { $0 }
+    }
+}
+
+extension Library {
+    /// Returns the tags that shows in the root have, sorted by name.
+    package func tags() throws -> [Tag] {
+        try query { db in try Self.tags(db, "1 ORDER BY t.folded", []) }
+    }
+
+    package func tag(named name: String) throws -> Tag? {
+        try query { db in try Self.tags(db, "t.folded = ? AND t.name = ?", [FileName.folded(name), name]).first }
+    }
+
+    package func tag(id: TagID) throws -> Tag? {
+        try query { db in try Self.tags(db, "t.id = ?", [id]).first }
+    }
+
+    /// Returns the tags of a show, sorted by name.
+    package func tags(of show: ShowID) throws -> [String] {
+        try query { db in try Self.tagNames(of: show, db) }
+    }
+
+    /// Returns a show's own settings, with its tags.
+    package func shownSettings(of show: ShowID) throws -> [String: String] {
+        var settings = try settings(of: show)
+        let tags = try tags(of: show)
+        if !tags.isEmpty { settings["tags"] = tags.joined(separator: ", ") }
+        return settings
+    }
+
+    /// Returns the shows with a tag, sorted by name.
+    package func folders(with tag: TagID) throws -> [FolderEntry] {
+        try query { db in
+            try PodcastSQL.folders(
+                db,
+                "p.ephemeral = 0 AND p.id IN (SELECT podcast FROM show_tag WHERE tag = ?) ORDER BY p.folded, p.name",
+                [tag])
+        }
+    }
+
+    /// Returns the name of the folder of tags in the root.
+    package func tagsFolder() throws -> String {
+        try query { db in
+            try String.fetchOne(db.cachedStatement(sql: "SELECT name FROM root_folder WHERE role = 'tags'")) ?? "Tags"
+        }
+    }
+
+    /// Replaces the tags of a show. A tag keeps the spelling of its first use while any show has it.
+    package func setTags(_ tags: [String], of show: ShowID) throws {
+        try write { db in try Self.setTags(tags, of: show, db) }
+    }
+
+    /// Adds tags to those of a show.
+    package func addTags(_ tags: [String], to show: ShowID) throws {
+        if tags.isEmpty { return }
+        try write { db in try Self.setTags(try Self.tagNames(of: show, db) + tags, of: show, db) }
+    }
+
+    static func setTags(_ tags: [String], of show: ShowID, _ db: Database) throws {
+        guard try podcastExists(show, db) else { throw LibraryError.noSuchPodcast(show) }
+        var wanted: Set<TagID> = []
+        for tag in tags {
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO tag (name, folded) VALUES (?, ?)", arguments: [tag, FileName.folded(tag)])
+            let id = try TagID.fetchOne(
+                db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [FileName.folded(tag)])
+            if let id { wanted.insert(id) }
+        }
+        let present = try TagID.fetchSet(db, sql: "SELECT tag FROM show_tag WHERE podcast = ?", arguments: [show])
+        for tag in wanted.subtracting(present) {
+            try db.execute(sql: "INSERT INTO show_tag (podcast, tag) VALUES (?, ?)", arguments: [show, tag])
+        }
+        for tag in present.subtracting(wanted) {
+            try db.execute(sql: "DELETE FROM show_tag WHERE podcast = ? AND tag = ?", arguments: [show, tag])
+        }
+        try db.execute(sql: "DELETE FROM tag WHERE id NOT IN (SELECT tag FROM show_tag)")
+    }
+
+    /// Returns the tags of all shows that have any.
+    package func tagsOfShows() throws -> [ShowID: [String]] { try query(Self.tagsOfShows) }
+
+    static func tagsOfShows(_ db: Database) throws -> [ShowID: [String]] {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: "SELECT s.podcast, t.name FROM show_tag s JOIN tag t ON t.id = s.tag ORDER BY t.folded"))
+        var tags: [ShowID: [String]] = [:]
+        while let row = try rows.next() {
+            let show: ShowID = row[0]
+            tags[show, default: []].append(row[1])
+        }
+        return tags
+    }
+
+    private static func tagNames(of show: ShowID, _ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT t.name FROM show_tag s JOIN tag t ON t.id = s.tag WHERE s.podcast = ? ORDER BY t.folded"),
+            arguments: [show])
+    }
+
+    private static func tags(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Tag] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT t.id, t.name FROM tag t WHERE EXISTS (
+                    SELECT 1 FROM show_tag s JOIN podcast p ON p.id = s.podcast
+                    WHERE s.tag = t.id AND p.ephemeral = 0) AND \(condition)
+                """)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { Tag(id: $0[0], name: $0[1]) }
+    }
+}

@@ -1,0 +1,182 @@
+import GRDB
+package import TransferCore
+
+/// A view's folder in the root.
+package struct ViewFolder: Sendable, Equatable {
+    package var id: ViewID
+    package var name: String
+    /// When an episode last entered or left, in seconds since 1970; 0 for a view that never had one.
+    package var changed: Int64
+    /// Grows with each change of the links in the folder.
+    package var revision: Int64
+}
+
+/// A view with its definition.
+package struct StoredView: Sendable, Equatable {
+    package var folder: ViewFolder
+    package var definition: ViewDefinition
+    /// The number of episodes in the folder.
+    package var count: Int
+}
+
+extension Library {
+    // MARK: - Queries
+
+    /// Returns the folders of all views, sorted by name.
+    package func viewFolders() throws -> [ViewFolder] {
+        try query { db in try Self.viewFolders(db, "1 ORDER BY folded", []) }
+    }
+
+    package func viewFolder(named name: String) throws -> ViewFolder? {
+        try query { db in
+            try Self.viewFolders(db, "folded = ? AND name = ?", [FileName.folded(name), name]).first
+        }
+    }
+
+    package func viewFolder(id: ViewID) throws -> ViewFolder? {
+        try query { db in try Self.viewFolders(db, "id = ?", [id]).first }
+    }
+
+    /// Returns all views with their definitions, sorted by name.
+    package func views() throws -> [StoredView] {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT id, name, changed, revision, definition, count FROM view ORDER BY folded")
+            return try rows.mapAll { row in
+                StoredView(
+                    folder: Self.viewFolder(row), definition: (try? ViewDefinition(lines: row[4])) ?? ViewDefinition(),
+                    count: row[5])
+            }
+        }
+    }
+
+    /// Returns the episodes of a view, in its order. Reads as many rows as the view has.
+    package func entries(of view: ViewID) throws -> [EpisodeEntry] {
+        try query { db in
+            try EpisodeSQL.entries(
+                db, from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
+                "v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie", [view])
+        }
+    }
+
+    /// Returns the titles and durations of a view's episodes, for its playlist.
+    package func tracks(of view: ViewID) throws -> [EpisodeID: Track] {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT e.id, e.name, e.title, e.duration
+                        FROM view_episode v CROSS JOIN episode e ON e.id = v.episode WHERE v.view = ?
+                        """), arguments: [view])
+            var tracks: [EpisodeID: Track] = [:]
+            while let row = try rows.next() {
+                let id: EpisodeID = row[0]
+                tracks[id] = Track(name: row[1], title: row[2], duration: row[3])
+            }
+            return tracks
+        }
+    }
+
+    /// Returns the names of the folders of these shows.
+    package func folderNames(of shows: Set<ShowID>) throws -> [ShowID: String] {
+        try query { db in
+            let statement = try db.cachedStatement(sql: "SELECT name FROM podcast WHERE id = ?")
+            var names: [ShowID: String] = [:]
+            for show in shows { names[show] = try String.fetchOne(statement, arguments: [show]) }
+            return names
+        }
+    }
+
+    /// Returns when the passing of time next changes a view, in seconds since 1970; `nil` for never.
+    package func nextViewUpdate() throws -> Int64? {
+        try query { db in try StoredNumber.fetchOne(db.cachedStatement(sql: "SELECT min(expires) FROM view")) }
+    }
+
+    // MARK: - Changes
+
+    /// Changes a view, or creates one that does not exist.
+    ///
+    /// - Parameter assignments: `KEY=VALUE`, or `KEY=` to remove a condition. Keys that are not named stay.
+    /// - Throws: a `ViewError` for an unusable name, key or value; nothing is then changed.
+    @discardableResult
+    package func setView(named name: String, _ assignments: [String], now: Int64) throws -> ViewFolder {
+        let name = FileName.normalized(name)
+        return try write { db in
+            let folded = FileName.folded(name)
+            let known = try Row.fetchOne(
+                db, sql: "SELECT id, definition FROM view WHERE folded = ?", arguments: [folded])
+            var definition = ViewDefinition()
+            if let known { definition = (try? ViewDefinition(lines: known[1])) ?? definition }
+            for assignment in assignments { try definition.set(assignment) }
+            let id: ViewID
+            if let known {
+                id = known[0]
+                try db.execute(
+                    sql: "UPDATE view SET definition = ? WHERE id = ?", arguments: [definition.lines, id])
+            } else {
+                try Self.checkNew(name, folded, db)
+                try db.execute(
+                    sql: "INSERT INTO view (name, folded, definition, changed) VALUES (?, ?, ?, ?)",
+                    arguments: [name, folded, definition.lines, now])
+                id = ViewID(db.lastInsertedRowID)
+                guard id.rawValue <= Self.greatestView else {
+                    throw ViewError(message: "too many views have been created: change one of those that exist")
+                }
+            }
+            try viewKeeper.rebuild(id, db, now: now)
+            guard let folder = try Self.viewFolders(db, "id = ?", [id]).first else {
+                throw LibraryError.failed(path: path, reason: "the view was not stored")
+            }
+            return folder
+        }
+    }
+
+    /// Removes a view, ignoring the case of its name.
+    ///
+    /// - Returns: The name of its folder.
+    package func removeView(named name: String) throws -> String {
+        try write { db in
+            let found = try String.fetchOne(
+                db, sql: "DELETE FROM view WHERE folded = ? RETURNING name", arguments: [FileName.folded(name)])
+            guard let found else {
+                throw ViewError(message: "there is no view '\(ViewDefinition.shown(name))'; see: podfs view list")
+            }
+            viewKeeper.forget()
+            return found
+        }
+    }
+
+    /// Finds the episodes of the views that the passing of time has changed.
+    ///
+    /// - Returns: The names of the views with other episodes than before.
+    package func updateViews(now: Int64) throws -> [String] {
+        try write { db in try viewKeeper.update(db, now: now) }
+    }
+
+    /// The greatest id of a view: the mount has 18 bits for it in the number of a link.
+    private static let greatestView: Int64 = 1 << 18 - 1
+
+    private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {
+        let shown = ViewDefinition.shown(name)
+        if let reason = FileName.objection(to: name) {
+            throw ViewError(message: "'\(shown)' cannot be the name of a view: \(reason)")
+        }
+        if try isShow(folded, db) {
+            throw ViewError(message: "'\(shown)' is the name of a show: choose another name for the view")
+        }
+        if try folded == "index.html" || isOtherFolder(folded, db) {
+            throw ViewError(message: "'\(shown)' cannot be the name of a view: podfs has a folder or file of this name")
+        }
+    }
+
+    private static func viewFolders(
+        _ db: Database, _ condition: String, _ arguments: StatementArguments
+    ) throws -> [ViewFolder] {
+        let statement = try db.cachedStatement(sql: "SELECT id, name, changed, revision FROM view WHERE \(condition)")
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll(viewFolder)
+    }
+
+    private static func viewFolder(_ row: Row) -> ViewFolder {
+        ViewFolder(id: row[0], name: row[1], changed: row[2], revision: row[3])
+    }
+}

@@ -1,0 +1,211 @@
+import GRDB
+import TransferCore
+
+/// The id of a view.
+package struct ViewID: Identifier {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}
+
+extension ViewID: DatabaseValueConvertible {}
+
+/// The facts about an episode that decide which views contain it.
+struct ViewCandidate {
+    var id: EpisodeID
+    var podcast: ShowID
+    var title: String
+    /// The publication, in seconds since 1970.
+    var moment: Int64
+    var duration: Double?
+    var isVideo: Bool
+    var isBuried: Bool
+    var flags: Set<ViewDefinition.Flag>
+    /// When it was last played, in seconds since 1970.
+    var played: Int64?
+
+    static let columns = """
+        e.id, e.podcast, e.title, e.moment, e.duration, e.type, e.name, e.buried, e.played, e.position, e.pinned, \
+        \(ViewSQL.playedAt), EXISTS (SELECT 1 FROM rendition r WHERE r.episode = e.id AND r.complete = 1)
+        """
+
+    init(_ row: Row) {
+        id = row[0]
+        podcast = row[1]
+        title = row[2]
+        moment = row[3]
+        duration = row[4]
+        isVideo = MediaType.isVideo(type: row[5], fileExtension: FileName.fileExtension(of: row[6]))
+        isBuried = row[7]
+        played = row[11]
+        flags = []
+        let isPlayed: Bool = row[8]
+        if !isPlayed {
+            flags.insert(.unplayed)
+            if (row[9] as Double?) ?? 0 >= ViewDefinition.progressStart { flags.insert(.inProgress) }
+        }
+        if row[10] { flags.insert(.pinned) }
+        if row[12] { flags.insert(.downloaded) }
+    }
+}
+
+/// The facts about a show that decide which views contain its episodes.
+struct ViewShow {
+    var isSubscribed: Bool
+    /// The folded names by which a view may select it: the folder's and the title.
+    var names: Set<String>
+    /// Folded.
+    var tags: Set<String>
+}
+
+/// A view with its names folded for comparison.
+struct CompiledView {
+    let id: ViewID
+    let definition: ViewDefinition
+    let tags: Set<String>
+    let shows: Set<String>
+
+    init(_ id: ViewID, _ definition: ViewDefinition) {
+        self.id = id
+        self.definition = definition
+        tags = Set(definition.tags.map(FileName.folded))
+        shows = Set(definition.shows.map(FileName.folded))
+    }
+
+    func selects(_ show: ViewShow) -> Bool {
+        show.isSubscribed && (tags.isEmpty || !tags.isDisjoint(with: show.tags))
+            && (shows.isEmpty || !shows.isDisjoint(with: show.names))
+    }
+
+    /// - Parameter hasTitle: Whether the view's expression matches the title.
+    func contains(_ episode: ViewCandidate, of show: ViewShow, hasTitle: Bool, now: Int64) -> Bool {
+        guard !episode.isBuried, selects(show), definition.title == nil || hasTitle else { return false }
+        for (flag, isWanted) in definition.flags where episode.flags.contains(flag) != isWanted { return false }
+        if let medium = definition.medium, (medium == .video) != episode.isVideo { return false }
+        if let age = definition.newerThan, episode.moment <= now - age { return false }
+        if let age = definition.olderThan, episode.moment > now - age { return false }
+        if definition.minDuration != nil || definition.maxDuration != nil {
+            guard let duration = episode.duration, duration >= Double(definition.minDuration ?? 0),
+                duration <= definition.maxDuration.map(Double.init) ?? .infinity
+            else { return false }
+        }
+        return true
+    }
+
+    /// Returns the position of an episode in the view; the least comes first.
+    func place(_ episode: ViewCandidate) -> ViewPlace {
+        let id = episode.id.rawValue
+        let milliseconds = episode.duration.map { Int64(min(max($0, 0), 1e9) * 1_000) }
+        return switch definition.order {
+        case .newest: ViewPlace(rank: -episode.moment, tie: -id)
+        case .oldest: ViewPlace(rank: episode.moment, tie: id)
+        case .shortest: ViewPlace(rank: milliseconds ?? ViewSQL.last, tie: id)
+        case .longest: ViewPlace(rank: milliseconds.map { -$0 } ?? ViewSQL.last, tie: -id)
+        case .recentlyPlayed: ViewPlace(rank: episode.played.map { -$0 } ?? ViewSQL.last, tie: -id)
+        }
+    }
+}
+
+/// The key of an episode in a view's order.
+struct ViewPlace: Comparable {
+    var rank: Int64
+    var tie: Int64
+
+    static func < (one: Self, other: Self) -> Bool { (one.rank, one.tie) < (other.rank, other.tie) }
+}
+
+enum ViewSQL {
+    /// The column with the time at which an episode was last played.
+    static let playedAt = "e.last_opened"
+    /// The rank of an episode without the fact by which the view is ordered.
+    static let last: Int64 = 1 << 52
+
+    /// Records in temporary tables which episodes a transaction has changed, whichever statement did it.
+    static let watch = """
+        CREATE TEMP TABLE changed_episode (id INTEGER PRIMARY KEY);
+        CREATE TEMP TABLE changed_title (id INTEGER PRIMARY KEY);
+        CREATE TEMP TRIGGER view_inserted AFTER INSERT ON main.episode BEGIN
+            INSERT OR IGNORE INTO changed_episode VALUES (new.id);
+            INSERT OR IGNORE INTO changed_title VALUES (new.id);
+        END;
+        CREATE TEMP TRIGGER view_updated
+        AFTER UPDATE OF name, title, moment, duration, type, buried, played, position, pinned, last_opened
+        ON main.episode
+        WHEN (old.name, old.title, old.moment, old.duration, old.type, old.buried, old.played, old.position,
+                old.pinned, old.last_opened)
+            IS NOT (new.name, new.title, new.moment, new.duration, new.type, new.buried, new.played, new.position,
+                new.pinned, new.last_opened)
+        BEGIN
+            INSERT OR IGNORE INTO changed_episode VALUES (new.id);
+        END;
+        CREATE TEMP TRIGGER view_retitled AFTER UPDATE OF title ON main.episode WHEN old.title IS NOT new.title BEGIN
+            INSERT OR IGNORE INTO changed_title VALUES (new.id);
+        END;
+        CREATE TEMP TRIGGER view_deleted AFTER DELETE ON main.episode BEGIN
+            INSERT OR IGNORE INTO changed_episode VALUES (old.id);
+        END;
+        CREATE TEMP TRIGGER view_stored AFTER INSERT ON main.rendition WHEN new.complete BEGIN
+            INSERT OR IGNORE INTO changed_episode VALUES (new.episode);
+        END;
+        CREATE TEMP TRIGGER view_completed AFTER UPDATE OF complete ON main.rendition
+        WHEN old.complete IS NOT new.complete BEGIN
+            INSERT OR IGNORE INTO changed_episode VALUES (new.episode);
+        END;
+        CREATE TEMP TRIGGER view_dropped AFTER DELETE ON main.rendition WHEN old.complete BEGIN
+            INSERT OR IGNORE INTO changed_episode VALUES (old.episode);
+        END;
+        CREATE TEMP TRIGGER view_subscribed AFTER UPDATE OF ephemeral, name, title ON main.podcast
+        WHEN (old.ephemeral, old.name, old.title) IS NOT (new.ephemeral, new.name, new.title) BEGIN
+            INSERT OR IGNORE INTO changed_episode SELECT id FROM episode WHERE podcast = new.id;
+            INSERT OR IGNORE INTO changed_title
+                SELECT id FROM episode WHERE podcast = new.id AND old.ephemeral AND NOT new.ephemeral;
+        END;
+        CREATE TEMP TRIGGER view_tagged AFTER INSERT ON main.show_tag BEGIN
+            INSERT OR IGNORE INTO changed_episode SELECT id FROM episode WHERE podcast = new.podcast;
+        END;
+        CREATE TEMP TRIGGER view_untagged AFTER DELETE ON main.show_tag BEGIN
+            INSERT OR IGNORE INTO changed_episode SELECT id FROM episode WHERE podcast = old.podcast;
+        END;
+        """
+
+    /// Returns the condition and order of a query that finds at least the episodes of a view, in its order.
+    ///
+    /// The condition narrows the search where an index helps; `CompiledView.contains` decides.
+    ///
+    /// - Parameters:
+    ///   - shows: The shows that the view selects; `nil` for all.
+    ///   - place: The place after which to search.
+    static func search(_ view: CompiledView, shows: [ShowID]?, after place: ViewPlace?, now: Int64) -> String {
+        let definition = view.definition
+        var conditions = ["e.buried = 0"]
+        if let isUnplayed = definition.flags[.unplayed] { conditions.append("e.played = \(isUnplayed ? 0 : 1)") }
+        if definition.flags[.inProgress] == true { conditions.append("e.played = 0 AND e.position >= 30") }
+        if definition.flags[.pinned] == true { conditions.append("e.pinned = 1") }
+        if definition.flags[.downloaded] == true {
+            conditions.append("e.id IN (SELECT episode FROM rendition WHERE complete = 1)")
+        }
+        if definition.title != nil {
+            conditions.append("e.id IN (SELECT episode FROM view_title WHERE view = \(view.id))")
+        }
+        if let shows { conditions.append("e.podcast IN (\(shows.map(\.description).joined(separator: ", ")))") }
+        if let age = definition.newerThan { conditions.append("e.moment > \(now - age)") }
+        if let age = definition.olderThan { conditions.append("e.moment <= \(now - age)") }
+        if let least = definition.minDuration { conditions.append("e.duration >= \(least)") }
+        if let most = definition.maxDuration { conditions.append("e.duration <= \(most)") }
+        let milliseconds = "CAST(min(max(e.duration, 0), 1e9) * 1000 AS INTEGER)"
+        let order: String
+        switch definition.order {
+        case .newest:
+            order = "e.moment DESC, e.id DESC"
+            if let place { conditions.append("(e.moment, e.id) < (\(-place.rank), \(-place.tie))") }
+        case .oldest:
+            order = "e.moment, e.id"
+            if let place { conditions.append("(e.moment, e.id) > (\(place.rank), \(place.tie))") }
+        case .shortest: order = "coalesce(\(milliseconds), \(last)), e.id"
+        case .longest: order = "coalesce(-\(milliseconds), \(last)), e.id DESC"
+        case .recentlyPlayed: order = "coalesce(-\(playedAt), \(last)), e.id DESC"
+        }
+        return
+            "SELECT \(ViewCandidate.columns) FROM episode e WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order)"
+    }
+}

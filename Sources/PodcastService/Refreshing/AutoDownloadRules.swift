@@ -1,0 +1,77 @@
+internal import Foundation
+package import PodcastLibrary
+
+/// Which episodes of a show may be downloaded automatically, and in which order. `nil` stands for the general setting.
+package struct AutoDownloadRules: Sendable, Equatable {
+    /// The episodes that come first.
+    package enum Order: String, Sendable, CaseIterable {
+        /// The newest episodes.
+        case newest
+        /// The episodes after the last one that was heard, for serials.
+        case oldestUnplayed = "oldest_unplayed"
+    }
+
+    /// The types that feeds distinguish (`itunes:episodeType`).
+    package enum EpisodeType: String, Sendable, CaseIterable {
+        case full, trailer, bonus
+    }
+
+    /// The rejection of a value: the values that are allowed.
+    package struct Rejection: Error {
+        package let message: String
+    }
+
+    package private(set) var order: Order?
+    package private(set) var title: TitlePattern?
+    /// Seconds.
+    package private(set) var minDuration: Int64?
+    package private(set) var maxDuration: Int64?
+    /// `nil`: full episodes, or all while a show has no full one.
+    package private(set) var types: Set<EpisodeType>?
+
+    package init() {}
+
+    /// Returns these rules, with the general ones where they have none.
+    package func completed(by general: AutoDownloadRules) -> AutoDownloadRules {
+        var rules = self
+        rules.order = order ?? general.order
+        rules.title = title ?? general.title
+        rules.minDuration = minDuration ?? general.minDuration
+        rules.maxDuration = maxDuration ?? general.maxDuration
+        rules.types = types ?? general.types
+        return rules
+    }
+
+    /// Sets the value of one of the keys `auto_download_…`; other keys are ignored.
+    package mutating func set(_ key: ShowSettingKey, _ value: String) throws(Rejection) {
+        switch key {
+        case .autoDownloadOrder:
+            guard let order = Order(rawValue: value.lowercased()) else {
+                throw Rejection(message: "newest or oldest_unplayed")
+            }
+            self.order = order
+        case .autoDownloadTitle:
+            do throws(ViewError) {
+                title = try TitlePattern(value)
+            } catch {
+                throw Rejection(message: "a regular expression, but \(error.message)")
+            }
+        case .autoDownloadMinDuration: minDuration = try Self.seconds(value)
+        case .autoDownloadMaxDuration: maxDuration = try Self.seconds(value)
+        case .autoDownloadTypes:
+            let types = value.lowercased().split(separator: ",").map {
+                EpisodeType(rawValue: $0.trimmingCharacters(in: .whitespaces))
+            }
+            guard !types.isEmpty, types.allSatisfy({ $0 != nil }) else {
+                throw Rejection(message: "a list of full, trailer and bonus")
+            }
+            self.types = Set(types.compactMap(\.self))
+        case .autoDownload, .rateLimit, .nameTemplate, .keep, .userAgent, .tags, .prefer: break
+        }
+    }
+
+    private static func seconds(_ value: String) throws(Rejection) -> Int64 {
+        guard let seconds = DurationText.seconds(value) else { throw Rejection(message: DurationText.forms) }
+        return seconds
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import PodcastClient
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+
+struct ViewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "view", abstract: "Change, list and remove views: folders of links to the episodes that match.",
+        discussion: """
+            Keys: unplayed, in_progress, downloaded, pinned (true or false); tag, show (lists with commas); title (a \
+            regular expression, ignoring case); type (audio or video); newer_than, older_than, min_duration, \
+            max_duration (such as 40m or '7 days'); order (newest, oldest, shortest, longest, recently_played); limit (a \
+            number or none; 200 if not set). See podfs(1).
+
+            Example:
+              podfs view set Commute unplayed=true max_duration=40m order=oldest
+            """,
+        subcommands: [ViewSetCommand.self, ViewListCommand.self, ViewRemoveCommand.self])
+}
+
+struct ViewSetCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Create a view, or change conditions of one.",
+        discussion: """
+            KEY= removes a condition; conditions that are not named stay.
+
+            Example:
+              podfs view set Commute unplayed=true max_duration=40m order=oldest
+            """)
+
+    @Argument(help: "The view's name, which is its folder in the mount.")
+    var name: String
+
+    @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))
+    var assignments: [String] = []
+
+    func perform() async throws {
+        guard !assignments.isEmpty else {
+            throw CommandError(.usage, "nothing to set: give KEY=VALUE, such as unplayed=true")
+        }
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        _ = try await daemon.perform(.setView(name: name, assignments: assignments))
+    }
+}
+
+struct ViewListCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the views with their conditions.",
+        discussion: """
+            Example:
+              podfs view list --json
+            """)
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func perform() async throws {
+        let views = try Installation().library()?.views() ?? []
+        if json { return Terminal.print(OrderedJSON.array(views.map(Self.json))) }
+        for view in views {
+            let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(Self.quoted($0.value))" }
+            Terminal.print(([view.folder.name + ":"] + conditions).joined(separator: " "))
+        }
+    }
+
+    private static func quoted(_ value: String) -> String { value.contains(" ") ? "'\(value)'" : value }
+
+    private static func json(_ view: StoredView) -> OrderedJSON {
+        let conditions = view.definition.assignments.map { ($0.key.rawValue, OrderedJSON.string($0.value)) }
+        return .object([
+            ("name", .string(view.folder.name)), ("conditions", .object(conditions)),
+            ("episodes", .int(Int64(view.count))),
+        ])
+    }
+}
+
+struct ViewRemoveCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a view; no episode is removed.",
+        discussion: """
+            Example:
+              podfs view remove Commute
+            """)
+
+    @Argument(help: "The view's name.")
+    var name: String
+
+    func perform() async throws {
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        _ = try await daemon.perform(.removeView(name: name))
+    }
+}
