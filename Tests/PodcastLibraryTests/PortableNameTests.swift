@@ -55,15 +55,15 @@ struct PortableNameTests {
         let show = try subscribe(template).podcast
         let before = try names(show.id)
         #expect(Set(before) == ["a: b.mp3", "a - b.mp3", "A? - B.mp3"])
-        #expect(try library.rename(by: template, podcast: show.id, isDryRun: false) == [])
-        let planned = try library.rename(by: template.portable(true), podcast: show.id, isDryRun: true)
+        #expect(try library.renameAll(by: template, podcast: show.id, isDryRun: false) == [])
+        let planned = try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: true)
         #expect(planned.first == Renaming.folder(from: "Show: \"One\"?", to: "Show - 'One'"))
         #expect(try names(show.id) == before)
-        #expect(try library.rename(by: template.portable(true), podcast: show.id, isDryRun: false) == planned)
+        #expect(try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: false) == planned)
         let after = try names(show.id)
         #expect(Set(after) == ["A - B.mp3", "a - b (2).mp3", "a - b (3).mp3"])
         #expect(try library.podcast(id: show.id)?.name == "Show - 'One'")
-        #expect(try library.rename(by: template.portable(true), podcast: show.id, isDryRun: false) == [])
+        #expect(try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: false) == [])
         // Ids, and so inode numbers, stay; each name leads to its episode.
         for name in after { #expect(try library.entry(of: show.id, named: name)?.name == name) }
     }
@@ -75,7 +75,7 @@ struct PortableNameTests {
         try library.renameEpisode(id: ids[0], to: "tmp")
         try library.renameEpisode(id: ids[1], to: FileName.stem(ofFile: names[0]))
         try library.renameEpisode(id: ids[0], to: FileName.stem(ofFile: names[1]))
-        #expect(try library.rename(by: NameTemplate("{title}"), podcast: show.id, isDryRun: false).count == 2)
+        #expect(try library.renameAll(by: NameTemplate("{title}"), podcast: show.id, isDryRun: false).count == 2)
         #expect(try self.names(show.id) == names)
     }
 }

@@ -25,7 +25,7 @@ extension Library {
     ///
     /// - Parameter isDryRun: Whether to change nothing.
     /// - Returns: The changes, that of the folder first.
-    package func rename(
+    package func renameAll(
         by template: NameTemplate, podcast: ShowID, isDryRun: Bool, now: Int64 = Int64(time(nil))
     ) throws -> [Renaming] {
         if isDryRun { return try read { db in try Self.renamings(by: template, podcast, db) } }

@@ -105,7 +105,7 @@ final class Subscriptions: ServicePart {
         var changes: [RenamedPath] = []
         for podcast in podcasts.isEmpty ? try library.podcasts().map(\.id) : podcasts {
             guard let former = try library.podcast(id: podcast)?.name else { continue }
-            let renamings = try library.rename(by: nameTemplate(of: podcast), podcast: podcast, isDryRun: isDryRun)
+            let renamings = try library.renameAll(by: nameTemplate(of: podcast), podcast: podcast, isDryRun: isDryRun)
             let folder = renamings.first { $0.episode == nil }?.name ?? former
             changes += renamings.map { renaming in
                 renaming.episode == nil
