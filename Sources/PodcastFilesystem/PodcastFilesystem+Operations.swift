@@ -13,7 +13,11 @@ extension PodcastFilesystem: FilesystemOperations {
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
         do {
             guard name.utf8.count <= Self.longestName else { throw Errno.fileNameTooLong }
-            guard let folder = NodeNumber(parent), let found = try behaviour(of: folder).find(name)
+            // The kernel resolves these two names itself, except for handles of an exported mount.
+            let isOfHandle = name == "." || name == ".."
+            guard let node = NodeNumber(parent),
+                let found = isOfHandle
+                    ? try entry(ofHandle: node, parent: name == "..") : try behaviour(of: node).find(name)
             else {
                 request.reply(error: .noSuchFileOrDirectory)
                 return

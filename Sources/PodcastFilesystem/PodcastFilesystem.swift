@@ -27,6 +27,8 @@ package final class PodcastFilesystem: Sendable {
         package var assets: FilePath
         /// Programs that may not open uncached files, by the names of their executables.
         package var indexers: Set<String>
+        /// Programs whose reads of uncached episodes fetch only the ranges that they read.
+        package var probes = Probes.listed([])
         /// Called after an event of the daemon, and after a request that may have allocated much memory: a folder's
         /// listing, the content of a generated file.
         package var onWork: @Sendable () -> Void = {}

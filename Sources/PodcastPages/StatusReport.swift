@@ -52,6 +52,8 @@ package struct StatusReport: Sendable, Equatable {
     package var tasks: [Task]
     /// Due work that is being skipped, and why; one line each.
     package var skipped: [String] = []
+    /// The number of episodes that probes have opened since the daemon's start; `nil` if it is not known.
+    package var probed: Int?
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
 
@@ -75,7 +77,8 @@ package struct StatusReport: Sendable, Equatable {
             (
                 "summary",
                 .object(
-                    counts.map { ($0.state.rawValue, .int(Int64($0.count))) } + [("rate", .int(WholeNumber.of(rate)))])
+                    counts.map { ($0.state.rawValue, .int(Int64($0.count))) } + [("rate", .int(WholeNumber.of(rate)))]
+                        + (probed.map { [("probed", .int(Int64($0)))] } ?? []))
             ),
         ]
         // Usually empty, so the member is omitted.

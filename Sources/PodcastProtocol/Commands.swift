@@ -83,6 +83,7 @@ package enum Command: Sendable, Codable, Equatable {
     /// Fetches a feed and returns the JSON of `podfs inspect`; stores nothing.
     case inspect(url: String)
     case tasks
+    case counters
     case act(TaskAction, episodes: [EpisodeID])
     /// Starts the upload of a copy in the uploads folder. A repeated request with the same copy is the same upload.
     case publish(PublishRequest)
@@ -140,6 +141,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case imported(ImportResult)
     case refreshed([RefreshResult])
     case tasks([TaskInfo])
+    case counters(Counters)
     case text(String)
     /// The number of episodes that the action changed, and the failures.
     case acted(count: Int, problems: [String])
@@ -157,6 +159,14 @@ package enum Reply: Sendable, Codable, Equatable {
     case sync(SyncStatus)
     /// `nil` if nothing had arrived.
     case resumeData(ResumeData?)
+}
+
+/// The daemon's counts since its start.
+package struct Counters: Sendable, Codable, Equatable {
+    /// The number of episodes that probes have opened.
+    package var probed: Int
+
+    package init(probed: Int) { self.probed = probed }
 }
 
 /// The effect of a changed `keep` on a show's episodes.

@@ -7,12 +7,16 @@ package struct ReadRequest: Sendable, Equatable {
     package var range: Range<Int64>
     /// Whether the first bytes of the episode are a sufficient answer if there is no file yet and they include `range`.
     package var takesHead: Bool
+    package var kind: ReaderKind
 
-    package init(episode: EpisodeID, generation: Int, range: Range<Int64>, takesHead: Bool = false) {
+    package init(
+        episode: EpisodeID, generation: Int, range: Range<Int64>, takesHead: Bool = false, kind: ReaderKind = .player
+    ) {
         self.episode = episode
         self.generation = generation
         self.range = range
         self.takesHead = takesHead
+        self.kind = kind
     }
 
     package var payload: [UInt8] {
@@ -21,7 +25,7 @@ package struct ReadRequest: Sendable, Equatable {
         writer.append(Int64(generation))
         writer.append(range.lowerBound)
         writer.append(range.upperBound)
-        writer.append(UInt8(takesHead ? 1 : 0))
+        writer.append(UInt8((takesHead ? 1 : 0) | (kind == .probe ? 2 : 0)))
         return writer.bytes
     }
 
@@ -29,13 +33,41 @@ package struct ReadRequest: Sendable, Equatable {
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let episode = reader.int64(), let generation = reader.int64(), let from = reader.int64(),
-            let to = reader.int64(), from >= 0, from <= to, let takesHead = reader.uint8()
+            let to = reader.int64(), from >= 0, from <= to, let flags = reader.uint8()
         else { return nil }
-        self.init(episode: EpisodeID(episode), generation: Int(generation), range: from..<to, takesHead: takesHead != 0)
+        self.init(
+            episode: EpisodeID(episode), generation: Int(generation), range: from..<to, takesHead: flags & 1 != 0,
+            kind: flags & 2 != 0 ? .probe : .player)
     }
 }
 
-/// The episode of an open or close.
+/// The episode to open, and for what.
+package struct OpenRequest: Sendable, Equatable {
+    package var episode: EpisodeID
+    package var kind: ReaderKind
+
+    package init(episode: EpisodeID, kind: ReaderKind) {
+        self.episode = episode
+        self.kind = kind
+    }
+
+    package var payload: [UInt8] {
+        var writer = WireWriter()
+        writer.append(episode.rawValue)
+        writer.append(UInt8(kind == .probe ? 1 : 0))
+        return writer.bytes
+    }
+
+    /// Decodes a payload; `nil` if it is malformed.
+    package init?(payload: [UInt8]) {
+        var reader = WireReader(payload[...])
+        guard let episode = reader.int64() else { return nil }
+        // A mount of an earlier version sends the episode alone.
+        self.init(episode: EpisodeID(episode), kind: reader.uint8() == 1 ? .probe : .player)
+    }
+}
+
+/// The episode of a close.
 package struct EpisodeReference: Sendable, Equatable {
     package var episode: EpisodeID
 

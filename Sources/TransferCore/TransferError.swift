@@ -21,6 +21,8 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case unverified
         /// The server sent something other than the file: HTML, JSON, a wrong range.
         case unusable
+        /// The bytes would need a download of the whole file, which a probe does not start.
+        case unprobed
         /// Cancelled by a person.
         case cancelled
         /// Any other failure.

@@ -62,14 +62,16 @@ package final class TransferEngine: Sendable {
 
     // MARK: Readers
 
-    /// Opens a file; see `DownloadMachine.open`.
+    /// Opens a file; see `DownloadMachine.open(_:as:now:)`.
     ///
     /// - Returns: The id for `cancelWait`.
     @discardableResult
-    package func open(_ key: MediaID, load: @escaping Loader, answer: @escaping Answer) -> Int64 {
+    package func open(
+        _ key: MediaID, as kind: ReaderKind = .player, load: @escaping Loader, answer: @escaping Answer
+    ) -> Int64 {
         let id = newWait()
         withDownload(key, load: load) {
-            $0.open(id, answer: answer)
+            $0.open(id, as: kind, answer: answer)
         } orElse: {
             answer(.failure($0))
         }
@@ -82,12 +84,12 @@ package final class TransferEngine: Sendable {
     ///   yet.
     @discardableResult
     package func read(
-        _ key: MediaID, range: Range<Int64>, generation: Int, takesHead: Bool = false, load: @escaping Loader,
-        answer: @escaping Answer
+        _ key: MediaID, range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, takesHead: Bool = false,
+        load: @escaping Loader, answer: @escaping Answer
     ) -> Int64 {
         let id = newWait()
         withDownload(key, load: load) {
-            $0.read(id, range, generation: generation, takesHead: takesHead, answer: answer)
+            $0.read(id, range, generation: generation, as: kind, takesHead: takesHead, answer: answer)
         } orElse: {
             answer(.failure($0))
         }

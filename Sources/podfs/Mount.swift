@@ -27,6 +27,12 @@ final class Mount: Sendable {
             cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
             assets: FilePath(installation.places.assets),
             indexers: Set(configuration.indexers), mounter: getuid())
+        filesystemOptions.probes =
+            switch options.probe {
+            case .none: .none
+            case .list: .listed(Set(configuration.probes))
+            case .all: .all
+            }
         let trimmer = HeapTrimmer()
         filesystemOptions.onWork = { trimmer.noteWork() }
         filesystem = PodcastFilesystem(

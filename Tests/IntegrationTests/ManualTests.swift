@@ -47,7 +47,7 @@ struct ManualTests {
         .deletingLastPathComponent().appendingPathComponent("man")
     private static let pages = [
         "podfs.1", "podfs-daemon.8", "podfs.conf.5", "podfs-semantics.7", "podfs-sync.7", "podfs-xattr.7",
-        "podfs-protocol.7",
+        "podfs-protocol.7", "podfs-nas.7",
     ]
 
     private static func source(_ page: String) throws -> String {
@@ -140,7 +140,9 @@ struct ManualTests {
         for entry in entries {
             let words = entry.replacing("\\fR", with: " ").matches(of: #/[a-z_]+(?:\.[a-z_]+)*/#).map { String($0.0) }
             documented.formUnion(
-                words.filter { $0.contains(".") || ["keep", "indexers", "auto_download", "user_agent"].contains($0) })
+                words.filter {
+                    $0.contains(".") || ["keep", "indexers", "probes", "auto_download", "user_agent"].contains($0)
+                })
         }
         let keys = Set(ConfigurationKey.all.map(\.path))
         #expect(keys.subtracting(documented).isEmpty)

@@ -8,9 +8,10 @@ private final class Subject {
     init(_ limits: ConnectionPools.Limits) { pools = ConnectionPools(limits: limits) }
 
     func request(
-        _ token: Int, host: String, forReader: Bool, priority: TransferPriority = .asked, now: Int64
+        _ token: Int, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
+        now: Int64
     ) -> Bool {
-        pools.request(token, host: host, forReader: forReader, priority: priority, now: now)
+        pools.request(token, host: host, forReader: forReader, isProbe: isProbe, priority: priority, now: now)
     }
 
     func setPriority(_ token: Int, _ priority: TransferPriority, now: Int64) -> [Int] {
@@ -51,6 +52,16 @@ private final class Subject {
         #expect(pools.release(4, now: 1) == [5], "the host of 3 is still full")
         #expect(pools.release(1, now: 2) == [3])
         #expect(pools.release(1, now: 3) == [], "it has ended already")
+    }
+
+    @Test func probesHaveAPoolOfTheirOwn() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, isProbe: true, now: 0)) }
+        #expect(!pools.request(3, host: "a", forReader: true, isProbe: true, now: 0))
+        for token in 4...5 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
+        #expect(pools.request(6, host: "a", forReader: false, now: 0))
+        #expect(pools.setServing(1, false, now: 1) == [] && pools.setServing(3, false, now: 1) == [])
+        #expect(pools.preempted(now: 100_000) == [], "a probe's connection neither lingers nor is preempted")
+        #expect(pools.release(1, now: 2) == [3])
     }
 
     @Test func readersDoNotWaitBehindFilling() {

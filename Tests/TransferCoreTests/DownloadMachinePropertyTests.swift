@@ -10,6 +10,8 @@ import TransferCore
         limits.reach = 24
         limits.overlap = 8
         limits.excess = excess
+        limits.probeBlock = 16
+        limits.probeStream = 100
         // One byte a second.
         limits.leastRate = 1
         limits.renewsAddress = true
@@ -58,6 +60,45 @@ import TransferCore
 
     @Test func renditionsAreNeverMixed() throws {
         for seed in 20_001...20_600 { try run(seed: UInt64(seed), badness: 10, changes: true) }
+    }
+
+    @Test func probesStartNoTaskAndCostWhatTheyRead() throws {
+        for seed in 40_001...40_600 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            let size = Int64.random(in: 1...2_000, using: &random)
+            let tags = ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong
+            let hasRanges = random.chance(70)
+            let server = ModelServer(
+                tags: tags, hasRanges: hasRanges, sendsLength: random.chance(80), size: size)
+            let limits = Self.limits(excess: 50)
+            let machine = DownloadMachine(generation: 1, limits: limits)
+            var simulation = MachineSimulation(machine: machine, server: server, random: random)
+            do {
+                try simulation.open(as: .probe)
+                let reads = Int64.random(in: 1...12, using: &random)
+                for _ in 0..<reads {
+                    let start = Int64.random(in: 0...size, using: &random)
+                    try simulation.read(start..<start + Int64.random(in: 1...40, using: &random), as: .probe)
+                    for _ in 0..<Int.random(in: 0...20, using: &random) { try simulation.moveConnection() }
+                }
+                for _ in 0..<2_000 where !simulation.isQuiet { try simulation.moveConnection() }
+                #expect(simulation.isQuiet, "seed \(seed): something goes on")
+                try simulation.checkFiles()
+                let state = simulation.machine.state
+                #expect(
+                    state == .remote || simulation.machine.isFinishing || state == .cached, "seed \(seed): \(state)")
+                #expect(!simulation.machine.isFilling, "seed \(seed)")
+                // The first block; the blocks of each read, with the bytes that are compared; or streams of the start.
+                let blocks = limits.probeBlock + reads * (40 + 2 * limits.probeBlock + limits.overlap)
+                let streams = (reads + 1) * limits.probeStream
+                let isSeekable = hasRanges && tags == .strong && simulation.machine.pin?.total != nil
+                let limit = isSeekable ? blocks : blocks + streams
+                #expect(simulation.wire <= limit, "seed \(seed): \(simulation.wire) bytes for \(reads) reads")
+            } catch {
+                Issue.record("seed \(seed): \(error)\n\(simulation.log.suffix(60).joined(separator: "\n"))")
+                throw error
+            }
+        }
     }
 
     @Test func readersOfWhatNeverComesAreToldWithinSeconds() throws {

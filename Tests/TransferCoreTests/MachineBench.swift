@@ -39,6 +39,12 @@ final class MachineBench {
         machine.read(id, range, generation: generation, now: now)
     }
 
+    func probeOpen(_ id: Int64) -> [Machine.Action] { machine.open(id, as: .probe, now: now) }
+
+    func probe(_ id: Int64, _ range: Range<Int64>) -> [Machine.Action] {
+        machine.read(id, range, generation: machine.generation, as: .probe, now: now)
+    }
+
     func head(_ id: Int, _ head: ResponseHead, content: BodyContent? = nil) -> [Machine.Action] {
         machine.began(id, now: now)
         return machine.head(id, head, content: content, now: now, random: 0)
@@ -113,6 +119,14 @@ extension DownloadMachine.ConnectRequest {
     /// The request for the whole file.
     static func whole(direct: Bool = false, forReader: Bool) -> Self {
         Self(offset: 0, end: nil, ranged: false, ifRange: nil, direct: direct, forReader: forReader)
+    }
+
+    static func probe(
+        _ range: Range<Int64>, ifRange: Validator? = MachineBench.tag, direct: Bool = true
+    ) -> Self {
+        var request = part(range, ifRange: ifRange, direct: direct, forReader: true)
+        request.isProbe = true
+        return request
     }
 
     static func part(

@@ -9,7 +9,7 @@ package struct SpaceKeeper: Sendable {
     private(set) var hopeless: Set<MediaID> = []
 
     /// Whether the last plan could not restore the limits: files that are closed may then be evicted.
-    private(set) var exceedsLimits = false
+    var exceedsLimits: Bool { policy.exceedsLimits }
 
     init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
 
@@ -27,7 +27,6 @@ package struct SpaceKeeper: Sendable {
         let before = policy
         policy.adopt(plan)
         hopeless = Set(plan.failures.keys)
-        exceedsLimits = plan.exceedsLimits
         var effects: [Effect] = []
         for (media, reason) in plan.waiting.sorted(by: { $0.key < $1.key }) where before.waiting[media] != reason {
             effects.append(.awaitSpace(media, reason))

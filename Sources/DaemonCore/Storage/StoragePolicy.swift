@@ -34,6 +34,8 @@ package struct StoragePolicy: Sendable, Equatable {
     package private(set) var waiting: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written at all.
     package private(set) var stop: StorageShortage?
+    /// Whether the adopted plan leaves a limit exceeded.
+    package private(set) var exceedsLimits = false
     /// The free space on the disk, in bytes, when a write within the limits failed. More than this must be free before
     /// the next attempt.
     package private(set) var freeAtFailedWrite: Int64?
@@ -68,6 +70,7 @@ package struct StoragePolicy: Sendable, Equatable {
         reserved = plan.reserved
         waiting = plan.waiting
         stop = plan.stop
+        exceedsLimits = plan.exceedsLimits
         if stop == nil { freeAtFailedWrite = nil }
     }
 
@@ -76,6 +79,8 @@ package struct StoragePolicy: Sendable, Equatable {
     package func holds(in situation: StorageSituation) -> Bool {
         guard stop == nil else { return false }
         let plan = plan(for: situation)
+        // Parts that probes fetch have no reservation, so they may be what exceeds a limit.
+        guard exceedsLimits || !plan.exceedsLimits else { return false }
         return plan.evictions.isEmpty && plan.failures.isEmpty && plan.stop == nil && plan.reserved == reserved
             && plan.waiting.count == waiting.count && plan.waiting.keys.allSatisfy { waiting[$0] != nil }
     }

@@ -159,7 +159,12 @@ package struct TaskRegistry: Sendable {
     private mutating func leave(
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
-        outcome.changesDemand = true
+        if task == nil, snapshot.state == .remote {
+            // A probe has fetched a part of the file.
+            outcome.hasNewBytes = true
+        } else {
+            outcome.changesDemand = true
+        }
         // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
         if task?.isUnderWay ?? false { outcome.hasEnding = true }

@@ -9,6 +9,8 @@ package struct MountOptions: Sendable, Equatable {
     package var allowOther = false
     /// Whether passthrough is allowed; false after `no_passthrough`.
     package var passthrough = true
+    /// The programs that only probe files, from `probe=`.
+    package var probe = Probe.list
     /// The owner of the files from `uid=`: a number or a name. `gid` is the same for the group.
     package var uid: String?
     package var gid: String?
@@ -16,6 +18,11 @@ package struct MountOptions: Sendable, Equatable {
     package var user: String?
 
     package init() {}
+
+    /// Which programs are treated as probes.
+    package enum Probe: String, Sendable {
+        case list, all, none
+    }
 
     /// The rejection of an option, with advice on what to do.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
@@ -39,6 +46,7 @@ package struct MountOptions: Sendable, Equatable {
         var options = kernel
         if allowOther { options.append("allow_other") }
         if !passthrough { options.append("no_passthrough") }
+        if probe != .list { options.append("probe=\(probe.rawValue)") }
         for (name, value) in [("fsname", fsname), ("subtype", subtype), ("uid", uid), ("gid", gid)] {
             if let value { options.append("\(name)=\(SessionOptions.escaped(value))") }
         }
@@ -57,6 +65,11 @@ package struct MountOptions: Sendable, Equatable {
         switch (name, value) {
         case ("allow_other", nil): allowOther = true
         case ("no_passthrough", nil): passthrough = false
+        case ("probe", let value?):
+            guard let chosen = Probe(rawValue: value) else {
+                throw Refusal(option: option, advice: "needs list, all or none")
+            }
+            probe = chosen
         case ("fsname", let value?): fsname = value
         case ("subtype", let value?) where !value.isEmpty && !value.contains("/"): subtype = value
         case ("uid", let value?) where !value.isEmpty: uid = value
@@ -85,7 +98,7 @@ package struct MountOptions: Sendable, Equatable {
     /// SELinux labels, for the kernel.
     private static let labels: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
 
-    private static let valued: Set<String> = ["fsname", "subtype", "uid", "gid", "setuid", "max_read"]
+    private static let valued: Set<String> = ["fsname", "subtype", "uid", "gid", "setuid", "max_read", "probe"]
 
     /// Defaults, with the option that each of them cancels. `dev` and `suid` need no action either: no file is a device
     /// or runs as another user, and libfuse mounts with `nodev,nosuid`. `rw` is here since mount(8) passes it.

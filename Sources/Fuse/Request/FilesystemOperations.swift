@@ -23,6 +23,9 @@ package protocol FilesystemOperations: Sendable {
 
     /// Looks up a name in a folder. Increments the node's lookup count, unless the entry is negative.
     ///
+    /// The names `.` and `..` come only for handles of an exported filesystem: `parent` is then the node itself, which
+    /// may be a file, and may have been forgotten. The reply to `.` has to be an entry of the same node id.
+    ///
     /// Valid replies: `reply(entry:)`, including a negative one.
     func lookup(_ request: consuming Request, parent: NodeID, name: String)
 

@@ -50,6 +50,9 @@ package struct Connection: Sendable, Equatable {
         set(FUSE_CAP_READDIRPLUS_AUTO, false)
         set(FUSE_CAP_PARALLEL_DIROPS, true)
         set(FUSE_CAP_WRITEBACK_CACHE, false)
+        // Handles of an export (NFS) are resolved by lookups of "." and ".." in a node, also after the kernel has
+        // forgotten it.
+        set(FUSE_CAP_EXPORT_SUPPORT, true)
         set(FUSE_CAP_ASYNC_READ, allowance.suffices(for: options.maxBackground))
 
         protocolMajor = Int(info.proto_major)

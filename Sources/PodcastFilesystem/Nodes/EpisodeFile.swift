@@ -1,6 +1,7 @@
 internal import ContentCache
 internal import Fuse
 internal import Glibc
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -46,12 +47,14 @@ struct EpisodeFile: NodeBehaviour {
             // if the sizes differ, since the kernel would use the cache file's.
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
-        if mount.isIndexer(caller.pid) { throw Errno.permissionDenied }
+        let role = mount.role(of: caller.pid)
+        if role == .indexer { throw Errno.permissionDenied }
         if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
-            let media = mount.partOfFile(node, episode.file, total: episode.size)
+            var media = mount.partOfFile(node, episode.file, total: episode.size)
+            if role == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
             return .open(OpenFile(number: node, isCounted: false, flags: flags, media: media), .cached)
         }
-        return .ask(episode.told)
+        return .ask(episode.told, role == .probe ? .probe : .player)
     }
 
     /// Returns an open file for a completely cached episode: on the backing file of its open handles if there is one,

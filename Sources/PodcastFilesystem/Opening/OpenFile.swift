@@ -29,6 +29,8 @@ final class OpenFile: Sendable {
         /// The first bytes, until the cache file is known.
         var head: [UInt8] = []
         var headRead = HeadRead.none
+        /// The reads so far of a program that is taken for a probe; `nil` for a player.
+        var probing: ProbeReads?
         /// The error of the last failed read, and its time in milliseconds of `SystemClock.monotonic`.
         var refusal: (error: Errno, at: Int64)?
     }

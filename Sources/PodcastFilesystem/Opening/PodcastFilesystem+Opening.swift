@@ -1,16 +1,18 @@
 internal import ContentCache
 package import Fuse
 internal import Glibc
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
+internal import TransferCore
 
 /// The next step of an open.
 enum Opening {
     case open(OpenFile, HandleMode.Wish)
     /// The daemon must confirm the size with the server. The kernel may have cached this unconfirmed one.
-    case ask(EpisodeSize)
+    case ask(EpisodeSize, ReaderKind)
     /// The daemon must check whether the cached asset is current.
     case askForAsset(AssetKind, HandleMode.Wish)
 }
@@ -28,7 +30,7 @@ extension PodcastFilesystem {
                 } else {
                     reply(request, file, wish)
                 }
-            case .ask(let guess): askToOpen(number, insteadOf: guess, flags: flags, request)
+            case .ask(let guess, let kind): askToOpen(number, as: kind, insteadOf: guess, flags: flags, request)
             case .askForAsset(let kind, let wish): askForAsset(kind, number, wish, request)
             }
         } catch {
@@ -68,17 +70,18 @@ extension PodcastFilesystem {
 
     /// Parks an open until the daemon has confirmed the size. The request that confirms it also serves the first read.
     private func askToOpen(
-        _ number: NodeNumber, insteadOf guess: EpisodeSize, flags: Int32, _ request: consuming Request
+        _ number: NodeNumber, as kind: ReaderKind, insteadOf guess: EpisodeSize, flags: Int32,
+        _ request: consuming Request
     ) {
         let waiting = ParkedRequest(request)
-        ask(.open, EpisodeReference(episode: number.episode).payload, for: waiting) { [self] result in
+        ask(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
             switch result {
             case .success(let frame):
                 guard let grant = Grant(payload: frame.payload) else {
                     waiting.take()?.reply(error: .ioError)
                     return
                 }
-                opened(number, flags: flags, grant, insteadOf: guess, waiting)
+                opened(number, as: kind, flags: flags, grant, insteadOf: guess, waiting)
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
@@ -116,7 +119,8 @@ extension PodcastFilesystem {
 
     /// - Parameter guess: The size reported before the daemon's response.
     private func opened(
-        _ number: NodeNumber, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeSize, _ waiting: ParkedRequest
+        _ number: NodeNumber, as kind: ReaderKind, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeSize,
+        _ waiting: ParkedRequest
     ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
@@ -127,6 +131,7 @@ extension PodcastFilesystem {
         }
         var media = partOfFile(number, grant.file, total: grant.total)
         if media.reader == nil { media.head = grant.head }
+        if kind == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
         let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
         let isInvalidated = grant.total.map { total in
             state.withLock { !$0.kernel.isKnown(total, of: number) }
@@ -197,7 +202,7 @@ extension PodcastFilesystem {
     private func add(_ file: OpenFile, _ wish: HandleMode.Wish, at now: Int64, _ state: inout State) -> Opened {
         let number = file.number
         let isReported =
-            number.kind == .episode && !file.isCounted
+            number.kind == .episode && !file.isCounted && file.media.withLock { $0.probing == nil }
             && state.kernel.accessTimes.report(openOf: number.episode, at: now)
         let hasNewTime = state.kernel.access(number, at: now)
         var way = state.kernel.open(number, wish)
@@ -262,13 +267,5 @@ extension PodcastFilesystem {
         // Release the lease first: the daemon may remove files that nobody has open.
         file.media.withLock { $0.reader = nil }
         link.post(.close, EpisodeReference(episode: file.number.episode).payload)
-    }
-
-    // MARK: Indexers
-
-    /// Whether the caller is an indexer.
-    func isIndexer(_ thread: Int32) -> Bool {
-        guard !options.indexers.isEmpty, let program = CallingProgram(thread: thread) else { return false }
-        return program.isAmong(options.indexers)
     }
 }

@@ -19,8 +19,11 @@ extension PodcastFilesystem {
             request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
             return
         }
-        if let ready = Self.ready(file, offset: offset, size: size) {
-            if ready.count == 0, refusesTail(offset..<(offset + Int64(size)), of: file) {
+        let range = offset..<(offset + Int64(size))
+        let (kind, isPromoted) = Self.kind(of: range, in: file)
+        // The read that makes a player starts the download, although its bytes may be present.
+        if !isPromoted, let ready = Self.ready(file, offset: offset, size: size) {
+            if ready.count == 0, refusesTail(range, of: file) {
                 request.reply(error: .ioError)
                 return
             }
@@ -32,16 +35,32 @@ extension PodcastFilesystem {
             return
         }
         let read = ReadRequest(
-            episode: file.number.episode, generation: file.number.generation, range: offset..<(offset + Int64(size)),
-            takesHead: true)
-        if let head = head(of: file, read) {
+            episode: file.number.episode, generation: file.number.generation, range: range,
+            takesHead: true, kind: kind)
+        if !isPromoted, let head = head(of: file, read) {
             Self.reply(request, head.bytes)
             if head.isFirst { tell(of: read, file) }
             return
         }
         let waiting = ParkedRequest(request)
+        let asked = SystemClock.monotonic.milliseconds
         ask(.read, read.payload, for: waiting) { [self] result in
+            let now = SystemClock.monotonic.milliseconds
+            file.media.withLock { $0.probing?.waited(from: asked, to: now) }
             arrived(result, for: waiting, file, read)
+        }
+    }
+
+    /// Records a read of a program that is taken for a probe.
+    ///
+    /// - Returns: What the program is, and whether this read has made it a player.
+    private static func kind(of range: Range<Int64>, in file: OpenFile) -> (ReaderKind, isPromoted: Bool) {
+        let now = SystemClock.monotonic.milliseconds
+        return file.media.withLock { media in
+            guard let isPlayer = media.probing?.read(range, at: now) else { return (.player, false) }
+            guard isPlayer else { return (.probe, false) }
+            media.probing = nil
+            return (.player, !media.isComplete)
         }
     }
 
@@ -116,7 +135,10 @@ extension PodcastFilesystem {
             }
         case .failure(let failure):
             let error = Self.errno(of: failure)
-            file.media.withLock { $0.refusal = (error, SystemClock.monotonic.milliseconds) }
+            // A probe may read elsewhere what the server can send.
+            if read.kind == .player {
+                file.media.withLock { $0.refusal = (error, SystemClock.monotonic.milliseconds) }
+            }
             guard let request = waiting.take() else { return }
             if error == .staleNFSFileHandle {
                 replyOfOldGeneration(request, file, offset: offset, size: size)

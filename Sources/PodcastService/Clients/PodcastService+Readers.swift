@@ -69,6 +69,7 @@ extension PodcastService {
             return
         }
         expect(frame.number, request.episode, for: client)
+        if request.kind == .probe { noteProbe(of: request.episode) }
         read(request, number: frame.number, for: client, isVerified: false)
     }
 
@@ -78,8 +79,7 @@ extension PodcastService {
     ) {
         let name = engine.read(
             MediaID(request.episode), range: request.range, generation: request.generation,
-            takesHead: request.takesHead,
-            load: driver.loader(request.episode)
+            as: request.kind, takesHead: request.takesHead, load: driver.loader(request.episode)
         ) { [self] result in
             if case .failure(let error) = result, error.code == .unverified, !isVerified {
                 return verify(request.episode, for: number, of: client) { [self] in
@@ -111,27 +111,29 @@ extension PodcastService {
     }
 
     private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
-        guard let request = EpisodeReference(payload: frame.payload) else {
+        guard let request = OpenRequest(payload: frame.payload) else {
             client.send(Failure(message: "malformed open"), number: frame.number)
             return
         }
         expect(frame.number, request.episode, for: client)
-        open(request.episode, number: frame.number, for: client, isVerified: false)
+        if request.kind == .probe { noteProbe(of: request.episode) }
+        open(request, number: frame.number, for: client, isVerified: false)
     }
 
     private nonisolated func open(
-        _ episode: EpisodeID, number: UInt32, for client: ClientConnection, isVerified: Bool
+        _ request: OpenRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
     ) {
-        let name = engine.open(MediaID(episode), load: driver.loader(episode)) { [self] result in
+        let episode = request.episode
+        let name = engine.open(MediaID(episode), as: request.kind, load: driver.loader(episode)) { [self] result in
             if case .failure(let error) = result, error.code == .unverified, !isVerified {
                 return verify(episode, for: number, of: client) { [self] in
-                    open(episode, number: number, for: client, isVerified: true)
+                    open(request, number: number, for: client, isVerified: true)
                 }
             }
             if case .success(let grant) = result, !grant.isNewGeneration {
                 // Answer at once: the grant contains everything that the preceding events will write to the library.
                 answerOpen(episode, result, number: number, to: client)
-                driver.events.put(.opened(episode))
+                if request.kind == .player { driver.events.put(.opened(episode)) }
             } else {
                 // Answer after the preceding events are recorded: the name maps to a new inode only once the library
                 // has the new generation.
@@ -139,7 +141,7 @@ extension PodcastService {
                     .marker { [weak self] in
                         self?.answerOpen(episode, result, number: number, to: client)
                     })
-                if case .success = result { driver.events.put(.opened(episode)) }
+                if case .success = result, request.kind == .player { driver.events.put(.opened(episode)) }
             }
         }
         client.state.withLock { $0.waits[number]?.name = name }

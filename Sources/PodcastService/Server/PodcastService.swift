@@ -28,6 +28,8 @@ package final class PodcastService: ServicePart {
     private let recovery: LibraryRecovery?
     /// The message for the next command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
+    /// The episodes that probes have opened since the start.
+    private nonisolated let probed = Mutex<Set<EpisodeID>>([])
     private let onIdle: @Sendable () -> Void
 
     /// - Parameters:
@@ -52,6 +54,10 @@ package final class PodcastService: ServicePart {
         subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
         sync = SyncExchange(subscriptions)
     }
+
+    nonisolated func noteProbe(of episode: EpisodeID) { probed.withLock { _ = $0.insert(episode) } }
+
+    nonisolated var counters: Counters { Counters(probed: probed.withLock { $0.count }) }
 
     /// Reconciles cache and library, and continues the downloads and uploads of the previous daemon.
     package func start() throws {

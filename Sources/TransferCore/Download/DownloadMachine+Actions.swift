@@ -15,6 +15,8 @@ extension DownloadMachine {
         package var forReader: Bool
         /// The position of its address among the file's sources, unless `direct`.
         package var source = 0
+        /// Whether only probes wait for it: it then belongs to the probes' pool.
+        package var isProbe = false
     }
 
     /// An action for the driver to perform.

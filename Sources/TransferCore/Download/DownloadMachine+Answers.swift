@@ -125,7 +125,10 @@ extension DownloadMachine {
         if offset != connection.request.offset, let stream = streamAhead(of: id) {
             // The server does not support ranges, and a stream of the whole file is already in progress.
             connections[id] = nil
-            connections[stream]?.limit = known.total
+            if !connection.isProbe {
+                connections[stream]?.limit = known.total
+                connections[stream]?.isProbe = false
+            }
             return [.abort(id)] + learn(known) + plan(now)
         }
         connection.heard = now
@@ -133,7 +136,11 @@ extension DownloadMachine {
         if !body.isPart, connection.request.ranged {
             // The server sent the whole file instead of the requested part.
             connection.position = offset
-            connection.limit = nil
+            if !connection.isProbe {
+                connection.limit = nil
+            } else if offset != connection.request.offset {
+                connection.limit = limits.probeStream
+            }
         }
         if let end = body.end ?? known.total { connection.limit = min(connection.limit ?? end, end) }
         connection.body = body

@@ -40,6 +40,8 @@ extension DownloadMachine {
         /// The offset at which it must stop: the end of the file, or the first byte that is present or belongs to
         /// another connection.
         var limit: Int64?
+        /// Whether it fetches only what probes need: it runs until `limit`, although there is no task.
+        var isProbe: Bool
         /// Whether present bytes have to be compared with received ones.
         var compares: Bool
         /// Whether a blocked reader waits for its bytes, as last reported to the driver.
@@ -56,6 +58,14 @@ extension DownloadMachine {
         }
 
         var isReceiving: Bool { body != nil }
+
+        /// Whether it fetches a part for probes, and has been sent.
+        var isPartForProbe: Bool {
+            switch stage {
+            case .requested(let since): isProbe && request.ranged && since != nil
+            case .receiving(let body): isProbe && body.isPart
+            }
+        }
 
         /// The time since which a head or bytes have been expected from the server; `nil` while none are.
         var silentSince: Int64? {

@@ -77,7 +77,9 @@ extension DownloadMachine {
             let error = TransferError(.failed, "the server closed the connection without an answer")
             return lost(id, error, after: nil, now: now, random: random)
         }
-        if let limit = connection.limit, connection.position < limit {
+        // The limit of a stream for probes is not the end of the file.
+        let isCut = connection.isProbe && body.end == nil && pin?.total == nil
+        if let limit = connection.limit, connection.position < limit, !isCut {
             let error = TransferError(.failed, "the server ended \(limit - connection.position) bytes early")
             return endedEarly(id, connection, error, now: now, random: random)
         }
@@ -93,7 +95,8 @@ extension DownloadMachine {
         connections[id] = nil
         // The end of a body is the end of a file of unknown size, except after a 206 with new bytes, which more may
         // follow.
-        if pin?.total == nil, connection.request.end == nil, !(body.isPart && body.hasWritten) {
+        let isWhole = connection.request.end == nil || !body.isPart
+        if pin?.total == nil, isWhole, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
                 return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
             }

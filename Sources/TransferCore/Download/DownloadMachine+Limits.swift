@@ -29,6 +29,10 @@ extension DownloadMachine {
         /// Number of consecutive bodies that end at the same byte, before their announced end, after which the download
         /// fails.
         package var sameEnds = 3
+        /// The size in bytes of the blocks in which a probe's reads are fetched.
+        package var probeBlock: Int64 = 64 * 1024
+        /// The number of bytes from the start of the file that probes may read if no range can be requested.
+        package var probeStream: Int64 = 1 << 20
         package var expects = ContentExpectation.media
         /// Whether the owner is asked for a newer address after a refusal. It must answer.
         package var renewsAddress = false

@@ -11,14 +11,15 @@ extension DownloadMachine {
         case .fetching: break
         }
         if isWanted, let finished = finishIfWhole() { return finished }
-        var actions: [Action] = []
+        var actions = refuseProbes()
         // Each round adds a connection for a reader; more rounds than connections cannot help.
         for _ in 0..<limits.connections where mayTry(now) {
             guard let need = unservedNeed() else { break }
             actions += connect(for: need, now: now)
         }
         if !readers.opens.isEmpty, connections.isEmpty, mayTry(now) {
-            actions += start(at: present.firstMissing(from: 0), forReader: true, now: now)
+            let need = present.firstMissing(from: 0)
+            actions += start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
         }
         if filling.runsInBackground, readers.reads.isEmpty, connections.isEmpty, mayTry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: false, now: now)
@@ -48,7 +49,7 @@ extension DownloadMachine {
 
     /// Returns the nearest connection that will reach `offset`: from within `Limits.reach` bytes, or from any distance
     /// if no new connection can start there.
-    private func connectionReaching(_ offset: Int64) -> ConnectionID? {
+    func connectionReaching(_ offset: Int64) -> ConnectionID? {
         let isPatient = !canSeek(to: offset)
         var best: ConnectionID?
         var bestDistance = Int64.max
@@ -70,14 +71,16 @@ extension DownloadMachine {
     /// is blocked, or one shortly before it that another reader needs. The kernel sends the reads of one reader in any
     /// order, and after a broken connection each would cause a request of its own.
     private func unservedNeed() -> Int64? {
-        let needs = readers.reads.lazy.map { present.firstMissing(from: $0.range.lowerBound) }
-            .filter { connectionReaching($0) == nil }
+        let needs = readers.reads.lazy.compactMap { read -> Int64? in
+            let missing = present.firstMissing(from: read.range.lowerBound)
+            return connectionReaching(missing) == nil ? requestStart(for: read, missing: missing) : nil
+        }
         guard let first = needs.first else { return nil }
         return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
     }
 
     /// Whether a request starting at `offset` can be tied to bytes that are present or in flight.
-    private func canSeek(to offset: Int64) -> Bool {
+    func canSeek(to offset: Int64) -> Bool {
         guard faults.allowRanges else { return false }
         // Before the first response nothing is known, and the first request may start anywhere.
         guard let pin else { return connections.isEmpty }
@@ -87,13 +90,14 @@ extension DownloadMachine {
     }
 
     private mutating func connect(for need: Int64, now: Int64) -> [Action] {
+        if let actions = streamForProbes(to: need, now: now) { return actions }
         guard canSeek(to: need) else {
             if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
             // The single stream has to reach `need`: extend the limit of one that is before it, or start again if there
             // is none.
             for id in connections.ids {
                 guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
-                    connection.body?.end.map({ need < $0 }) ?? true
+                    !connection.isProbe, connection.body?.end.map({ need < $0 }) ?? true
                 else { continue }
                 let end = connection.body?.end ?? pin?.total
                 connections[id]?.limit = end
@@ -108,11 +112,13 @@ extension DownloadMachine {
             connections[idle] = nil
             actions.append(.abort(idle))
         }
-        return actions + start(at: need, forReader: true, now: now)
+        return actions + start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
     }
 
     /// Starts a connection whose first new byte is `need`.
-    private mutating func start(at need: Int64, forReader: Bool, now: Int64) -> [Action] {
+    ///
+    /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
+    mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Int64) -> [Action] {
         attempts.lastTry = now
         phase = .fetching()
         var request = ConnectRequest(
@@ -127,6 +133,13 @@ extension DownloadMachine {
             request.end = limit(from: 0)
             if request.end == pin?.total { request.end = nil }
             request.ranged = request.end != nil
+        }
+        if let probeEnd {
+            request.isProbe = true
+            if need == 0, faults.allowRanges, pin?.acceptsRanges ?? true { request.ranged = true }
+            // The end of a file of unknown size has to follow from the answer.
+            if request.ranged, pin == nil || pin?.total != nil { request.end = min(request.end ?? probeEnd, probeEnd) }
+            if request.end == nil { request.ranged = request.offset > 0 }
         }
         request.ifRange = request.ranged ? pin?.validator : nil
         // A connection behind this one stops where this one starts.
@@ -147,8 +160,8 @@ extension DownloadMachine {
         }
         let id = connections.add(
             Connection(
-                request: request, position: first, limit: request.end ?? pin?.total,
-                compares: needsComparison && !present.isEmpty, serves: forReader))
+                request: request, position: first, limit: request.end ?? probeEnd ?? pin?.total,
+                isProbe: probeEnd != nil, compares: needsComparison && !present.isEmpty, serves: forReader))
         return actions + [.connect(id, request)]
     }
 
@@ -183,7 +196,7 @@ extension DownloadMachine {
                 actions.append(.serving(id, serves))
             }
             if var body = connection.body {
-                if fills || serves && readers.opens.isEmpty {
+                if fills || connection.isProbe || serves && readers.opens.isEmpty {
                     actions += createFile()
                     if body.flow != .running {
                         connection.heard = now

@@ -2,28 +2,35 @@
 extension DownloadMachine {
     /// Opens the file. Answered at once if a server has confirmed the size, otherwise when the head of a response has
     /// arrived. Each successful open must be followed by one `close`.
-    package mutating func open(_ id: WaitID, now: Int64) -> [Action] {
+    ///
+    /// - Parameter kind: The first request for a probe asks for the first block only, which is stored.
+    package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Int64) -> [Action] {
         if isCached || isFinishing || pin != nil && failure == nil {
             readers.handles += 1
             return [.answerOpen(id, nil)]
         }
         if let failure = rememberedFailure(now) ?? storageFull { return [.answerOpen(id, failure)] }
-        readers.opens.append(Readers.Open(id: id, since: now))
+        readers.opens.append(Readers.Open(id: id, since: now, kind: kind))
         hurry(now)
-        return plan(now)
+        return (kind == .player ? dropQueuedProbes() : []) + plan(now)
     }
 
     /// Requests `range` of `generation` for a reader. Answered when every byte of it below the end of the file is
-    /// present.
-    package mutating func read(_ id: WaitID, _ range: Range<Int64>, generation: Int, now: Int64) -> [Action] {
+    /// present. A player's read starts a task; a probe's read does not.
+    package mutating func read(
+        _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Int64
+    ) -> [Action] {
         guard generation == self.generation else { return [.answerRead(id, Self.changed)] }
-        if isSatisfied(range) { return [.answerRead(id, nil)] + fill(now: now) }
+        if isSatisfied(range) { return [.answerRead(id, nil)] + (kind == .player ? fill(now: now) : []) }
         if let failure = rememberedFailure(now) ?? storageFull { return [.answerRead(id, failure)] }
-        filling.begin()
-        let raised = raise(to: .asked)
-        readers.reads.append(Readers.Read(id: id, range: range, since: now))
+        var actions: [Action] = []
+        if kind == .player {
+            filling.begin()
+            actions = raise(to: .asked) + dropQueuedProbes()
+        }
+        readers.reads.append(Readers.Read(id: id, range: range, since: now, kind: kind))
         hurry(now)
-        return raised + plan(now)
+        return actions + plan(now)
     }
 
     /// Returns whether a read is unanswered.
@@ -140,11 +147,14 @@ extension DownloadMachine {
         return (fills ? [] : dropUnwanted()) + plan(now)
     }
 
-    /// Ends the connections that serve no blocked reader.
+    /// Ends the connections that serve no blocked reader. Parts for probes that are on their way are small, and are
+    /// received: ending them would cost the connection to the server, which the next file needs.
     mutating func dropUnwanted() -> [Action] {
         if !isWanted, case .awaitingAddress = phase { phase = .fetching() }
         let serving = servingConnections()
-        return connections.abort { serving.contains($0) }
+        return connections.abort { [connections] id in
+            serving.contains(id) || connections[id]?.isPartForProbe ?? false
+        }
     }
 
     /// Ends every connection.

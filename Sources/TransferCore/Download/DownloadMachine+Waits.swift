@@ -4,12 +4,14 @@ extension DownloadMachine {
         struct Open: Sendable, Equatable {
             var id: WaitID
             var since: Int64
+            var kind: ReaderKind
         }
 
         struct Read: Sendable, Equatable {
             var id: WaitID
             var range: Range<Int64>
             var since: Int64
+            var kind: ReaderKind
         }
 
         var opens: [Open] = []
@@ -19,6 +21,8 @@ extension DownloadMachine {
 
         /// Whether a request is waiting.
         var areBlocked: Bool { !reads.isEmpty || !opens.isEmpty }
+        /// Whether a request of a player is waiting.
+        var havePlayer: Bool { reads.contains { $0.kind == .player } || opens.contains { $0.kind == .player } }
         /// Whether the file is not open and no request is waiting.
         var isEmpty: Bool { handles == 0 && !areBlocked }
 

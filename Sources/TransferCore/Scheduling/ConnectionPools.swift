@@ -1,4 +1,4 @@
-/// Admission of connections from two pools, so that readers never wait behind background downloads.
+/// Admission of connections from three pools, so that readers never wait behind background downloads or scans.
 ///
 /// Waiting background connections are admitted by priority, then in order of arrival; and a requested file replaces an
 /// automatic one.
@@ -16,6 +16,9 @@ package struct ConnectionPools: Sendable {
         /// The maximum number of connections for blocked readers in all, and to one host, the same as in browsers.
         package var readers = 64
         package var readersPerHost = 6
+        /// The maximum number of connections that only probes wait for in all, and to one host.
+        package var probes = 8
+        package var probesPerHost = 2
         /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
         /// would take more time than reading.
         package var turn: Int64 = 1_000
@@ -28,9 +31,13 @@ package struct ConnectionPools: Sendable {
     /// The id of a connection, chosen by the driver.
     package typealias Token = Int
 
+    private enum Pool {
+        case filling, readers, probes
+    }
+
     private struct Entry {
         var host: String
-        var forReader: Bool
+        var pool: Pool
         /// The priority of the task that it fills.
         var priority: TransferPriority
         /// Whether a reader is blocked on it.
@@ -41,7 +48,7 @@ package struct ConnectionPools: Sendable {
         var idleSince: Int64 = 0
 
         /// Whether it fills in a reader's slot.
-        var lingers: Bool { forReader && !isServing }
+        var lingers: Bool { pool == .readers && !isServing }
     }
 
     private let limits: Limits
@@ -54,9 +61,11 @@ package struct ConnectionPools: Sendable {
     /// Requests a slot. Returns `false` if the connection has to wait; the result of a later call then contains its
     /// token.
     package mutating func request(
-        _ token: Token, host: String, forReader: Bool, priority: TransferPriority = .asked, now: Int64
+        _ token: Token, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
+        now: Int64
     ) -> Bool {
-        let entry = Entry(host: host, forReader: forReader, priority: priority, isServing: forReader)
+        let pool: Pool = isProbe ? .probes : forReader ? .readers : .filling
+        let entry = Entry(host: host, pool: pool, priority: priority, isServing: forReader)
         if mayStart(entry) {
             admit(token, entry, now)
             return true
@@ -80,15 +89,15 @@ package struct ConnectionPools: Sendable {
     package mutating func setServing(_ token: Token, _ serving: Bool, now: Int64) -> [Token] {
         if let index = waiting.firstIndex(where: { $0.token == token }) {
             waiting[index].entry.isServing = serving
-            waiting[index].entry.forReader = serving
+            if waiting[index].entry.pool != .probes { waiting[index].entry.pool = serving ? .readers : .filling }
             return admitWaiting(now)
         }
         guard var entry = active[token] else { return [] }
         entry.isServing = serving
         if !serving { entry.idleSince = now }
         active[token] = entry
-        guard entry.forReader, !serving else { return [] }
-        entry.forReader = false
+        guard entry.pool == .readers, !serving else { return [] }
+        entry.pool = .filling
         guard mayStart(entry) else { return [] }
         active[token] = entry
         return admitWaiting(now)
@@ -108,7 +117,7 @@ package struct ConnectionPools: Sendable {
     /// task of higher priority needs.
     package func preempted(now: Int64) -> [Token] {
         var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
-        for request in waiting where request.entry.forReader {
+        for request in waiting where request.entry.pool == .readers {
             guard let token = candidate(for: request.entry, besides: chosen) else { continue }
             if let entry = active[token], entry.since + limits.turn <= now { chosen.append(token) }
         }
@@ -118,7 +127,7 @@ package struct ConnectionPools: Sendable {
     /// The time at which `preempted` may return more, if any.
     package var deadline: Int64? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
-        for request in waiting where request.entry.forReader {
+        for request in waiting where request.entry.pool == .readers {
             guard let token = candidate(for: request.entry, besides: []), let entry = active[token] else { continue }
             result = min(result ?? .max, entry.since + limits.turn)
         }
@@ -129,7 +138,9 @@ package struct ConnectionPools: Sendable {
 
     /// Returns the lingering connection to end for a reader: the one that has had its slot the longest.
     private func candidate(for waiting: Entry, besides chosen: [Token]) -> Token? {
-        let sameHost = active.filter { $0.value.forReader && $0.value.host == waiting.host && !chosen.contains($0.key) }
+        let sameHost = active.filter {
+            $0.value.pool == .readers && $0.value.host == waiting.host && !chosen.contains($0.key)
+        }
         let full = sameHost.count >= limits.readersPerHost
         return active.filter { token, entry in
             entry.lingers && !chosen.contains(token) && (!full || entry.host == waiting.host)
@@ -142,10 +153,10 @@ package struct ConnectionPools: Sendable {
         // The state after the chosen connections have ended and the waiting ones were admitted.
         var later = self
         for token in gone { later.active[token] = nil }
-        for request in waitingByPriority where !request.entry.forReader && request.entry.priority > .automatic {
+        for request in waitingByPriority where request.entry.pool == .filling && request.entry.priority > .automatic {
             if !later.mayStart(request.entry) {
                 let outranked = later.active.filter { token, entry in
-                    guard !entry.forReader, entry.priority < request.entry.priority, active[token] != nil else {
+                    guard entry.pool == .filling, entry.priority < request.entry.priority, active[token] != nil else {
                         return false
                     }
                     var without = later
@@ -196,7 +207,7 @@ package struct ConnectionPools: Sendable {
         var moved = false
         for (token, entry) in active.sorted(by: { $0.key < $1.key }) where entry.lingers {
             var entry = entry
-            entry.forReader = false
+            entry.pool = .filling
             guard mayStart(entry) else { continue }
             active[token] = entry
             moved = true
@@ -205,14 +216,12 @@ package struct ConnectionPools: Sendable {
     }
 
     private func mayStart(_ entry: Entry) -> Bool {
-        var sameKind = 0
-        var sameHost = 0
-        for other in active.values where other.forReader == entry.forReader {
-            sameKind += 1
-            if other.host == entry.host { sameHost += 1 }
+        let samePool = active.values.filter { $0.pool == entry.pool }
+        let sameHost = samePool.count { $0.host == entry.host }
+        return switch entry.pool {
+        case .filling: samePool.count < limits.filling && sameHost < limits.fillingPerHost
+        case .readers: samePool.count < limits.readers && sameHost < limits.readersPerHost
+        case .probes: samePool.count < limits.probes && sameHost < limits.probesPerHost
         }
-        return entry.forReader
-            ? sameKind < limits.readers && sameHost < limits.readersPerHost
-            : sameKind < limits.filling && sameHost < limits.fillingPerHost
     }
 }

@@ -32,7 +32,10 @@ final class ConnectionTurns {
     ) {
         connections[connection.token] = connection
         let host = Self.host(of: connection.url)
-        if pools.request(connection.token, host: host, forReader: forReader, priority: priority, now: now) {
+        let isProbe = connection.request.isProbe
+        if pools.request(
+            connection.token, host: host, forReader: forReader, isProbe: isProbe, priority: priority, now: now)
+        {
             start()
         } else {
             starts[connection.token] = start

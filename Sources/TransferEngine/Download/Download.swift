@@ -104,11 +104,11 @@ final class Download {
     /// The number of unanswered opens and reads.
     var waits: Int { answers.count }
 
-    /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner's
-    /// loader knows them.
+    /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner and
+    /// its loader know them.
     var isIdle: Bool {
         machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
-            && engine.isTaken(reports.lastEvent)
+            && reports.last?.isOutdated(by: machine) != true && engine.isTaken(reports.lastEvent)
     }
 
     /// The time of the next `tick` in the engine's milliseconds, if any. After a `tick` it is later than that.
@@ -123,18 +123,18 @@ final class Download {
 
     // MARK: Requests
 
-    func open(_ id: DownloadMachine.WaitID, answer: @escaping TransferEngine.Answer) {
+    func open(_ id: DownloadMachine.WaitID, as kind: ReaderKind, answer: @escaping TransferEngine.Answer) {
         answers[id] = answer
-        apply(machine.open(id, now: engine.now))
+        apply(machine.open(id, as: kind, now: engine.now))
     }
 
     func read(
-        _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int, takesHead: Bool,
+        _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind, takesHead: Bool,
         answer: @escaping TransferEngine.Answer
     ) {
         tellIfWhole()
         answers[id] = answer
-        let actions = machine.read(id, range, generation: generation, now: engine.now)
+        let actions = machine.read(id, range, generation: generation, as: kind, now: engine.now)
         if takesHead, machine.isWaiting(id) { answerWithHead(id, range) }
         apply(actions)
     }

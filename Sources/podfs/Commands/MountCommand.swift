@@ -15,7 +15,7 @@ struct MountCommand: PodfsCommand {
 
             Options: allow_other, uid=USER and gid=GROUP (the owner of the files), setuid=USER (root mounts for a user), \
             fsname=NAME, subtype=NAME, max_read=BYTES, no_passthrough (if root mounts: the kernel must not read cached \
-            episodes without calling podfs), nosuid, nodev, noexec, noatime and others listed in podfs(1).
+            episodes without calling podfs), probe=list|all|none (which programs fetch only what they read), nosuid, nodev, noexec, noatime and others listed in podfs(1).
 
             Examples:
               podfs mount ~/Podcasts

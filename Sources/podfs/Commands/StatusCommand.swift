@@ -47,7 +47,11 @@ struct StatusCommand: PodfsCommand {
         if let daemon = try installation.runningDaemon() {
             defer { daemon.end() }
             guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return StatusReport(tasks: []) }
-            return StatusReport(tasks)
+            var report = StatusReport(tasks)
+            if json, case .counters(let counters) = try await daemon.perform(.counters) {
+                report.probed = counters.probed
+            }
+            return report
         }
         return StatusReport(try installation.library()?.outstandingTasks() ?? [])
     }

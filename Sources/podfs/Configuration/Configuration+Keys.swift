@@ -117,6 +117,9 @@ struct ConfigurationKey: Sendable {
         Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
             configuration.indexers = try value.names()
         },
+        Self(path: "probes") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.probes = try value.names()
+        },
         .command("hooks.on_download", \.hooks.onDownload),
         .command("hooks.on_new_episode", \.hooks.onNewEpisode),
         .command("hooks.on_idle", \.hooks.onIdle),

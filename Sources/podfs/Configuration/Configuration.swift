@@ -94,6 +94,19 @@ struct Configuration: Sendable, Equatable {
     /// Programs that read every file and must not start downloads: names of executables.
     var indexers = Self.standardIndexers
 
+    /// Programs that read headers and tags and must not start downloads: names of executables.
+    var probes = Self.standardProbes
+
+    /// The scanners of media servers and players, readers of tags, and programs that search files.
+    static let standardProbes = [
+        "ffprobe", "mediainfo", "mediainfo-gui", "exiftool", "jellyfin", "Plex Media Scanner", "EmbyServer",
+        "ffdetect", "minidlnad", "gerbera", "rygel", "lightmediascannerd", "mpd", "navidrome", "gonic",
+        "audiobookshelf", "scanner.pl", "slimserver.pl", "kodi.bin", "kodi-x11", "kodi-gbm", "kodi-wayland",
+        "clementine-tagreader", "strawberry-tagreader", "beet", "kid3", "kid3-qt", "kid3-cli", "picard", "puddletag",
+        "easytag", "exfalso", "operon", "eyeD3", "mid3v2", "id3v2", "mp3info", "vorbiscomment", "opusinfo", "ogginfo",
+        "metaflac", "AtomicParsley", "file", "grep", "rg", "ugrep", "ag",
+    ]
+
     /// The indexers of locate, GNOME, KDE and Recoll, and the desktops' thumbnailers.
     static let standardIndexers = [
         "updatedb", "updatedb.mlocate", "updatedb.plocate",

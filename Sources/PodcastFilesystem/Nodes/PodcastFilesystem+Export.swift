@@ -1,0 +1,34 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import TransferCore
+
+// Lookups by node id, which the kernel sends for the handles of an exported mount (NFS, open_by_handle_at(2)) when it
+// no longer has the node. Node ids are computed from library rows, so a handle stays valid after a remount, and after
+// the kernel has forgotten the node.
+extension PodcastFilesystem {
+    /// Returns the reply to a lookup of `.` or `..` in a node.
+    ///
+    /// - Returns: `nil` if the node does not exist any more, has another generation, or belongs to a search: the kernel
+    ///   then reports ESTALE. Never an entry of another node.
+    func entry(ofHandle node: NodeNumber, parent: Bool) throws -> Entry? {
+        guard try isExported(node) else { return nil }
+        let behaviour = behaviour(of: node)
+        guard parent else { return try find(node) }
+        return behaviour.form.kind == .directory ? try find(behaviour.parent) : nil
+    }
+
+    private func isExported(_ node: NodeNumber) throws -> Bool {
+        switch node.kind {
+        // Search results disappear, and the numbers of terms are those of one mount.
+        case .search, .term, .foundShow: return false
+        case .fixed, .linkFolder: return true
+        case .show, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .cover:
+            return try library.podcast(id: node.show).map { !$0.ephemeral } ?? false
+        case .episode:
+            guard let episode = try library.opening(of: node.episode), !episode.isEphemeral else { return false }
+            return NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node
+        case .latestLink, .downloadedLink, .notes, .chapters, .art, .vtt, .srt:
+            return try library.opening(of: node.episode).map { !$0.isEphemeral } ?? false
+        }
+    }
+}

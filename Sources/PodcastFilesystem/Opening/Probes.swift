@@ -1,0 +1,36 @@
+/// The programs that probe files: they read headers and tags, and must not start downloads.
+package enum Probes: Sendable, Equatable {
+    /// No program.
+    case none
+    /// The programs with these names.
+    case listed(Set<String>)
+    /// Every program.
+    case all
+}
+
+/// The role of a program that opens a file, in the order of precedence.
+enum CallerRole {
+    /// May open only what is cached.
+    case indexer
+    /// Gets the ranges that it reads.
+    case probe
+    /// Downloads what it reads.
+    case player
+}
+
+extension PodcastFilesystem {
+    /// Whether the caller is an indexer.
+    func isIndexer(_ thread: Int32) -> Bool {
+        guard !options.indexers.isEmpty, let program = CallingProgram(thread: thread) else { return false }
+        return program.isAmong(options.indexers)
+    }
+
+    func role(of thread: Int32) -> CallerRole {
+        var names: Set<String> = []
+        if case .listed(let listed) = options.probes { names = listed }
+        let program = options.indexers.isEmpty && names.isEmpty ? nil : CallingProgram(thread: thread)
+        if let program, program.isAmong(options.indexers) { return .indexer }
+        if options.probes == .all { return .probe }
+        return program?.isAmong(names) ?? false ? .probe : .player
+    }
+}

@@ -1,0 +1,82 @@
+// Probes: readers that get the blocks that they read, and start no task.
+extension DownloadMachine {
+    /// Whether only probes wait, and no bytes are fetched in the background: requests then end with the blocks that the
+    /// probes need.
+    private var servesProbesOnly: Bool { !filling.runsInBackground && !readers.havePlayer }
+
+    /// Returns the blocks that contain a probe's read.
+    private func blocks(_ range: Range<Int64>) -> Range<Int64> {
+        let size = limits.probeBlock
+        let end = range.upperBound.addingReportingOverflow(size - 1)
+        return range.lowerBound / size * size..<(end.overflow ? .max : end.partialValue / size * size)
+    }
+
+    /// Returns the first byte to request for a read that is blocked at `missing`: for a probe the first missing byte of
+    /// its block, unless a connection already fetches that.
+    func requestStart(for read: Readers.Read, missing: Int64) -> Int64 {
+        guard read.kind == .probe, servesProbesOnly else { return missing }
+        let first = present.firstMissing(from: blocks(read.range).lowerBound)
+        return first < missing && connectionReaching(first) == nil ? first : missing
+    }
+
+    /// Returns the end of a request that starts at `need`, if only probes wait for its bytes: that of their blocks, as
+    /// far as these are adjacent. `nil` if the request is not limited.
+    func probeEnd(from need: Int64) -> Int64? {
+        guard servesProbesOnly else { return nil }
+        var end = blocks(need..<need + 1).upperBound
+        for blocks in readers.reads.map({ blocks($0.range) }).sorted(by: { $0.lowerBound < $1.lowerBound })
+        where blocks.lowerBound <= end {
+            end = max(end, blocks.upperBound)
+        }
+        return min(end, pin?.total ?? end)
+    }
+
+    /// Whether a probe can be served by a range starting at `offset`. The end of a file of unknown size can only be
+    /// found by a stream.
+    func canProbe(at offset: Int64) -> Bool { canSeek(to: offset) && (pin == nil || pin?.total != nil) }
+
+    /// Serves probes from the start of the file, up to `Limits.probeStream`, where no range can be requested.
+    ///
+    /// - Returns: `nil` if the request is not for probes alone.
+    mutating func streamForProbes(to need: Int64, now: Int64) -> [Action]? {
+        guard servesProbesOnly, !canProbe(at: need) else { return nil }
+        // A head that is on its way will say more.
+        if connections.all.contains(where: { !$0.isReceiving }) { return [] }
+        let end = min(limits.probeStream, pin?.total ?? limits.probeStream)
+        for id in connections.ids {
+            guard let connection = connections[id], let body = connection.body, connection.position <= need,
+                connection.request.end == nil || !body.isPart, body.end.map({ need < $0 }) ?? true
+            else { continue }
+            connections[id]?.limit = min(body.end ?? end, end)
+            return []
+        }
+        return dropAll() + start(at: present.firstMissing(from: 0), forReader: true, probeEnd: end, now: now)
+    }
+
+    /// Fails the reads of probes that would need a download of the file up to that point, because no range can be
+    /// requested there.
+    mutating func refuseProbes() -> [Action] {
+        guard pin != nil, servesProbesOnly, connections.all.allSatisfy(\.isReceiving) else { return [] }
+        let refused = readers.reads.filter { read in
+            let missing = present.firstMissing(from: read.range.lowerBound)
+            return missing >= limits.probeStream && !canProbe(at: missing) && connectionReaching(missing) == nil
+        }
+        return refused.map { read in
+            readers.remove(read.id)
+            return .answerRead(read.id, Self.unprobed)
+        }
+    }
+
+    static let unprobed = TransferError(
+        .unprobed, "the server cannot send parts of the file, and a program that only probes it starts no download")
+
+    /// Ends the requests for probes that wait for a slot, since a player must not wait in their queue.
+    mutating func dropQueuedProbes() -> [Action] {
+        connections.abort { [connections] id in
+            guard let connection = connections[id], connection.isProbe, case .requested(nil) = connection.stage else {
+                return true
+            }
+            return false
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import PodcastFilesystem
+
+/// A reference to the value, so that its mutating calls can be used in expectations.
+private final class Subject {
+    private var reads: ProbeReads
+
+    init(openedAt now: Int64) { reads = ProbeReads(openedAt: now) }
+
+    func read(_ range: Range<Int64>, at now: Int64) -> Bool { reads.read(range, at: now) }
+
+    func waited(from start: Int64, to end: Int64) { reads.waited(from: start, to: end) }
+}
+
+@Suite struct ProbeReadsTests {
+    private static let page: Int64 = 4_096
+    private static let piece: Int64 = 128 * 1024
+
+    @Test func readsOfHeadAndTailAreAProbes() {
+        let reads = Subject(openedAt: 0)
+        let size: Int64 = 30_000_000
+        for round in 0..<20 as Range<Int64> {
+            #expect(!reads.read(0..<Self.piece, at: round))
+            #expect(!reads.read(size - Self.piece..<size, at: round))
+            #expect(!reads.read(round * 1_000_000 + 500_000..<round * 1_000_000 + 500_000 + Self.page, at: round))
+        }
+    }
+
+    @Test func aMegabyteInSequenceIsAPlayers() {
+        let reads = Subject(openedAt: 0)
+        for number in 0..<7 as Range<Int64> {
+            #expect(!reads.read(number * Self.piece..<(number + 1) * Self.piece, at: 1))
+        }
+        #expect(reads.read(7 * Self.piece..<8 * Self.piece, at: 1))
+    }
+
+    @Test func readaheadInAnyOrderIsASequence() {
+        let reads = Subject(openedAt: 0)
+        let order: [Int64] = [20, 22, 21, 23, 25, 24, 26]
+        for number in order { #expect(!reads.read(number * Self.piece..<(number + 1) * Self.piece, at: 1)) }
+        #expect(reads.read(27 * Self.piece..<28 * Self.piece, at: 1))
+    }
+
+    @Test func aJumpBeginsAnotherSequence() {
+        let reads = Subject(openedAt: 0)
+        for place in 0..<4 as Range<Int64> {
+            for number in place * 100..<place * 100 + 7 {
+                #expect(!reads.read(number * Self.piece..<(number + 1) * Self.piece, at: 1))
+            }
+        }
+    }
+
+    @Test func aProgramThatStillReadsIsAPlayer() {
+        let reads = Subject(openedAt: 1_000)
+        #expect(!reads.read(0..<Self.page, at: 5_999))
+        #expect(reads.read(0..<Self.page, at: 6_000))
+    }
+
+    @Test func theTimeOfWaitingForTheServerDoesNotCount() {
+        let reads = Subject(openedAt: 0)
+        reads.waited(from: 0, to: 4_000)
+        reads.waited(from: 4_100, to: 8_000)
+        #expect(!reads.read(0..<Self.page, at: 12_000))
+        #expect(reads.read(0..<Self.page, at: 12_900))
+    }
+
+    @Test func extremeOffsetsAreNoSequence() {
+        let reads = Subject(openedAt: 0)
+        #expect(!reads.read(Int64.max - 10..<Int64.max, at: 1))
+        #expect(!reads.read(0..<10, at: 1))
+    }
+}
