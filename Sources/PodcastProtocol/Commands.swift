@@ -80,6 +80,8 @@ package enum Command: Sendable, Codable, Equatable {
     /// Refreshes shows; all if the list is empty.
     case refresh(podcasts: [ShowID])
     case rename(podcast: ShowID?, episode: EpisodeID?, name: String)
+    /// Renames the episodes of these shows, or of all if there is none, by their templates. The reply is `renamed`.
+    case renameByTemplate(podcasts: [ShowID], isDryRun: Bool)
     /// Fetches a feed and returns the JSON of `podfs inspect`; stores nothing.
     case inspect(url: String)
     case tasks
@@ -140,6 +142,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case subscribed(name: String, episodes: Int, skipped: Int)
     case imported(ImportResult)
     case refreshed([RefreshResult])
+    case renamed([RenamedPath])
     case tasks([TaskInfo])
     case counters(Counters)
     case text(String)
@@ -167,6 +170,17 @@ package struct Counters: Sendable, Codable, Equatable {
     package var probed: Int
 
     package init(probed: Int) { self.probed = probed }
+}
+
+/// A path that has changed: `SHOW`, or `SHOW/EPISODE`.
+package struct RenamedPath: Sendable, Codable, Equatable {
+    package var former: String
+    package var path: String
+
+    package init(former: String, path: String) {
+        self.former = former
+        self.path = path
+    }
 }
 
 /// The effect of a changed `keep` on a show's episodes.

@@ -82,7 +82,7 @@ struct Installation: Sendable {
         transfers.rateLimit = configuration.transfers.rateLimit ?? 0
         transfers.network.reach.exceptions = configuration.transfers.allowPrivate
         var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
-        service.nameTemplate = configuration.names.template
+        service.nameTemplate = configuration.names.template.portable(configuration.names.isPortable)
         service.idleExit = configuration.daemon.idleExit.components.seconds
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode

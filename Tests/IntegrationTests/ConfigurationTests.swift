@@ -43,6 +43,8 @@ import Testing
         #expect(configuration.autoDownload == 0 && configuration.keep == .all)
         #expect(configuration.userAgent == nil && configuration.search.podcastIndex == nil)
         #expect(configuration.indexers.contains("updatedb") && configuration.indexers.contains("tracker-extract"))
+        #expect(configuration.probes.contains("ffprobe") && configuration.probes.contains("Plex Media Scanner"))
+        #expect(!configuration.names.isPortable)
         #expect(configuration.hooks == Configuration.Hooks())
     }
 
@@ -183,6 +185,8 @@ import Testing
         ("names.template = \"{artist}\"", "config.toml:1: names.template: unknown field {artist}"),
         ("user_agent = \"a\\r\\nb: c\"", "config.toml:1: user_agent: expected text"),
         ("search.itunes.url = \"file:///etc\"", "config.toml:1: search.itunes.url: expected an http"),
+        ("probes = [\"/usr/bin/ffprobe\"]", "config.toml:1: probes: expected names"),
+        ("names.portable = 1", "config.toml:1: names.portable: expected"),
         ("indexers = \"updatedb\"", "config.toml:1: indexers: expected names"),
         ("indexers = [\n\"a\",\n\"/usr/bin/b\"]", "config.toml:1: indexers: expected names"),
         ("hooks.on_idle = \"\"", "config.toml:1: hooks.on_idle: expected a command"),

@@ -28,6 +28,19 @@ struct KernelCacheTests {
         #expect(ways.keys.sorted() == ["cached", "direct", "passthrough"] && ways.values.allSatisfy { $0 > 1_000 })
     }
 
+    @Test func aRenamedEpisodeHasItsFormerNameWhileItIsOpen() {
+        var cache = KernelCache()
+        cache.renamed(Self.number, from: "Closed.mp3", of: 1)
+        #expect(cache.openNode(formerly: "Closed.mp3", of: 1) == nil)
+        let way = cache.open(Self.number, .cached)
+        #expect(way == .cached)
+        cache.renamed(Self.number, from: "One.mp3", of: 1)
+        #expect(cache.openNode(formerly: "One.mp3", of: 1) == Self.number)
+        #expect(cache.openNode(formerly: "one.mp3", of: 1) == nil && cache.openNode(formerly: "One.mp3", of: 2) == nil)
+        cache.close(Self.number)
+        #expect(cache.openNode(formerly: "One.mp3", of: 1) == nil)
+    }
+
     @Test func aSizeIsPushedOnceForAllThatWait() {
         var cache = KernelCache()
         let pushes = (0..<3).map { _ in cache.push(5, of: Self.number) }

@@ -245,6 +245,23 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
+    @Test func existingNamesFollowTheTemplateByCommand() async throws {
+        home.publish("Show", episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let (show, former) = (try daemon.episode(1).podcast, try daemon.episode(1).name)
+        _ = try await client.perform(.rename(podcast: nil, episode: try daemon.episode(1).id, name: "Pilot"))
+        let change = RenamedPath(former: "Show/Pilot.mp3", path: "Show/\(former)")
+        #expect(try await client.perform(.renameByTemplate(podcasts: [], isDryRun: true)) == .renamed([change]))
+        #expect(try daemon.episode(1).name == "Pilot.mp3")
+        #expect(try await client.perform(.renameByTemplate(podcasts: [show], isDryRun: false)) == .renamed([change]))
+        #expect(try daemon.episode(1).name == former)
+        try await client.event("of the episode") { $0.kind == .library && $0.formerName == "Pilot.mp3" }
+        #expect(try await client.perform(.renameByTemplate(podcasts: [], isDryRun: false)) == .renamed([]))
+        await daemon.stop()
+    }
+
     @Test func renamingIsToldAndJudged() async throws {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()

@@ -32,7 +32,11 @@ extension PodcastFilesystem {
             if case .episode(_, let formerName) = event.body {
                 send(
                     state.withLock { state in
-                        (formerName.map { state.kernel.removed($0, from: show) } ?? [])
+                        if let formerName {
+                            let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
+                            state.kernel.renamed(number, from: formerName, of: show)
+                        }
+                        return (formerName.map { state.kernel.removed($0, from: show) } ?? [])
                             + state.kernel.generatedFiles(of: show)
                     })
             }

@@ -15,6 +15,7 @@ struct KernelCache: Sendable {
     var grants = GrantedSizes()
     var directories = DirectoryCaches()
     var terms = SearchTerms()
+    private var formerNames = FormerNames()
     private var links: [LinkFolder: LinkRecord] = [:]
     private var nodes: [NodeNumber: Node] = [:]
     /// The nodes whose size was pushed and whose attributes the kernel has not requested since; see `mayBeInvalidated`.
@@ -215,6 +216,18 @@ extension KernelCache {
     /// Returns the folders that contain a show's episodes: its own, and those of the search terms that found it.
     func folders(of show: ShowID) -> [NodeNumber] {
         [NodeNumber(kind: .show, row: show)] + terms.folders(of: show)
+    }
+
+    /// Records the former name of an episode, if it is open.
+    mutating func renamed(_ number: NodeNumber, from name: String, of show: ShowID) {
+        guard isOpen(number) else { return }
+        let nodes = nodes
+        formerNames.add(name, of: show, node: number) { (nodes[$0]?.mode ?? .closed) != .closed }
+    }
+
+    /// Returns the open episode that had this name.
+    func openNode(formerly name: String, of show: ShowID) -> NodeNumber? {
+        formerNames.node(named: name, of: show).flatMap { isOpen($0) ? $0 : nil }
     }
 
     /// Records that names may have changed in any folder: an open stream returns the new ones after a rewind.

@@ -93,7 +93,13 @@ struct EpisodeFile: NodeBehaviour {
 
 extension PodcastFilesystem {
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
-        guard let found = try library.entry(of: show, named: name) else { return nil }
+        guard let found = try library.entry(of: show, named: name) else {
+            // A renamed episode keeps its path as long as it is open.
+            guard let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }),
+                let entry = try library.entry(id: number.episode), NodeNumber(entry) == number
+            else { return nil }
+            return self.entry(facts(of: entry), entryTimeout: 0)
+        }
         // Changes were withheld from the kernel, so the row may be outdated.
         let isOutdated = state.withLock { $0.kernel.willAnswer(NodeNumber(found)) }
         let current = isOutdated ? try library.entry(id: found.id) : nil

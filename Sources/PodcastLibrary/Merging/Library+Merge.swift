@@ -42,7 +42,7 @@ extension Library {
             arguments: [show.url, show.response.finalURL])
         if let subscribed { return .failure(LibraryError.alreadySubscribed(name: subscribed)) }
         let title = title(show.feed.title, url: show.url)
-        var folder = FileName.stem(title)
+        var folder = template.folder(title)
         var names = UniqueNames(taken: UniqueNames.reservedInRoot)
         if let name = show.name {
             do {

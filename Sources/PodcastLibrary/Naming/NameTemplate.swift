@@ -43,6 +43,8 @@ package struct NameTemplate: Sendable, Equatable {
 
     /// The text of the template.
     package let text: String
+    /// Whether the names are made for Windows, Samba, FAT and exFAT too.
+    package private(set) var isPortable = false
     private let parts: [Part]
 
     private init(text: String, parts: [Part]) {
@@ -69,6 +71,18 @@ package struct NameTemplate: Sendable, Equatable {
         self.init(text: text, parts: parts)
     }
 
+    /// Returns the template with or without portable names.
+    package func portable(_ isPortable: Bool) -> NameTemplate {
+        var template = self
+        template.isPortable = isPortable
+        return template
+    }
+
+    /// Returns the name of a show's folder, before it is made unique.
+    package func folder(_ title: String) -> String { finished(FileName.stem(title)) }
+
+    private func finished(_ stem: String) -> String { isPortable ? FileName.portable(stem) : stem }
+
     /// Returns the stem of an episode's name, before it is made unique.
     ///
     /// If it is too long the title is cut, so that the text after the title stays.
@@ -80,9 +94,9 @@ package struct NameTemplate: Sendable, Equatable {
         if excess > 0 {
             let room = max(title.utf8.count - excess, 1)
             title = FileName.trimmed(FileName.cut(title, to: room))
-            return FileName.stem(render(item, title: title, show: show))
+            return finished(FileName.stem(render(item, title: title, show: show)))
         }
-        return FileName.stem(whole)
+        return finished(FileName.stem(whole))
     }
 
     private func render(_ item: Item, title: String, show: String) -> String {

@@ -125,14 +125,14 @@ extension Library {
     /// - Parameter server: The address that the sync server has sent, and that need not be sent back.
     /// - Returns: The result for each, in their order.
     package func keep(
-        _ shows: [UnfetchedShow], fromServer server: String? = nil, now: Int64
+        _ shows: [UnfetchedShow], template: NameTemplate = .standard, fromServer server: String? = nil, now: Int64
     ) throws -> [KeptShow] {
         try write { db in
             // Names are looked up one by one in the index, not loaded together: a list of thousands arrives show by
             // show.
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
-                let kept = try Self.keep(show, &names, db, now: now)
+                let kept = try Self.keep(show, template, &names, db, now: now)
                 if let server { try Self.arrive(podcast: kept.podcast, from: server, db) }
                 return kept
             }
@@ -140,7 +140,7 @@ extension Library {
     }
 
     private static func keep(
-        _ show: UnfetchedShow, _ names: inout UniqueNames, _ db: Database, now: Int64
+        _ show: UnfetchedShow, _ template: NameTemplate, _ names: inout UniqueNames, _ db: Database, now: Int64
     ) throws -> KeptShow {
         let found = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ?"), arguments: [show.url])
@@ -149,7 +149,7 @@ extension Library {
         let given = show.name.map(FileName.normalized).flatMap { name in
             (try? validate(folder: name)) == nil ? nil : name
         }
-        let folder = try names.claim(given ?? FileName.stem(title)) { try isTaken($0, db) }
+        let folder = try names.claim(given ?? template.folder(title)) { try isTaken($0, db) }
         if let found {
             let id: ShowID = found[0]
             try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)

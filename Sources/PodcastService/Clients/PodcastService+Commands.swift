@@ -33,6 +33,8 @@ extension PodcastService {
         case .unsubscribe(let podcast): return try subscriptions.unsubscribe(podcast)
         case .refresh(let podcasts): return .refreshed(try await refresher.refresh(podcasts))
         case .rename(let podcast, let episode, let name): return try subscriptions.rename(podcast, episode, name)
+        case .renameByTemplate(let podcasts, let isDryRun):
+            return try subscriptions.renameByTemplate(podcasts, isDryRun: isDryRun)
         case .inspect(let url):
             try Subscriptions.checkAddress(url)
             guard

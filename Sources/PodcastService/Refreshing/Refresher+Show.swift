@@ -137,8 +137,8 @@ extension Refresher {
     @concurrent private nonisolated func store(
         _ feed: Feed, into podcast: ShowID, _ response: FeedResponse
     ) async throws -> MergeResult {
-        let template = settings(of: podcast).nameTemplate ?? configuration.nameTemplate
-        return try library.merge(feed: feed, into: podcast, response: response, template: template, now: now())
+        try library.merge(
+            feed: feed, into: podcast, response: response, template: nameTemplate(of: podcast), now: now())
     }
 
     /// Merges a feed into its show in the library, and applies the consequences.

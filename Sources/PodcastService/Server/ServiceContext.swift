@@ -75,6 +75,12 @@ extension ServicePart {
         show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
     }
 
+    /// Returns the template of a show's names.
+    func nameTemplate(of podcast: ShowID) -> NameTemplate {
+        let standard = configuration.nameTemplate
+        return settings(of: podcast).nameTemplate?.portable(standard.isPortable) ?? standard
+    }
+
     /// Returns the user's settings for a show.
     func settings(of podcast: ShowID) -> ShowSettings {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])

@@ -113,7 +113,7 @@ extension Subscriptions {
         tidier.rhythms[podcast.id] = nil
         let result = try library.merge(
             feed: arrival.feed, into: podcast.id, response: arrival.response,
-            template: settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate, now: now())
+            template: nameTemplate(of: podcast.id), now: now())
         refresher.keepDocument(of: arrival.found, for: podcast.id)
         driver.changed(podcast: podcast.id, name: podcast.name)
         copies.subscriptionsChanged()

@@ -102,7 +102,8 @@ extension Subscriptions {
     func keep(
         _ shows: [(show: UnfetchedShow, credentials: Credentials?)], fromServer server: String? = nil
     ) throws -> [KeptShow] {
-        let kept = try library.keep(shows.map(\.show), fromServer: server, now: now())
+        let kept = try library.keep(
+            shows.map(\.show), template: configuration.nameTemplate, fromServer: server, now: now())
         var changes: [Input] = []
         for (result, credentials) in zip(kept, shows.map(\.credentials)) {
             guard case .added(let podcast, let name) = result else { continue }

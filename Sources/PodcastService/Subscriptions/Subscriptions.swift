@@ -98,6 +98,34 @@ final class Subscriptions: ServicePart {
         }
     }
 
+    /// Renames shows and their episodes by their templates; without shows, all.
+    ///
+    /// - Returns: the former and the new paths.
+    func renameByTemplate(_ podcasts: [ShowID], isDryRun: Bool) throws -> Reply {
+        var changes: [RenamedPath] = []
+        for podcast in podcasts.isEmpty ? try library.podcasts().map(\.id) : podcasts {
+            guard let former = try library.podcast(id: podcast)?.name else { continue }
+            let renamings = try library.renameAll(by: nameTemplate(of: podcast), podcast: podcast, isDryRun: isDryRun)
+            let folder = renamings.first { $0.episode == nil }?.name ?? former
+            changes += renamings.map { renaming in
+                renaming.episode == nil
+                    ? RenamedPath(former: former, path: folder)
+                    : RenamedPath(former: "\(former)/\(renaming.former)", path: "\(folder)/\(renaming.name)")
+            }
+            if isDryRun || renamings.isEmpty { continue }
+            for renaming in renamings {
+                if let episode = renaming.episode { driver.changed(episode: episode, formerName: renaming.former) }
+            }
+            if folder != former {
+                refresher.feeds.forgetJob(podcast)
+                copies.subscriptionsChanged()
+            }
+            driver.changed(podcast: podcast, name: folder, formerName: folder == former ? nil : former)
+            try tasks.renameTasks(of: podcast)
+        }
+        return .renamed(changes)
+    }
+
     static func checkAddress(_ url: String) throws {
         guard URLReference.isHTTP(url) else {
             throw Failure(

@@ -54,35 +54,3 @@ struct RefreshCommand: PodfsCommand {
         }
     }
 }
-
-struct RenameCommand: PodfsCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Rename a show's folder or an episode's file.",
-        discussion: """
-            Names never change by themselves. The extension of an episode cannot be changed.
-
-            Example:
-              podfs rename 'Example Show' Example
-            """)
-
-    @Argument(
-        help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.", completion: NameCompletion.paths)
-    var path: String
-
-    @Argument(help: "The new name.")
-    var name: String
-
-    func perform() async throws {
-        let installation = try Installation()
-        guard let library = try installation.library() else {
-            throw CommandError(.failed, "there is no show '\(path)'")
-        }
-        let target = try PathResolver(library: library).resolve(path)
-        let daemon = try installation.daemon()
-        defer { daemon.end() }
-        switch target {
-        case .show(let id): _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
-        case .episode(let id): _ = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
-        }
-    }
-}

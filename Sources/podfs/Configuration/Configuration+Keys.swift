@@ -90,6 +90,7 @@ struct ConfigurationKey: Sendable {
                 throw ConfigurationValueError(message: "\(error)")
             }
         },
+        .flag("names.portable", \.names.isPortable),
         .number("auto_download", \.autoDownload, in: 0...100_000),
         Self(path: "keep") { (value, configuration) throws(ConfigurationValueError) in
             guard case .string(let text) = value, let keep = Keep(text) else {

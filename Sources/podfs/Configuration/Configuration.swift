@@ -54,6 +54,8 @@ struct Configuration: Sendable, Equatable {
 
     struct Names: Sendable, Equatable {
         var template = NameTemplate.standard
+        /// Whether Windows, Samba, FAT and exFAT must accept the names.
+        var isPortable = false
     }
 
     struct Search: Sendable, Equatable {
@@ -101,7 +103,8 @@ struct Configuration: Sendable, Equatable {
     static let standardProbes = [
         "ffprobe", "mediainfo", "mediainfo-gui", "exiftool", "jellyfin", "Plex Media Scanner", "EmbyServer",
         "ffdetect", "minidlnad", "gerbera", "rygel", "lightmediascannerd", "mpd", "navidrome", "gonic",
-        "audiobookshelf", "scanner.pl", "slimserver.pl", "kodi.bin", "kodi-x11", "kodi-gbm", "kodi-wayland",
+        "audiobookshelf", "ganesha.nfsd", "scanner.pl", "slimserver.pl", "kodi.bin", "kodi-x11", "kodi-gbm",
+        "kodi-wayland",
         "clementine-tagreader", "strawberry-tagreader", "beet", "kid3", "kid3-qt", "kid3-cli", "picard", "puddletag",
         "easytag", "exfalso", "operon", "eyeD3", "mid3v2", "id3v2", "mp3info", "vorbiscomment", "opusinfo", "ogginfo",
         "metaflac", "AtomicParsley", "file", "grep", "rg", "ugrep", "ag",

@@ -1,0 +1,24 @@
+internal import TransferCore
+
+/// The former names of renamed episodes, under which they are found as long as they are open: a player may open the
+/// path again that it plays.
+struct FormerNames: Sendable {
+    private struct Key: Sendable, Hashable {
+        var show: ShowID
+        /// The name's bytes, by which the kernel compares.
+        var name: [UInt8]
+    }
+
+    /// The number of names at which those of closed episodes are dropped.
+    private static let capacity = 1_024
+
+    private var nodes: [Key: NodeNumber] = [:]
+
+    /// Returns the node that had this name.
+    func node(named name: String, of show: ShowID) -> NodeNumber? { nodes[Key(show: show, name: Array(name.utf8))] }
+
+    mutating func add(_ name: String, of show: ShowID, node: NodeNumber, isOpen: (NodeNumber) -> Bool) {
+        if nodes.count >= Self.capacity { nodes = nodes.filter { isOpen($0.value) } }
+        nodes[Key(show: show, name: Array(name.utf8))] = node
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+internal import PodcastFeed
+package import TransferCore
+
+/// A changed name of an episode's file, or of a show's folder.
+package struct Renaming: Sendable, Equatable {
+    /// `nil` for the show's folder.
+    package var episode: EpisodeID?
+    package var former: String
+    package var name: String
+
+    package init(episode: EpisodeID?, former: String, name: String) {
+        self.episode = episode
+        self.former = former
+        self.name = name
+    }
+}
+
+extension Library {
+    /// Renames a show's episodes by the template, and its folder if the template makes portable names.
+    ///
+    /// The episodes get the names that they would have if they were new, in the order in which they were first seen;
+    /// names given by hand are replaced. Extensions stay.
+    ///
+    /// - Parameter isDryRun: Whether to change nothing.
+    /// - Returns: The changes, that of the folder first.
+    package func renameAll(
+        by template: NameTemplate, podcast: ShowID, isDryRun: Bool, now: Int64 = Int64(time(nil))
+    ) throws -> [Renaming] {
+        if isDryRun { return try read { db in try Self.renamings(by: template, podcast, db) } }
+        return try write { db in
+            let renamings = try Self.renamings(by: template, podcast, db)
+            // Two episodes may exchange their names, which are unique at any time.
+            for (number, renaming) in renamings.enumerated() where renaming.episode != nil {
+                try db.cachedStatement(sql: "UPDATE episode SET folded = ? WHERE id = ?")
+                    .execute(arguments: ["/\(number)", renaming.episode])
+            }
+            for renaming in renamings {
+                if let episode = renaming.episode {
+                    try db.cachedStatement(sql: "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?")
+                        .execute(arguments: [
+                            renaming.name, FileName.folded(FileName.stem(ofFile: renaming.name)), now, episode,
+                        ])
+                } else {
+                    try db.execute(
+                        sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
+                        arguments: [renaming.name, FileName.folded(renaming.name), now, podcast])
+                }
+            }
+            return renamings
+        }
+    }
+
+    private static func renamings(
+        by template: NameTemplate, _ podcast: ShowID, _ db: Database
+    ) throws -> [Renaming] {
+        let show = try Row.fetchOne(
+            db, sql: "SELECT name, title FROM podcast WHERE id = ? AND ephemeral = 0", arguments: [podcast])
+        guard let show else { throw LibraryError.noSuchPodcast(podcast) }
+        let folder: String = show[0]
+        var renamings: [Renaming] = []
+        let portable = template.isPortable ? FileName.portable(folder) : folder
+        if portable != folder {
+            var names = UniqueNames(taken: UniqueNames.reservedInRoot)
+            let name = try names.claim(portable) { folded in
+                try Bool.fetchOne(
+                    db, sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id <> ?",
+                    arguments: [folded, podcast]) ?? false
+            }
+            renamings.append(Renaming(episode: nil, former: folder, name: name))
+        }
+        let buried = try String.fetchSet(
+            db, sql: "SELECT folded FROM episode WHERE podcast = ? AND buried = 1", arguments: [podcast])
+        var names = UniqueNames(taken: buried.union(UniqueNames.reservedInShow))
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT id, name, title, published, published_offset, season, episode FROM episode
+                WHERE podcast = ? AND buried = 0 ORDER BY id
+                """, arguments: [podcast])
+        while let row = try rows.next() {
+            var item = Item()
+            item.title = row[2]
+            let seconds: Int64? = row[3]
+            item.published = seconds.map { PublicationDate(seconds: $0, offset: row[4]) }
+            item.season = row[5]
+            item.episode = row[6]
+            let former: String = row[1]
+            let stem = names.claim(template.stem(for: item, show: show[1]))
+            let name = "\(stem).\(FileName.fileExtension(of: former))"
+            if !name.utf8.elementsEqual(former.utf8) {
+                renamings.append(Renaming(episode: row[0], former: former, name: name))
+            }
+        }
+        return renamings
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import PodcastClient
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+import TransferCore
+
+struct RenameCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Rename a show's folder or an episode's file.",
+        discussion: """
+            Names never change by themselves. The extension of an episode cannot be changed.
+
+            With --template, episodes get the names that they would have if they were new: by names.template and \
+            names.portable, see podfs.conf(5). Names given by hand are replaced.
+
+            Examples:
+              podfs rename 'Example Show' Example
+              podfs rename --template --dry-run
+            """)
+
+    @Argument(
+        help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.", completion: NameCompletion.paths)
+    var path: String?
+
+    @Argument(help: "The new name.")
+    var name: String?
+
+    @Flag(help: "Rename the episodes of a show, or of all shows, by the template of names.")
+    var template = false
+
+    @Flag(help: "With --template: print the changes only.")
+    var dryRun = false
+
+    func validate() throws {
+        if dryRun, !template { throw ValidationError("--dry-run is for --template") }
+        if template ? name != nil : name == nil {
+            throw ValidationError(
+                template ? "--template takes a show, or nothing for all shows" : "the new name is missing")
+        }
+    }
+
+    func perform() async throws {
+        let installation = try Installation()
+        guard let library = try installation.library() else {
+            if template, path == nil { return }
+            throw CommandError(.failed, "there is no show '\(path ?? "")'")
+        }
+        let target = try path.map { try PathResolver(library: library).resolve($0) }
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        if template {
+            var shows: [ShowID] = []
+            switch target {
+            case .show(let id)?: shows = [id]
+            case .episode?: throw CommandError(.usage, "--template renames all episodes of a show: name the show")
+            case nil: break
+            }
+            guard
+                case .renamed(let changes) = try await daemon.perform(
+                    .renameByTemplate(podcasts: shows, isDryRun: dryRun))
+            else { return }
+            for change in changes {
+                Terminal.print("\(PlainText.oneLine(change.former)) -> \(PlainText.oneLine(change.path))")
+            }
+            return
+        }
+        guard let name, let target else { return }
+        switch target {
+        case .show(let id): _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
+        case .episode(let id): _ = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
+        }
+    }
+}

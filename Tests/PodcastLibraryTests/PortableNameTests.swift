@@ -1,0 +1,87 @@
+import PodcastFeed
+import PodcastLibrary
+import Testing
+import TransferCore
+
+/// Names for FAT, exFAT, NTFS and Samba, and the renaming of existing episodes.
+struct PortableNameTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    @Test(arguments: [
+        ("Plain name", "Plain name"), ("Part 1: The start", "Part 1 - The start"), ("12:30", "12-30"),
+        ("Opus & friends: \"quoted\"?", "Opus & friends - 'quoted'"), ("a\\b|c*d", "a-b-cd"), ("<tag>", "(tag)"),
+        ("What?!", "What!"), ("Ends with dots...", "Ends with dots"), ("Ends . .", "Ends"), ("???", "Untitled"),
+        ("CON", "CON_"), ("nul", "nul_"), ("com1.part two", "com1_.part two"), ("LPT\u{B9}", "LPT\u{B9}_"),
+        ("Console", "Console"), ("COM10", "COM10"), ("Title:", "Title -"), ("?.hidden", "hidden"),
+    ])
+    func namesAreMadePortable(_ name: String, _ expected: String) {
+        #expect(FileName.portable(name) == expected)
+        #expect(FileName.portable(expected) == expected, "a portable name stays")
+        #expect(FileName.objection(to: FileName.portable(name)) == nil)
+    }
+
+    @Test func aLongNameStaysWithinItsLimit() {
+        let name = FileName.portable(FileName.stem(String(repeating: "a: ", count: 200)))
+        #expect(name.utf8.count <= FileName.stemLimit && !name.contains(":"))
+    }
+
+    private let odd = ["a: b", "a - b", "A? - B"]
+
+    private func subscribe(_ template: NameTemplate) throws -> MergeResult {
+        let items = odd.enumerated().map { makeItem($1, guid: "\($0)", url: "https://e.com/\($0).mp3") }
+        var feed = makeFeed(items)
+        feed.title = "Show: \"One\"?"
+        return try library.subscribe(url: feedURL, feed: feed, name: nil, response: ok, template: template, now: noon)
+    }
+
+    private func names(_ podcast: ShowID) throws -> [String] {
+        try library.entries(of: podcast).sorted { $0.id < $1.id }.map(\.name)
+    }
+
+    @Test func newNamesArePortableAndUnique() throws {
+        let show = try subscribe(try NameTemplate("{title}").portable(true)).podcast
+        #expect(show.name == "Show - 'One'")
+        #expect(Set(try names(show.id)) == ["A - B.mp3", "a - b (2).mp3", "a - b (3).mp3"])
+    }
+
+    @Test func existingNamesAreChangedByCommandOnly() throws {
+        let template = try NameTemplate("{title}")
+        let show = try subscribe(template).podcast
+        let before = try names(show.id)
+        #expect(Set(before) == ["a: b.mp3", "a - b.mp3", "A? - B.mp3"])
+        #expect(try library.renameAll(by: template, podcast: show.id, isDryRun: false) == [])
+        let planned = try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: true)
+        #expect(planned.first == Renaming.folder(from: "Show: \"One\"?", to: "Show - 'One'"))
+        #expect(try names(show.id) == before)
+        #expect(try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: false) == planned)
+        let after = try names(show.id)
+        #expect(Set(after) == ["A - B.mp3", "a - b (2).mp3", "a - b (3).mp3"])
+        #expect(try library.podcast(id: show.id)?.name == "Show - 'One'")
+        #expect(try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: false) == [])
+        // Ids, and so inode numbers, stay; each name leads to its episode.
+        for name in after { #expect(try library.entry(of: show.id, named: name)?.name == name) }
+    }
+
+    @Test func episodesExchangeTheirNames() throws {
+        let show = try subscribe(try NameTemplate("{title}")).podcast
+        let ids = try library.entries(of: show.id).sorted { $0.id < $1.id }.map(\.id)
+        let names = try names(show.id)
+        try library.renameEpisode(id: ids[0], to: "tmp")
+        try library.renameEpisode(id: ids[1], to: FileName.stem(ofFile: names[0]))
+        try library.renameEpisode(id: ids[0], to: FileName.stem(ofFile: names[1]))
+        #expect(try library.renameAll(by: NameTemplate("{title}"), podcast: show.id, isDryRun: false).count == 2)
+        #expect(try self.names(show.id) == names)
+    }
+}
+
+extension Renaming {
+    fileprivate static func folder(from former: String, to name: String) -> Renaming {
+        Renaming(episode: nil, former: former, name: name)
+    }
+}
