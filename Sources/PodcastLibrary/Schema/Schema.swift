@@ -5,7 +5,7 @@ import GRDB
 /// Migrations are registered by name and never edited once released: a change is a new migration with a new version.
 enum Schema {
     /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
-    static let version = 9
+    static let version = 10
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -45,6 +45,10 @@ enum Schema {
         migrator.registerMigration("9") { db in
             try db.execute(sql: media)
             try reach(9, db)
+        }
+        migrator.registerMigration("10") { db in
+            try db.execute(sql: listening)
+            try reach(10, db)
         }
         return migrator
     }

@@ -24,6 +24,7 @@ package final class PodcastService: ServicePart {
     let searches: Searches
     let found: FoundShows
     let uploads: Uploads
+    let listening: ListeningRecorder
     let sync: SyncExchange
     private let recovery: LibraryRecovery?
     /// The message for the next command that connects; `nil` if there is none.
@@ -48,6 +49,7 @@ package final class PodcastService: ServicePart {
         searches = Searches(driver)
         found = FoundShows(tasks)
         uploads = Uploads(driver)
+        listening = ListeningRecorder(driver)
         refresher = Refresher(Tidier(tasks), driver, LibraryCopies(driver))
         subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
         sync = SyncExchange(subscriptions)

@@ -112,7 +112,9 @@ struct ListCommand: PodfsCommand {
             ("type", .string(orNull: episode.type)),
             ("size", size.source == .unknown ? .null : .int(size.bytes)),
             ("size_source", .string(size.source.rawValue)), ("state", .string(state.name.rawValue)),
-            ("progress", .double(state.progress)),
+            ("progress", .double(state.progress)), ("played", .bool(episode.played)),
+            ("position", .double(orNull: episode.position)),
+            ("last_played", .string(orNull: episode.lastPlayed.map(TimeText.iso8601))),
         ])
     }
 }
