@@ -73,19 +73,21 @@ let package = Package(
         target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux", "Platform"]),
 
         // The mount.
+        target("Players", ["Listening", "TransferCore", "CSystemd", "CLinux", "Platform"]),
         target("Fuse", ["CFuse", "CLinux", "Platform", systemPackage]),
         target(
             "PodcastFilesystem",
             [
                 "PodcastLibrary", "PodcastPages", "PodcastFeed", "PodcastClient", "PodcastProtocol", "TransferCore",
-                "ContentCache", "Fuse", "CLinux", "Platform", systemPackage,
+                "Listening", "Players", "ContentCache", "Fuse", "CLinux", "Platform", systemPackage,
             ]),
 
         .executableTarget(
             name: "podfs",
             dependencies: [
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
-                "PodcastFeed", "Listening", "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore",
+                "PodcastFeed", "Listening", "Players", "PodcastProtocol", "DaemonCore", "TransferEngine",
+                "TransferCore",
                 "ContentCache",
                 "Fuse", "CLinux", "Platform",
                 logging, systemPackage,
@@ -106,6 +108,7 @@ let package = Package(
         tests(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
+        tests("PlayersTests", ["Players", "Listening", "TransferCore", "CSystemd", "CLinux", "TestSupport"]),
         tests("ListeningTests", ["Listening", "TransferCore", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
         tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),

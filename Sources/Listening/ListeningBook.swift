@@ -42,12 +42,14 @@ package struct ListeningBook: Sendable {
     }
 
     fileprivate struct Key: Hashable {
+        var source: ListeningReport.Source
         var player: String
         var episode: EpisodeID
     }
 
     /// One player's listening to one episode, from `started` to `stopped`.
     fileprivate struct Session {
+        var process: Int32?
         /// Where the stretch began.
         var stretch: Double
         /// The last reported position, and when it was reported.
@@ -79,7 +81,11 @@ package struct ListeningBook: Sendable {
 
     private var sessions: [Key: Session] = [:]
     /// The player whose position counts.
-    private var owners: [EpisodeID: String] = [:]
+    private var owners: [EpisodeID: Key] = [:]
+    /// When a script last reported for each process.
+    private var scripts: [Int32: Duration] = [:]
+    /// The time for which a script speaks for its process after its last report.
+    private static let scriptLifetime: Duration = .seconds(60)
 
     package init() {}
 
@@ -90,7 +96,14 @@ package struct ListeningBook: Sendable {
         _ report: ListeningReport, stored: StoredListening, at now: Duration
     ) -> Verdict {
         guard let report = report.validated else { return Verdict() }
-        let key = Key(player: report.player, episode: report.episode)
+        let key = Key(source: report.source, player: report.player, episode: report.episode)
+        if let process = report.process {
+            if report.source == .script {
+                note(script: process, at: now)
+            } else if let last = scripts[process], isSpokenFor(process, since: last, at: now) {
+                return Verdict()
+            }
+        }
         if report.phase == .started { return start(report, key, stored, at: now) }
         var session = sessions[key] ?? Self.unknown(report, stored, at: now)
         let wasPlaying = session.isPlaying && sessions[key] != nil
@@ -107,9 +120,9 @@ package struct ListeningBook: Sendable {
         case .started, .seeked: break
         }
         if report.phase == .seeked || report.phase == .playing && !wasPlaying || !hasPlayingOwner(of: key) {
-            owners[report.episode] = report.player
+            owners[report.episode] = key
         }
-        let change = session.change(report, stored, isOwner: owners[report.episode] == report.player, at: now)
+        let change = session.change(report, stored, isOwner: owners[report.episode] == key, at: now)
         if change != nil { session.written = now }
         if report.phase == .stopped {
             remove(key)
@@ -125,9 +138,9 @@ package struct ListeningBook: Sendable {
     ) -> Verdict {
         let isFromBeginning = report.position < ListeningRules.beginning
         sessions[key] = Session(
-            stretch: report.position, position: report.position, reported: now, rate: report.rate,
-            isFromBeginning: isFromBeginning, isTentative: isFromBeginning)
-        owners[report.episode] = report.player
+            process: report.process, stretch: report.position, position: report.position, reported: now,
+            rate: report.rate, isFromBeginning: isFromBeginning, isTentative: isFromBeginning)
+        owners[report.episode] = key
         prune()
         guard isFromBeginning else { return Verdict() }
         return Verdict(resume: ListeningRules.resume(stored, duration: report.duration ?? stored.duration))
@@ -140,7 +153,7 @@ package struct ListeningBook: Sendable {
         let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
         let begin = isNear ? stored.position ?? report.position : report.position
         return Session(
-            stretch: begin, position: report.position, reported: now, rate: report.rate,
+            process: report.process, stretch: begin, position: report.position, reported: now, rate: report.rate,
             listened: isNear ? distance : 0,
             isFromBeginning: false, isTentative: false)
     }
@@ -148,12 +161,28 @@ package struct ListeningBook: Sendable {
     /// Whether another player plays the episode, and its position counts.
     private func hasPlayingOwner(of key: Key) -> Bool {
         guard let owner = owners[key.episode] else { return false }
-        return owner == key.player || sessions[Key(player: owner, episode: key.episode)]?.isPlaying ?? false
+        return owner == key || sessions[owner]?.isPlaying ?? false
+    }
+
+    /// Records that a script speaks for a process, and drops what the bus has said about it.
+    private mutating func note(script process: Int32, at now: Duration) {
+        if scripts[process] == nil {
+            for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }
+            if scripts.count >= Self.capacity, let oldest = scripts.min(by: { $0.value < $1.value }) {
+                scripts[oldest.key] = nil
+            }
+        }
+        scripts[process] = now
+    }
+
+    private func isSpokenFor(_ process: Int32, since last: Duration, at now: Duration) -> Bool {
+        now - last < Self.scriptLifetime
+            || sessions.contains { $0.key.source == .script && $0.value.process == process }
     }
 
     private mutating func remove(_ key: Key) {
         sessions[key] = nil
-        if owners[key.episode] == key.player { owners[key.episode] = nil }
+        if owners[key.episode] == key { owners[key.episode] = nil }
     }
 
     private mutating func prune() {
@@ -212,7 +241,10 @@ extension ListeningBook.Session {
                 played: played, position: played ? nil : report.position, started: stretch, total: report.duration)
         }
         guard isOwner else { return nil }
-        if isTentative, ListeningRules.isInProgress(played: played, position: stored.position) { return nil }
+        if isTentative, ListeningRules.isInProgress(played: played, position: stored.position) {
+            guard let position = stored.position, report.position >= position else { return nil }
+            isTentative = false
+        }
         // A little less than the interval, for timers that are early.
         if report.phase == .playing, let written, now - written < ListeningRules.writeInterval * 0.95 { return nil }
         return ListeningChange(

@@ -16,7 +16,18 @@ package struct ListeningReport: Sendable, Codable, Equatable {
         case stopped
     }
 
+    /// The sender of a report.
+    package enum Source: String, Sendable, Codable {
+        /// The session bus.
+        case mpris
+        /// A script in the player, which knows more than the bus: the bus's reports about the same process are ignored.
+        case script
+    }
+
     package var episode: EpisodeID
+    package var source: Source
+    /// The player's process, if known.
+    package var process: Int32?
     /// The player's own name, by which its reports belong together: `vlc`, `mpv.instance42`.
     package var player: String
     package var phase: Phase
@@ -28,9 +39,12 @@ package struct ListeningReport: Sendable, Codable, Equatable {
     package var rate: Double
 
     package init(
-        episode: EpisodeID, player: String, phase: Phase, position: Double, duration: Double? = nil, rate: Double = 1
+        episode: EpisodeID, source: Source = .mpris, process: Int32? = nil, player: String, phase: Phase,
+        position: Double, duration: Double? = nil, rate: Double = 1
     ) {
         self.episode = episode
+        self.source = source
+        self.process = process
         self.player = player
         self.phase = phase
         self.position = position

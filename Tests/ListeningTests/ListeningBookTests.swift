@@ -268,6 +268,16 @@ import TransferCore
         #expect(room.stored.position == 12, "the person listens from the beginning")
     }
 
+    @Test func aResumedPlayerMovesThePositionOn() {
+        var room = Room()
+        room.stored.position = 500
+        room.report(.started, 0)
+        room.report(.seeked, 497)
+        room.report(.paused, 504, after: 7)
+        #expect(room.stored.position == 504)
+        #expect(room.last.change?.started == 497)
+    }
+
     @Test func aSeekElsewhereAfterAStartIsThePersons() {
         var room = Room()
         room.stored.position = 500
@@ -319,6 +329,28 @@ import TransferCore
         }
         room.report(.playing, 60, after: 10, player: "p\(4 * ListeningBook.capacity - 1)")
         #expect(room.stored.position == 60)
+    }
+
+    @Test func aScriptSpeaksForItsProcess() {
+        var book = ListeningBook()
+        let stored = StoredListening(position: 500, duration: 1_000)
+        func report(_ source: ListeningReport.Source, _ phase: ListeningReport.Phase, _ position: Double, at now: Int64)
+            -> ListeningBook.Verdict
+        {
+            book.handle(
+                ListeningReport(
+                    episode: 1, source: source, process: 42, player: "mpv", phase: phase, position: position),
+                stored: stored, at: .seconds(now))
+        }
+        #expect(report(.mpris, .started, 0, at: 0).resume == 497)
+        #expect(report(.script, .started, 0, at: 0).resume == 497)
+        #expect(report(.script, .seeked, 200, at: 1).change?.position == 200)
+        #expect(report(.mpris, .seeked, 200, at: 1) == .init())
+        // Paused for an hour.
+        #expect(report(.mpris, .playing, 203, at: 3_600) == .init())
+        #expect(report(.script, .stopped, 205, at: 3_605).change?.started == 200)
+        #expect(report(.mpris, .stopped, 205, at: 3_606) == .init())
+        #expect(report(.mpris, .started, 0, at: 3_700).resume == 497, "the process number may be another program's")
     }
 
     // MARK: A new daemon

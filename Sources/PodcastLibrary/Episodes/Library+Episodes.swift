@@ -235,7 +235,7 @@ extension Library {
     }
 
     /// Sets the playback position. With a sync server, a position marks a played episode as started again, and a
-    /// position at the end marks an episode as played. A position after the beginning counts as listening now.
+    /// position at the end marks an episode as played.
     ///
     /// - Parameter position: The position in seconds; `nil` clears it.
     package func setPosition(episode: EpisodeID, _ position: Double?, now: Int64) throws {
@@ -256,9 +256,7 @@ extension Library {
                 sql: """
                     UPDATE episode SET
                         changed = CASE WHEN position IS ?1 AND played = coalesce(?2, played) THEN changed ELSE ?3 END,
-                        position = ?1, played = coalesce(?2, played), started = NULL,
-                        last_played = CASE WHEN ?1 > 0 THEN ?3 ELSE last_played END
-                    WHERE id = ?4
+                        position = ?1, played = coalesce(?2, played), started = NULL WHERE id = ?4
                     """
             ).execute(arguments: [position, played, now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
