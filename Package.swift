@@ -45,44 +45,50 @@ let package = Package(
         // What Glibc's module lacks: calls that retry, clocks, atomic files, processes, threads.
         target("Platform", ["CLinux"]),
 
+        // What a player's report means, as values.
+        target("Listening", ["TransferCore"]),
+
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["Platform"]),
-        target("PodcastLibrary", ["PodcastFeed", "TransferCore", "Platform", "CLinux", grdb]),
+        target("PodcastLibrary", ["PodcastFeed", "Listening", "TransferCore", "Platform", "CLinux", grdb]),
         target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "CLibXML2"]),
 
         // Transfers. These know nothing of podcasts.
         target("TransferCore", ["Platform"]),
         // What the daemon decides, as values.
-        target("DaemonCore", ["PodcastProtocol", "TransferCore", "Platform"]),
+        target("DaemonCore", ["PodcastProtocol", "Listening", "TransferCore", "Platform"]),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
         target(
             "TransferEngine",
             ["TransferCore", "ContentCache", "CCurl", "CLinux", "Platform", systemPackage, logging]),
 
         // The daemon and its clients.
-        target("PodcastProtocol", ["TransferCore"]),
+        target("PodcastProtocol", ["Listening", "TransferCore"]),
         target(
             "PodcastService",
             [
-                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "DaemonCore", "TransferEngine", "TransferCore",
-                "ContentCache", "CCrypto", "CSystemd", "CLinux", "Platform", systemPackage, logging,
+                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "Listening", "DaemonCore", "TransferEngine",
+                "TransferCore", "ContentCache", "CCrypto", "CSystemd", "CLinux", "Platform", systemPackage, logging,
             ]),
         target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux", "Platform"]),
 
         // The mount.
+        target("Players", ["Listening", "TransferCore", "CSystemd", "CLinux", "Platform"]),
         target("Fuse", ["CFuse", "CLinux", "Platform", systemPackage]),
         target(
             "PodcastFilesystem",
             [
                 "PodcastLibrary", "PodcastPages", "PodcastFeed", "PodcastClient", "PodcastProtocol", "TransferCore",
-                "ContentCache", "Fuse", "CLinux", "Platform", systemPackage,
+                "Listening", "Players", "ContentCache", "Fuse", "CLinux", "Platform", systemPackage,
             ]),
 
         .executableTarget(
             name: "podfs",
             dependencies: [
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
-                "PodcastFeed", "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache",
+                "PodcastFeed", "Listening", "Players", "PodcastProtocol", "DaemonCore", "TransferEngine",
+                "TransferCore",
+                "ContentCache",
                 "Fuse", "CLinux", "Platform",
                 logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -104,10 +110,13 @@ let package = Package(
         tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests(
-            "PodcastLibraryTests", ["PodcastLibrary", "Platform", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
+            "PodcastLibraryTests",
+            ["PodcastLibrary", "Platform", "PodcastFeed", "Listening", "TransferCore", "TestSupport", grdb]),
         tests(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
+        tests("PlayersTests", ["Players", "Listening", "TransferCore", "CSystemd", "CLinux", "TestSupport"]),
+        tests("ListeningTests", ["Listening", "TransferCore", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
         tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
@@ -117,9 +126,9 @@ let package = Package(
         tests(
             "PodcastServiceTests",
             [
-                "PodcastService", "Platform", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol",
-                "DaemonCore",
-                "TransferEngine", "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage,
+                "PodcastService", "Platform", "PodcastClient", "PodcastLibrary", "PodcastFeed", "Listening",
+                "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache", "TestSupport",
+                "CSystemd", "CLinux", systemPackage,
                 grdb,
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),

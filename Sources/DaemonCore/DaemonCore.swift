@@ -1,3 +1,4 @@
+internal import Listening
 package import PodcastProtocol
 package import TransferCore
 
@@ -75,6 +76,8 @@ package struct DaemonCore: Sendable {
         case .fetchTold(let fetch, let state): tasks.tell(fetch, state, at: now, &outcome)
         case .opened, .closed, .evicted, .writeFailed, .planned: handleSpace(input, at: now)
         case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
+        case .listened(let id, let path, let listening):
+            outcome.effects.append(.tell(tasks.event(.listening(id, path: path, listening), at: now)))
         case .changedShow(let id, let name, let formerName):
             outcome.effects.append(.tell(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
             upkeep.reschedule()

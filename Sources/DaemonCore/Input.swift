@@ -1,3 +1,4 @@
+package import Listening
 package import PodcastProtocol
 package import TransferCore
 
@@ -64,6 +65,8 @@ package enum Input: Sendable {
 
     // The library.
     case changedEpisode(EpisodeID, formerName: String? = nil)
+    /// A player's report was stored: how far the episode was listened to.
+    case listened(EpisodeID, path: String, StoredListening)
     case changedShow(ShowID, name: String, formerName: String? = nil)
     /// A view that was added, removed, or whose episodes have changed with time.
     case changedView(name: String, isRemoved: Bool = false)

@@ -1,6 +1,7 @@
 package import Fuse
 internal import Glibc
 internal import Platform
+internal import Players
 package import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -64,6 +65,8 @@ package final class PodcastFilesystem: Sendable {
     /// The receiver of invalidations, and the registration of files for passthrough. `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileTaker)?)?>(nil)
     let heard = Mutex(Heard())
+    /// The watch of players; `nil` if there is none.
+    let players = Mutex<PlayerWatch?>(nil)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
     let started = Int64(time(nil))
 
@@ -100,6 +103,7 @@ package final class PodcastFilesystem: Sendable {
 
     /// Answers all parked requests, so that they do not delay the unmount.
     package func stop() {
+        players.withLock { $0 }?.end()
         parked.stop()
         failParked()
         link.end()

@@ -1,4 +1,5 @@
 internal import Foundation
+package import Listening
 package import TransferCore
 
 /// The version of the protocol; both sides must agree.
@@ -93,6 +94,10 @@ package enum Command: Sendable, Codable, Equatable {
     case actOnUploads(TaskAction, ids: [TaskID])
     case setPlayed(episode: EpisodeID, Bool)
     case setPosition(episode: EpisodeID, seconds: Double)
+    /// Marks all episodes of a show as played, or as not played.
+    case setShowPlayed(podcast: ShowID, Bool)
+    /// Reports what a player does with an episode; answered by `listening`.
+    case report(ListeningReport)
     /// Sets the show's own settings, each as `KEY=VALUE`, or removes one with `KEY=`. All or none are set. A `keep`
     /// that would remove cached or played episodes is refused unless `confirmed` is true.
     case set(podcast: ShowID, assignments: [String], confirmed: Bool? = nil)
@@ -163,6 +168,8 @@ package enum Reply: Sendable, Codable, Equatable {
     /// The name in the cache's folder `assets`, and the size in bytes.
     case asset(file: String, size: Int64)
     case sync(SyncStatus)
+    /// The position in seconds to which the player should jump, once; `nil` if it should play on.
+    case listening(resume: Double?)
     /// `nil` if nothing had arrived.
     case resumeData(ResumeData?)
 }

@@ -1,3 +1,4 @@
+package import Listening
 package import TransferCore
 
 /// An event, sent to every client that watches.
@@ -18,6 +19,8 @@ package struct Event: Sendable, Equatable {
         case show(ShowID, name: String?, formerName: String?)
         /// A view was added, changed or removed, or time has changed its episodes.
         case view(name: String, isRemoved: Bool)
+        /// A player's report was stored. The path is `SHOW/EPISODE`.
+        case listening(EpisodeID, path: String, StoredListening)
         /// No task is active or queued any more.
         case idle
     }
@@ -66,7 +69,7 @@ package struct TaskReport: Sendable, Equatable {
 extension Event {
     /// The kind of an event, as in the output of `podfs events`.
     package enum Kind: String, Sendable, Codable {
-        case progress, completed, failed, state, library, idle
+        case progress, completed, failed, state, library, listening, idle
     }
 
     package var kind: Kind {
@@ -76,6 +79,7 @@ extension Event {
         case .completed: .completed
         case .failed: .failed
         case .episode, .show, .view: .library
+        case .listening: .listening
         case .idle: .idle
         }
     }
@@ -84,18 +88,29 @@ extension Event {
     package var task: TaskReport? {
         switch body {
         case .progress(let report), .state(let report), .completed(let report), .failed(let report): report
-        case .episode, .show, .view, .idle: nil
+        case .episode, .show, .view, .listening, .idle: nil
         }
     }
 
-    /// The episode of a download or of a change.
-    package var episode: EpisodeID? { if case .episode(let id, _) = body { id } else { task?.episode } }
+    /// The episode of a download, a change or a report.
+    package var episode: EpisodeID? {
+        switch body {
+        case .episode(let id, _), .listening(let id, _, _): id
+        default: task?.episode
+        }
+    }
 
-    /// The path of a task's subject, or the name of a changed show or view.
+    /// The reported listening.
+    package var listening: StoredListening? {
+        if case .listening(_, _, let listening) = body { listening } else { nil }
+    }
+
+    /// The path of a task's subject or of an episode, or the name of a changed show or view.
     package var path: String? {
         switch body {
         case .show(_, let name, _): name
         case .view(let name, _): name
+        case .listening(_, let path, _): path
         default: task?.path
         }
     }
@@ -106,7 +121,7 @@ extension Event {
         case .completed, .failed: true
         // A cancelled download or upload.
         case .state(let report): report.state == .remote || report.state == .cancelled
-        case .progress, .episode, .show, .view, .idle: false
+        case .progress, .episode, .show, .view, .listening, .idle: false
         }
     }
 }
@@ -133,6 +148,7 @@ extension Event: Codable {
         var session: String?
         var error: String?
         var waitsForSpace: Bool?
+        var listening: StoredListening?
     }
 
     /// Decodes the stored form; fails without a state or a subject.
@@ -148,6 +164,12 @@ extension Event: Codable {
                 stored.id.map { .episode($0, formerName: stored.formerName) }
                     ?? stored.podcast.map { .show($0, name: stored.path, formerName: stored.formerName) }
                     ?? stored.path.map { .view(name: $0, isRemoved: stored.formerName != nil) }
+            case .listening:
+                if let id = stored.id, let path = stored.path, let listening = stored.listening {
+                    .listening(id, path: path, listening)
+                } else {
+                    nil
+                }
             case .idle: .idle
             }
         guard let body else {
@@ -169,6 +191,8 @@ extension Event: Codable {
         case .show(let id, let name, let formerName):
             (stored.podcast, stored.path, stored.formerName) = (id, name, formerName)
         case .view(let name, let isRemoved): (stored.path, stored.formerName) = (name, isRemoved ? name : nil)
+        case .listening(let id, let path, let listening):
+            (stored.id, stored.path, stored.listening) = (id, path, listening)
         case .idle: break
         }
         try stored.encode(to: encoder)

@@ -90,6 +90,7 @@ struct Installation: Sendable {
         service.idleExit = configuration.daemon.idleExit.components.seconds
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode
+        service.onPlayed = configuration.hooks.onPlayed
         service.onIdle = configuration.hooks.onIdle
         service.storage = StorageLimits(
             capacity: configuration.cache.limit, keepFree: configuration.cache.keepFree)

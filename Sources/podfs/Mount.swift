@@ -42,6 +42,9 @@ final class Mount: Sendable {
         session.backingFolder = options.passthrough ? installation.places.cache : nil
         session.extra = options.kernel
         self.session = try Session(operations: filesystem, options: session)
+        if configuration.listening.mpris, case .folder(let path) = point {
+            filesystem.watchPlayers(.system(folder: path, resumes: configuration.listening.resume))
+        }
         switch point {
         case .folder(let path): try self.session.mount(at: path)
         case .descriptor(let number): try self.session.adopt(descriptor: number)

@@ -26,7 +26,8 @@ struct Podfs: AsyncParsableCommand {
             DownloadCommand.self, PublishCommand.self,
             ResumeCommand.self, SuspendCommand.self,
             CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
-            EventsCommand.self, SetCommand.self, ViewCommand.self, SyncCommand.self, InspectCommand.self,
+            EventsCommand.self, SetCommand.self, ViewCommand.self, SyncCommand.self, PlayerCommand.self,
+            InspectCommand.self,
             DoctorCommand.self,
             ServiceCommand.self, DemoCommand.self, DaemonCommand.self,
         ])

@@ -75,7 +75,7 @@ import Testing
         #expect(
             Set(episodes[0].keys) == [
                 "name", "title", "guid", "published", "duration", "url", "type", "size", "size_source", "state",
-                "progress", "auto_download",
+                "progress", "auto_download", "played", "position", "last_played",
             ])
         #expect(episodes[0]["name"] as? String == "2026-01-03 Episode 3.mp3")
         #expect(episodes[0]["published"] as? String == "2026-01-03T08:00:00Z")

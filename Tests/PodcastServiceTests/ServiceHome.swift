@@ -198,7 +198,7 @@ extension Event {
     var formerName: String? {
         switch body {
         case .episode(_, let formerName), .show(_, _, let formerName): formerName
-        case .progress, .state, .completed, .failed, .view, .idle: nil
+        case .progress, .state, .completed, .failed, .view, .listening, .idle: nil
         }
     }
 }

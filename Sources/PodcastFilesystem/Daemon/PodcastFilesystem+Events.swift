@@ -14,6 +14,8 @@ extension PodcastFilesystem {
     }
 
     func take(_ event: Event) {
+        // A library event of the same change follows.
+        if event.kind == .listening { return }
         defer { options.onWork() }
         heard.withLock { $0.moment = now }
         live.take(event)

@@ -32,6 +32,7 @@ extension EpisodeFile {
         values.add("user.podfs.duration", episode.duration.map(Self.decimal))
         values.add("user.podfs.played", episode.played ? "1" : "0")
         values.add("user.podfs.position", episode.position.map(Self.decimal))
+        values.add("user.podfs.last_played", episode.lastPlayed.map(TimeText.iso8601))
         values.add("user.xdg.origin.url", podcast.visible(episode.url))
         values.add("user.xdg.referrer.url", podcast.visibleURL)
         values.add(

@@ -183,6 +183,7 @@ extension PodcastFilesystem {
         }
         let now = now
         let opened = state.withLock { add(file, wish, at: now, &$0) }
+        noteOpen(of: file)
         // The daemon evicts the least recently opened episode first. It already knows of the opens that it has
         // answered.
         if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
@@ -272,6 +273,7 @@ extension PodcastFilesystem {
             let shared = state.kernel.isOpen(file.number) ? nil : state.files.nodes.removeValue(forKey: file.number)
             return (file, state.kernel.access(file.number, at: now), shared)
         }
+        if let removed { noteClose(of: removed.file) }
         return removed.map { ($0.file, $0.hasNewTime) }
     }
 

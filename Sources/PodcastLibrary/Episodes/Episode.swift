@@ -47,6 +47,8 @@ package struct Episode: Sendable, Equatable {
     package var played: Bool
     /// The playback position in seconds.
     package var position: Double?
+    /// When the episode was last listened to, on any device.
+    package var lastPlayed: Int64?
     /// Whether the episode is exempt from eviction, also with later renditions.
     package var pinned: Bool
     package var lastOpened: Int64?
@@ -60,8 +62,8 @@ package struct Episode: Sendable, Equatable {
         link: String? = nil, notes: String? = nil, image: String? = nil, author: String? = nil, firstSeen: Int64 = 0,
         changed: Int64 = 0, listed: Bool = true, confirmedSize: Int64? = nil, generation: Int = 1,
         cachedBytes: Int64 = 0, complete: Bool = false, sha256: String? = nil, played: Bool = false,
-        position: Double? = nil, pinned: Bool = false, lastOpened: Int64? = nil, sidecars: Sidecars = [],
-        download: Download? = nil
+        position: Double? = nil, lastPlayed: Int64? = nil, pinned: Bool = false, lastOpened: Int64? = nil,
+        sidecars: Sidecars = [], download: Download? = nil
     ) {
         self.id = id
         self.podcast = podcast
@@ -92,6 +94,7 @@ package struct Episode: Sendable, Equatable {
         self.sha256 = sha256
         self.played = played
         self.position = position
+        self.lastPlayed = lastPlayed
         self.pinned = pinned
         self.lastOpened = lastOpened
         self.sidecars = sidecars

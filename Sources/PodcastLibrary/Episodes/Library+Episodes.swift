@@ -199,7 +199,8 @@ extension Library {
                 sql: """
                     UPDATE episode SET
                         changed = CASE WHEN played = ?1 AND (?2 = 0 OR position IS NULL) THEN changed ELSE ?3 END,
-                        played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END WHERE id = ?4
+                        played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END, started = NULL, total = NULL
+                    WHERE id = ?4
                     """
             ).execute(arguments: [played, forgets, now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
@@ -216,7 +217,8 @@ extension Library {
             var played: Bool?
             if try SyncSQL.hasAccount(db) {
                 let duration = try Double.fetchOne(
-                    db.cachedStatement(sql: "SELECT duration FROM episode WHERE id = ?"), arguments: [episode])
+                    db.cachedStatement(sql: "SELECT coalesce(total, duration) FROM episode WHERE id = ?"),
+                    arguments: [episode])
                 switch SyncedState(played: false, position: position, total: duration) {
                 case .new: break
                 case .begun: played = false
@@ -227,7 +229,7 @@ extension Library {
                 sql: """
                     UPDATE episode SET
                         changed = CASE WHEN position IS ?1 AND played = coalesce(?2, played) THEN changed ELSE ?3 END,
-                        position = ?1, played = coalesce(?2, played) WHERE id = ?4
+                        position = ?1, played = coalesce(?2, played), started = NULL WHERE id = ?4
                     """
             ).execute(arguments: [position, played, now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
@@ -294,7 +296,7 @@ enum EpisodeSQL {
         e.length, e.season, e.episode, e.episode_type, e.explicit, e.link, n.notes, e.image, e.author, e.first_seen, \
         e.changed, e.listed, \(size), e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
         e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number, \
-        r.verified \
+        r.verified, e.last_played \
         FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
         LEFT JOIN detail n ON n.episode = e.id WHERE
         """
@@ -329,6 +331,7 @@ enum EpisodeSQL {
             episode.position = row[28]
             episode.pinned = row[29]
             episode.lastOpened = row[30]
+            episode.lastPlayed = row[39]
             episode.sidecars = Sidecars(rawValue: row[31])
             episode.isVerified = row[38] ?? false
             if let id: TaskID = row[32] {

@@ -5,7 +5,7 @@ import GRDB
 /// Migrations are registered by name and never edited once released: a change is a new migration with a new version.
 enum Schema {
     /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
-    static let version = 10
+    static let version = 11
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -49,6 +49,10 @@ enum Schema {
         migrator.registerMigration("10") { db in
             try addViews(db)
             try reach(10, db)
+        }
+        migrator.registerMigration("11") { db in
+            try db.execute(sql: listening)
+            try reach(11, db)
         }
         return migrator
     }

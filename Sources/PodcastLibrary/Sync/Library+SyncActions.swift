@@ -72,8 +72,9 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT q.episode, q.at, q.floor, q.stamp, coalesce(e.main_url, e.url), e.guid, e.played,
-                            e.position, e.duration, p.url,
-                            (SELECT f.url FROM sync_feed f WHERE f.podcast = p.id AND f.subscribed = 1 LIMIT 1)
+                            e.position, coalesce(e.total, e.duration), p.url,
+                            (SELECT f.url FROM sync_feed f WHERE f.podcast = p.id AND f.subscribed = 1 LIMIT 1),
+                            e.started
                         FROM sync_pending q JOIN episode e ON e.id = q.episode JOIN podcast p ON p.id = e.podcast
                         WHERE p.ephemeral = 0
                         ORDER BY q.at, q.episode LIMIT ?
@@ -85,7 +86,8 @@ extension Library {
                 // The feed's address as the server spells it, if known.
                 let podcast: String = row[10] ?? row[9]
                 let action = state.action(
-                    podcast: podcast, episode: row[4], guid: row[5], device: device, timestamp: time, total: row[8])
+                    podcast: podcast, episode: row[4], guid: row[5], device: device, timestamp: time,
+                    started: row[11], total: row[8])
                 return PendingAction(episode: row[0], action: action)
             }
             for pending in found {
@@ -155,7 +157,7 @@ extension Library {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT e.played, e.position, e.duration, s.time, q.at, q.floor, q.stamp FROM episode e
+                    SELECT e.played, e.position, coalesce(e.total, e.duration), s.time, q.at, q.floor, q.stamp FROM episode e
                     LEFT JOIN sync_episode s ON s.episode = e.id LEFT JOIN sync_pending q ON q.episode = e.id
                     WHERE e.id = ?
                     """), arguments: [episode])
@@ -179,9 +181,12 @@ extension Library {
         try db.cachedStatement(
             sql: """
                 UPDATE episode SET changed = CASE WHEN played = ?1 AND position IS ?2 THEN changed ELSE ?3 END,
-                    played = ?1, position = ?2 WHERE id = ?4
+                    played = ?1, position = ?2, started = NULL, last_played = nullif(max(coalesce(last_played, 0), ?4), 0)
+                WHERE id = ?5
                 """
-        ).execute(arguments: [moment.state.isPlayed, moment.state.position, now, episode])
+        ).execute(arguments: [
+            moment.state.isPlayed, moment.state.position, now, moment.lastPlayed(skew: skew, now: now), episode,
+        ])
         return .taken
     }
 

@@ -1,3 +1,5 @@
+internal import Listening
+
 /// An action on one episode on one device, as exchanged by servers of the gPodder API.
 package struct SyncAction: Sendable, Equatable {
     /// The kind of an action.
@@ -74,13 +76,16 @@ package enum SyncedState: Sendable, Equatable, Comparable {
     }
 
     /// The maximum position: ten years in seconds, as in `.position`; more is a mistake.
-    package static let longest = 315_360_000
+    package static let longest = Int(ListeningRules.longest)
 
     /// Returns the action that expresses the state.
     ///
-    /// - Parameter total: The episode's duration in seconds, if known.
+    /// - Parameters:
+    ///   - started: Where the last stretch of listening began, in seconds; `nil` if the state was set otherwise.
+    ///   - total: The episode's duration in seconds, if known.
     package func action(
-        podcast: String, episode: String, guid: String?, device: String?, timestamp: Int64, total: Double?
+        podcast: String, episode: String, guid: String?, device: String?, timestamp: Int64, started: Double? = nil,
+        total: Double?
     ) -> SyncAction {
         let end = SyncedState.begun(0).seconds(total)
         var action = SyncAction(
@@ -88,17 +93,23 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         switch self {
         case .new: action.kind = .new
         case .begun(let seconds):
-            action.started = seconds
+            action.started = Self.start(started, upTo: seconds)
             action.position = seconds
             // A duration up to the position would mean that it was played.
             action.total = end.flatMap { $0 > seconds ? $0 : nil }
         case .played:
             let seconds = end ?? 1
-            action.started = seconds
+            action.started = Self.start(started, upTo: seconds)
             action.position = seconds
             action.total = seconds
         }
         return action
+    }
+
+    /// Returns where listening began; at its end if that is unknown, because the API has no other word for it.
+    private static func start(_ started: Double?, upTo end: Int) -> Int {
+        guard let started, started >= 0, started < Double(end) else { return end }
+        return Int(started)
     }
 
     private func seconds(_ total: Double?) -> Int? {
@@ -125,6 +136,15 @@ package struct SyncedMoment: Sendable, Equatable, Comparable {
     package init(time: Int64, state: SyncedState) {
         self.time = time
         self.state = state
+    }
+
+    /// Returns the time of the listening that led to this state, in seconds since 1970 by the local clock; 0 if there
+    /// was none.
+    ///
+    /// - Parameter skew: The correction from local to server time.
+    func lastPlayed(skew: Int64, now: Int64) -> Int64 {
+        if state == .new { return 0 }
+        return min(max(0, SyncMoment.bounded(time) - SyncMoment.bounded(skew)), max(0, now))
     }
 
     package static func < (one: Self, other: Self) -> Bool {

@@ -50,20 +50,10 @@ extension PodcastService {
         case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
         case .publish(let request): return try uploads.publish(request)
         case .actOnUploads(let action, let ids): return try uploads.act(action, on: ids)
-        case .setPlayed(let episode, let played):
-            try library.setPlayed(episode: episode, played, now: now())
-            driver.changed(episode: episode)
-            try refresher.tidier.follow(episode)
-            return .done
-        case .setPosition(let episode, let seconds):
-            guard (0...Double(SyncedState.longest)).contains(seconds) else {
-                throw Failure(
-                    kind: .usage, errorNumber: EINVAL,
-                    message: "a position is a number of seconds from 0 to \(SyncedState.longest)")
-            }
-            try library.setPosition(episode: episode, seconds, now: now())
-            driver.changed(episode: episode)
-            return .done
+        case .setPlayed(let episode, let played): return try listening.setPlayed(episode, played)
+        case .setPosition(let episode, let seconds): return try listening.setPosition(episode, seconds)
+        case .setShowPlayed(let podcast, let played): return try listening.setPlayed(podcast, played)
+        case .report(let report): return try listening.report(report)
         case .set(let podcast, let assignments, let confirmed):
             return try subscriptions.set(podcast, assignments, isConfirmed: confirmed ?? false)
         case .setView(let name, let assignments): return try views.set(name, assignments)

@@ -24,6 +24,7 @@ package final class PodcastService: ServicePart {
     let searches: Searches
     let found: FoundShows
     let uploads: Uploads
+    let listening: ListeningRecorder
     let sync: SyncExchange
     let views: Views
     private let recovery: LibraryRecovery?
@@ -51,6 +52,7 @@ package final class PodcastService: ServicePart {
         searches = Searches(driver)
         found = FoundShows(tasks)
         uploads = Uploads(driver)
+        listening = ListeningRecorder(driver)
         refresher = Refresher(Tidier(tasks), driver, LibraryCopies(driver))
         subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
         sync = SyncExchange(subscriptions)

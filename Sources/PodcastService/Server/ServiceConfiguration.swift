@@ -16,6 +16,8 @@ package struct ServiceConfiguration: Sendable {
     /// Shell command run when an episode is complete; see podfs.conf(5).
     package var onDownload: String?
     package var onNewEpisode: String?
+    /// Shell command run when an episode was listened to, or marked as played.
+    package var onPlayed: String?
     /// Shell command run when the last task has finished.
     package var onIdle: String?
     /// Limits of the cache: its size, and the space that it leaves free.

@@ -268,7 +268,7 @@ final class CoreDriver: ServicePart {
         case .completed(let task):
             log.info("\(task.kind == .upload ? "published" : "complete"): \(name), \(task.expected ?? 0) bytes")
         case .failed(let task): log.warning("failed: \(name): \(task.error ?? "")")
-        case .progress, .state, .episode, .show, .view, .idle: break
+        case .progress, .state, .episode, .show, .view, .listening, .idle: break
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Listening
 package import PodcastLibrary
 package import TransferCore
 
@@ -72,8 +73,10 @@ package struct RetainedEpisode: Sendable, Equatable {
         isStream = episode.isStream
     }
 
-    /// Whether it must not be removed automatically: it is pinned, partly played, or open.
-    package var isProtected: Bool { pinned || isOpen || (!played && (position ?? 0) > 0) }
+    /// Whether it must not be removed automatically: it is pinned, in progress, or open.
+    package var isProtected: Bool {
+        pinned || isOpen || ListeningRules.isInProgress(played: played, position: position)
+    }
 
     /// Orders listings newest first; for equal times, the one seen last comes first.
     static func isNewer(_ one: RetainedEpisode, _ other: RetainedEpisode) -> Bool {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Listening
 import PodcastClient
 import PodcastFeed
 import PodcastPages
@@ -67,15 +68,21 @@ struct EventsCommand: PodfsCommand {
 extension Event {
     /// Returns the event as a line of `podfs events --json`.
     fileprivate var json: String {
-        let value = OrderedJSON.object([
+        var value: [(String, OrderedJSON)] = [
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
             ("task", .int(orNull: task?.id?.rawValue)),
             ("kind", .string(orNull: task?.id.flatMap { _ in task?.kind.rawValue })),
             ("id", .int(orNull: episode?.rawValue)), ("path", .string(orNull: path)),
             ("state", .string(orNull: task?.state.rawValue)), ("bytes_received", .int(orNull: task?.received)),
             ("bytes_expected", .int(orNull: task?.expected)), ("error", .string(orNull: task?.error)),
-        ])
-        return String(decoding: value.encoded(pretty: false), as: UTF8.self)
+        ]
+        if let listening {
+            value += [
+                ("position", .double(orNull: listening.position)), ("duration", .double(orNull: listening.duration)),
+                ("played", .bool(listening.played)),
+            ]
+        }
+        return String(decoding: OrderedJSON.object(value).encoded(pretty: false), as: UTF8.self)
     }
 
     /// Returns the event as a readable line.
@@ -88,6 +95,11 @@ extension Event {
             words.append(ByteText.size(expected))
         }
         if let id = task?.id, task?.kind == .upload { words.append("upload:\(id)") }
+        if let listening {
+            words.append(
+                [listening.position, listening.duration].compactMap(\.self).map(TimeText.clock).joined(separator: "/"))
+            if listening.played { words.append("played") }
+        }
         if let path { words.append(PlainText.oneLine(path)) }
         let line = words.joined(separator: " ")
         return task?.error.map { line + ": " + PlainText.oneLine($0) } ?? line

@@ -123,6 +123,9 @@ struct ListCommand: PodfsCommand {
             ("size", size.source == .unknown ? .null : .int(size.bytes)),
             ("size_source", .string(size.source.rawValue)), ("state", .string(state.name.rawValue)),
             ("progress", .double(state.progress)), ("auto_download", .string(orNull: reason?.rawValue)),
+            ("played", .bool(episode.played)),
+            ("position", .double(orNull: episode.position)),
+            ("last_played", .string(orNull: episode.lastPlayed.map(TimeText.iso8601))),
         ])
     }
 }

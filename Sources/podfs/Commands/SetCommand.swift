@@ -16,10 +16,12 @@ struct SetCommand: PodfsCommand {
             prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
             With a wider keep the episodes that the feed lists return under their previous names.
+            played=all marks all episodes of the show as played, played=none as not played.
             An episode: played=0 or 1, position=SECONDS.
 
             Examples:
               podfs set 'Example Show' auto_download=3 keep='30 episodes'
+              podfs set 'Example Show' played=all
               podfs set 'Example Show/2026-11-20 Pilot.mp3' played=1
             """)
 
@@ -39,10 +41,20 @@ struct SetCommand: PodfsCommand {
         switch try PathResolver(library: library).resolve(path) {
         case .show(let id):
             if assignments.isEmpty { return Self.print(try library.shownSettings(of: id)) }
+            let marks = try assignments.compactMap(Self.mark)
+            let settings = assignments.filter { !$0.hasPrefix(Self.playedKey) }
             let daemon = try installation.daemon()
             defer { daemon.end() }
-            let reply = try await daemon.perform(.set(podcast: id, assignments: assignments, confirmed: yes))
-            if case .settings(_, let change?) = reply { Self.print(change) }
+            if !settings.isEmpty {
+                let reply = try await daemon.perform(.set(podcast: id, assignments: settings, confirmed: yes))
+                if case .settings(_, let change?) = reply { Self.print(change) }
+            }
+            for played in marks {
+                let reply = try await daemon.perform(.setShowPlayed(podcast: id, played))
+                guard case .acted(let count, _) = reply else { continue }
+                let noun = count == 1 ? "episode is" : "episodes are"
+                Terminal.print("\(count) \(noun) now marked as \(played ? "played" : "not played")")
+            }
         case .episode(let id):
             let commands = try assignments.map { try Self.command($0, episode: id) }
             guard !commands.isEmpty else {
@@ -51,6 +63,18 @@ struct SetCommand: PodfsCommand {
             let daemon = try installation.daemon()
             defer { daemon.end() }
             for command in commands { _ = try await daemon.perform(command) }
+        }
+    }
+
+    private static let playedKey = "played="
+
+    /// Returns the mark that an assignment sets for all episodes of a show; `nil` if it sets something else.
+    private static func mark(_ assignment: String) throws -> Bool? {
+        guard assignment.hasPrefix(playedKey) else { return nil }
+        switch assignment.dropFirst(playedKey.count) {
+        case "all": return true
+        case "none": return false
+        default: throw CommandError(.usage, "'\(assignment)' cannot be set for a show: give played=all or played=none")
         }
     }
 

@@ -132,6 +132,8 @@ struct ConfigurationKey: Sendable {
         Self(path: "search.podcastindex.url") { (value, configuration) throws(ConfigurationValueError) in
             configuration.search.podcastIndexURL = try value.webAddress()
         },
+        .flag("listening.mpris", \.listening.mpris),
+        .flag("listening.resume", \.listening.resume),
         Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
             configuration.indexers = try value.names()
         },
@@ -140,6 +142,7 @@ struct ConfigurationKey: Sendable {
         },
         .command("hooks.on_download", \.hooks.onDownload),
         .command("hooks.on_new_episode", \.hooks.onNewEpisode),
+        .command("hooks.on_played", \.hooks.onPlayed),
         .command("hooks.on_idle", \.hooks.onIdle),
     ]
 }

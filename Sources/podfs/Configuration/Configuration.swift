@@ -74,10 +74,19 @@ struct Configuration: Sendable, Equatable {
         var podcastIndexURL: String?
     }
 
+    /// Players and podfs.
+    struct Listening: Sendable, Equatable {
+        /// Whether the mount listens to players on the session bus.
+        var mpris = true
+        /// Whether players are moved to where the person stopped.
+        var resume = true
+    }
+
     /// Shell commands that the daemon runs.
     struct Hooks: Sendable, Equatable {
         var onDownload: String?
         var onNewEpisode: String?
+        var onPlayed: String?
         var onIdle: String?
     }
 
@@ -89,6 +98,7 @@ struct Configuration: Sendable, Equatable {
     var sync = Sync()
     var names = Names()
     var search = Search()
+    var listening = Listening()
     var hooks = Hooks()
     /// The number of a show's newest episodes to download automatically.
     var autoDownload = 0

@@ -14,6 +14,7 @@ struct Doctor: Sendable {
         findings += await daemon()
         findings += skippedWork()
         findings += mounts()
+        findings.append(players())
         findings.append(services())
         findings.append(certificates())
         findings.append(await catalogue(online: online))

@@ -65,7 +65,7 @@ struct RetentionTests {
 
     @Test func whatSomebodyNeedsStays() {
         let needed: [(inout RetainedEpisode) -> Void] = [
-            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 12 },
+            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 30 },
         ]
         for change in needed {
             for keep in [Keep.episodes(1), .days(1), .listed] {
@@ -81,11 +81,11 @@ struct RetentionTests {
         }
         // Played to the end, or never started.
         let heard = Self.episode(9) {
-            $0.position = 12
+            $0.position = 120
             $0.played = true
         }
         #expect(rows([Self.episode(1), heard], .episodes(1)) == [91])
-        #expect(rows([Self.episode(1), Self.episode(9) { $0.position = 0 }], .episodes(1)) == [91])
+        #expect(rows([Self.episode(1), Self.episode(9) { $0.position = 29 }], .episodes(1)) == [91])
     }
 
     @Test func protectedEpisodesCountAmongTheNewest() {
@@ -204,7 +204,7 @@ struct AutoDownloadTests {
 
     @Test func whatSomebodyNeedsIsNotDropped() {
         let changes: [(inout RetainedEpisode) -> Void] = [
-            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 5 },
+            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 40 },
         ]
         for change in changes {
             let old = Self.episode(9) {

@@ -1,23 +1,19 @@
 import Foundation
 import Glibc
-import TestSupport
 
-/// A private bus in place of the system's. Ends at deinitialization.
-final class PrivateBus: Sendable {
-    let folder: TemporaryDirectory
-    let process: ChildProcess
+/// A private bus in place of the system's or the session's. Ends at deinitialization.
+package final class PrivateBus: Sendable {
+    package let folder: TemporaryDirectory
+    package let process: ChildProcess
 
-    static var isInstalled: Bool {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
-        return path.split(separator: ":").contains { access("\($0)/dbus-daemon", X_OK) == 0 }
-    }
+    package static var isInstalled: Bool { InstalledProgram.exists("dbus-daemon") }
 
-    static func address(in folder: TemporaryDirectory) -> String { "unix:path=\(folder.file("bus"))" }
+    package static func address(in folder: TemporaryDirectory) -> String { "unix:path=\(folder.file("bus"))" }
 
-    var address: String { Self.address(in: folder) }
+    package var address: String { Self.address(in: folder) }
 
     /// Starts the bus, and returns when it listens.
-    init(in folder: TemporaryDirectory) async throws {
+    package init(in folder: TemporaryDirectory) async throws {
         self.folder = folder
         let configuration = """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -45,7 +41,7 @@ final class PrivateBus: Sendable {
         }
     }
 
-    func stop() async throws {
+    package func stop() async throws {
         process.kill(SIGTERM)
         try await process.wait()
     }

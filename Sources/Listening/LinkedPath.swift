@@ -1,0 +1,83 @@
+/// The way from a path with symbolic links to a mounted folder.
+///
+/// A player may have opened a file by a path that leads to the mount through links: `~/Podcasts` to `/mnt/podcasts`.
+/// The links are read one by one, and only in file systems of this machine: the table of mounts is compared as text
+/// before each system call, so that no network, automount or other FUSE process is asked.
+package struct LinkedPath {
+    /// The types of file systems whose links may be read.
+    private static let local: Set<String> = [
+        "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "ntfs3", "overlay", "ramfs",
+        "reiserfs", "rootfs", "squashfs", "tmpfs", "vfat", "xfs", "zfs",
+    ]
+    /// The limit of links in a path, as in the kernel.
+    private static let mostLinks = 40
+
+    /// The file systems' types by mount point.
+    private let mounts: [String: String]
+    /// Returns a link's target; `nil` for anything else.
+    private let readLink: (String) -> String?
+
+    /// - Parameter mountInfo: The content of `/proc/self/mountinfo`.
+    package init(mountInfo: String, readLink: @escaping (String) -> String?) {
+        var mounts: [String: String] = [:]
+        for line in mountInfo.split(separator: "\n") {
+            let halves = line.split(separator: " - ", maxSplits: 1)
+            guard halves.count == 2 else { continue }
+            let fields = halves[0].split(separator: " ")
+            guard fields.count >= 5, let type = halves[1].split(separator: " ").first else { continue }
+            // A later mount at the same point hides the earlier one.
+            mounts[Self.unescaped(fields[4])] = String(type)
+        }
+        self.mounts = mounts
+        self.readLink = readLink
+    }
+
+    /// Returns the components of `path` below `folder`; `nil` if it does not lead there.
+    package func components(of path: String, below folder: String) -> [String]? {
+        guard mounts["/"].map(Self.local.contains) ?? false, path.utf8.first == UInt8(ascii: "/") else { return nil }
+        var rest = Self.parts(path)
+        var done: [Substring] = []
+        var links = 0
+        while let part = rest.popFirst() {
+            if part == ".." {
+                _ = done.popLast()
+                continue
+            }
+            done.append(part)
+            let place = "/" + done.joined(separator: "/")
+            if place == folder { return rest.map(String.init) }
+            if let type = mounts[place] {
+                guard Self.local.contains(type) else { return nil }
+                continue
+            }
+            guard let target = readLink(place) else { continue }
+            links += 1
+            guard links <= Self.mostLinks else { return nil }
+            if target.utf8.first == UInt8(ascii: "/") { done = [] } else { _ = done.popLast() }
+            rest = Self.parts(target) + rest
+        }
+        return nil
+    }
+
+    private static func parts(_ path: String) -> ArraySlice<Substring> {
+        path.split(separator: "/").filter { $0 != "." }[...]
+    }
+
+    /// Returns a field of mountinfo without its octal escapes.
+    private static func unescaped(_ field: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(field.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            guard byte == UInt8(ascii: "\\"), digits.count == 3,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
+            else {
+                bytes.append(byte)
+                continue
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(3)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,254 @@
+internal import TransferCore
+
+/// The change that a report makes to an episode.
+package struct ListeningChange: Sendable, Equatable {
+    package var played: Bool
+    /// The position in seconds.
+    package var position: Double?
+    /// Where this stretch of listening began, in seconds.
+    package var started: Double
+    /// The duration in seconds according to the player.
+    package var total: Double?
+
+    package init(played: Bool, position: Double?, started: Double, total: Double?) {
+        self.played = played
+        self.position = position
+        self.started = started
+        self.total = total
+    }
+}
+
+/// Decides what players' reports mean. A value without IO: the caller passes the stored state and the time, and stores
+/// the change.
+///
+/// A *stretch* is listening without a jump. An episode becomes played when one stretch reaches its tail from before it:
+/// a seek to the end does not count. It stays played until a person clears the mark, or until a new start from the
+/// beginning has played for a minute.
+///
+/// Two players may play the same episode. The position is that of the player which started, continued or jumped last,
+/// until it pauses or ends.
+package struct ListeningBook: Sendable {
+    /// The consequences of a report.
+    package struct Verdict: Sendable, Equatable {
+        /// The change to store; `nil` if there is none, or it is too early to write one.
+        package var change: ListeningChange?
+        /// The position in seconds to which the player should jump, once.
+        package var resume: Double?
+
+        package init(change: ListeningChange? = nil, resume: Double? = nil) {
+            self.change = change
+            self.resume = resume
+        }
+    }
+
+    fileprivate struct Key: Hashable {
+        var source: ListeningReport.Source
+        var player: String
+        var episode: EpisodeID
+    }
+
+    /// One player's listening to one episode, from `started` to `stopped`.
+    fileprivate struct Session {
+        var process: Int32?
+        /// Where the stretch began.
+        var stretch: Double
+        /// The last reported position, and when it was reported.
+        var position: Double
+        var reported: Duration
+        var rate: Double
+        var isPlaying = true
+        /// Seconds of the episode played since the start.
+        var listened: Double = 0
+        /// Whether playback began at the beginning and has not reached the tail since.
+        var isFromBeginning: Bool
+        /// Whether the player has started from the beginning and may be about to jump to where the person stopped: such
+        /// a start does not replace a stored position at once.
+        var isTentative: Bool
+        /// Whether this stretch has marked the episode as played: clearing the mark by hand is then final.
+        var hasMarked = false
+        var written: Duration?
+
+        mutating func jump(to position: Double) {
+            stretch = position
+            self.position = position
+            hasMarked = false
+        }
+    }
+
+    /// The maximum number of sessions; the one that has been silent longest is dropped. A player ends its sessions, but
+    /// may be killed together with the process that watches it.
+    package static let capacity = 256
+
+    private var sessions: [Key: Session] = [:]
+    /// The player whose position counts.
+    private var owners: [EpisodeID: Key] = [:]
+    /// When a script last reported for each process.
+    private var scripts: [Int32: Duration] = [:]
+    /// The time for which a script speaks for its process after its last report.
+    private static let scriptLifetime: Duration = .seconds(60)
+
+    package init() {}
+
+    /// Processes a report.
+    ///
+    /// - Parameter now: a clock that never goes back. It may include the time that the machine has slept.
+    package mutating func handle(
+        _ report: ListeningReport, stored: StoredListening, at now: Duration
+    ) -> Verdict {
+        guard let report = report.validated else { return Verdict() }
+        let key = Key(source: report.source, player: report.player, episode: report.episode)
+        if let process = report.process {
+            if report.source == .script {
+                note(script: process, at: now)
+            } else if let last = scripts[process], isSpokenFor(process, since: last, at: now) {
+                return Verdict()
+            }
+        }
+        if report.phase == .started { return start(report, key, stored, at: now) }
+        var session = sessions[key] ?? Self.unknown(report, stored, at: now)
+        let wasPlaying = session.isPlaying && sessions[key] != nil
+        if report.phase == .seeked {
+            session.seek(to: report.position, stored)
+        } else {
+            session.advance(to: report.position, rate: report.rate, at: now)
+        }
+        session.reported = now
+        session.rate = report.rate
+        switch report.phase {
+        case .playing: session.isPlaying = true
+        case .paused, .stopped: session.isPlaying = false
+        case .started, .seeked: break
+        }
+        if report.phase == .seeked || report.phase == .playing && !wasPlaying || !hasPlayingOwner(of: key) {
+            owners[report.episode] = key
+        }
+        let change = session.change(report, stored, isOwner: owners[report.episode] == key, at: now)
+        if change != nil { session.written = now }
+        if report.phase == .stopped {
+            remove(key)
+        } else {
+            sessions[key] = session
+            prune()
+        }
+        return Verdict(change: change)
+    }
+
+    private mutating func start(
+        _ report: ListeningReport, _ key: Key, _ stored: StoredListening, at now: Duration
+    ) -> Verdict {
+        let isFromBeginning = report.position < ListeningRules.beginning
+        sessions[key] = Session(
+            process: report.process, stretch: report.position, position: report.position, reported: now,
+            rate: report.rate, isFromBeginning: isFromBeginning, isTentative: isFromBeginning)
+        owners[report.episode] = key
+        prune()
+        guard isFromBeginning else { return Verdict() }
+        return Verdict(resume: ListeningRules.resume(stored, duration: report.duration ?? stored.duration))
+    }
+
+    /// Returns a session whose start was reported to a previous daemon. It continues the stretch that ended at the
+    /// stored position, if that is close behind.
+    private static func unknown(_ report: ListeningReport, _ stored: StoredListening, at now: Duration) -> Session {
+        let distance = stored.position.map { report.position - $0 } ?? -1
+        let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
+        let begin = isNear ? stored.position ?? report.position : report.position
+        return Session(
+            process: report.process, stretch: begin, position: report.position, reported: now, rate: report.rate,
+            listened: isNear ? distance : 0,
+            isFromBeginning: false, isTentative: false)
+    }
+
+    /// Whether another player plays the episode, and its position counts.
+    private func hasPlayingOwner(of key: Key) -> Bool {
+        guard let owner = owners[key.episode] else { return false }
+        return owner == key || sessions[owner]?.isPlaying ?? false
+    }
+
+    /// Records that a script speaks for a process, and drops what the bus has said about it.
+    private mutating func note(script process: Int32, at now: Duration) {
+        if scripts[process] == nil {
+            for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }
+            if scripts.count >= Self.capacity, let oldest = scripts.min(by: { $0.value < $1.value }) {
+                scripts[oldest.key] = nil
+            }
+        }
+        scripts[process] = now
+    }
+
+    private func isSpokenFor(_ process: Int32, since last: Duration, at now: Duration) -> Bool {
+        now - last < Self.scriptLifetime
+            || sessions.contains { $0.key.source == .script && $0.value.process == process }
+    }
+
+    private mutating func remove(_ key: Key) {
+        sessions[key] = nil
+        if owners[key.episode] == key { owners[key.episode] = nil }
+    }
+
+    private mutating func prune() {
+        guard sessions.count > Self.capacity else { return }
+        if let oldest = sessions.min(by: { $0.value.reported < $1.value.reported }) { remove(oldest.key) }
+    }
+}
+
+extension ListeningBook.Session {
+    /// Follows a jump.
+    mutating func seek(to position: Double, _ stored: StoredListening) {
+        jump(to: position)
+        if position < ListeningRules.beginning {
+            // A new start, such as that of a repeated file.
+            isFromBeginning = true
+            listened = 0
+            return
+        }
+        let isResume = stored.position.map { position <= $0 && position >= $0 - ListeningRules.beginning } ?? false
+        if !isResume { isTentative = false }
+    }
+
+    /// Follows playback. A distance that the player cannot have played since its last report is a jump that it did not
+    /// report.
+    mutating func advance(to position: Double, rate: Double, at now: Duration) {
+        let elapsed = isPlaying ? max(0, Double((now - reported) / .milliseconds(1)) / 1_000) : 0
+        // A quarter more and five seconds, for reports that were delayed and positions that are estimates.
+        let possible = elapsed * max(rate, self.rate) * 1.25 + 5
+        let distance = position - self.position
+        if distance < -2 || distance > possible {
+            jump(to: position)
+            if position >= ListeningRules.beginning { isTentative = false }
+            return
+        }
+        listened += max(0, distance)
+        self.position = max(position, self.position)
+        if listened >= ListeningRules.committed { isTentative = false }
+    }
+
+    /// Returns the change to store.
+    mutating func change(
+        _ report: ListeningReport, _ stored: StoredListening, isOwner: Bool, at now: Duration
+    ) -> ListeningChange? {
+        var played = stored.played
+        let end = (report.duration ?? stored.duration).map { $0 - ListeningRules.tail(of: $0) }
+        let isInTail = end.map { report.position >= $0 } ?? false
+        if report.phase == .seeked {
+            // A jump is not listening.
+        } else if let end, isInTail, stretch < end, !played, !hasMarked, listened > 0 {
+            (played, hasMarked, isFromBeginning) = (true, true, false)
+        } else if played, isFromBeginning, !isInTail, listened >= ListeningRules.relisten {
+            (played, isFromBeginning) = (false, false)
+        }
+        guard played == stored.played else {
+            return ListeningChange(
+                played: played, position: played ? nil : report.position, started: stretch, total: report.duration)
+        }
+        guard isOwner else { return nil }
+        if isTentative, ListeningRules.isInProgress(played: played, position: stored.position) {
+            guard let position = stored.position, report.position >= position else { return nil }
+            isTentative = false
+        }
+        // A little less than the interval, for timers that are early.
+        if report.phase == .playing, let written, now - written < ListeningRules.writeInterval * 0.95 { return nil }
+        return ListeningChange(
+            played: played, position: played ? stored.position : report.position, started: stretch,
+            total: report.duration)
+    }
+}

@@ -1,0 +1,73 @@
+package import TransferCore
+
+/// A player's report about an episode.
+package struct ListeningReport: Sendable, Codable, Equatable {
+    /// The last action of the player.
+    package enum Phase: String, Sendable, Codable, CaseIterable {
+        /// It opened the episode, at `position`.
+        case started
+        /// It has played up to `position`, and goes on.
+        case playing
+        /// It jumped to `position`.
+        case seeked
+        /// It has played up to `position`, and pauses there.
+        case paused
+        /// It has played up to `position`, and closed the episode or ended.
+        case stopped
+    }
+
+    /// The sender of a report.
+    package enum Source: String, Sendable, Codable {
+        /// The session bus.
+        case mpris
+        /// A script in the player, which knows more than the bus: the bus's reports about the same process are ignored.
+        case script
+    }
+
+    package var episode: EpisodeID
+    package var source: Source
+    /// The player's process, if known.
+    package var process: Int32?
+    /// The player's own name, by which its reports belong together: `vlc`, `mpv.instance42`.
+    package var player: String
+    package var phase: Phase
+    /// Seconds from the beginning of the episode.
+    package var position: Double
+    /// The duration in seconds according to the player; `nil` if it does not know.
+    package var duration: Double?
+    /// The speed of playback; 1 is normal.
+    package var rate: Double
+
+    package init(
+        episode: EpisodeID, source: Source = .mpris, process: Int32? = nil, player: String, phase: Phase,
+        position: Double, duration: Double? = nil, rate: Double = 1
+    ) {
+        self.episode = episode
+        self.source = source
+        self.process = process
+        self.player = player
+        self.phase = phase
+        self.position = position
+        self.duration = duration
+        self.rate = rate
+    }
+
+    /// The maximum length of a player's name in bytes.
+    package static let longestName = 255
+
+    /// The report with a plausible duration, rate and position; `nil` if there is no position or no player.
+    package var validated: ListeningReport? {
+        guard position.isFinite, position <= ListeningRules.longest, !player.isEmpty,
+            player.utf8.count <= Self.longestName
+        else { return nil }
+        var report = self
+        if let given = duration, !given.isFinite || given <= 0 || given > ListeningRules.longest {
+            report.duration = nil
+        }
+        report.position = min(max(0, position), report.duration ?? ListeningRules.longest)
+        // Milliseconds, so that stored positions are short texts.
+        report.position = (report.position * 1_000).rounded() / 1_000
+        if !rate.isFinite || rate < 0 || rate > 100 { report.rate = 1 }
+        return report
+    }
+}

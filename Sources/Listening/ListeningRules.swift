@@ -1,0 +1,50 @@
+/// The rules by which a position becomes "in progress", "played" and "resumed". Positions are in seconds.
+package enum ListeningRules {
+    /// The position from which an episode that is not played counts as in progress.
+    package static let inProgress: Double = 30
+    /// A start below this position is a start from the beginning.
+    package static let beginning: Double = 5
+    /// The listening after which a played episode that was started from the beginning is in progress again.
+    package static let relisten: Double = 60
+    /// The listening after which a start from the beginning replaces a stored position.
+    package static let committed: Double = 10
+    /// The distance before the stored position at which playback resumes.
+    package static let overlap: Double = 3
+    /// The interval between two writes while a player plays.
+    package static let writeInterval: Duration = .seconds(10)
+    /// The maximum position: ten years; more is a mistake.
+    package static let longest: Double = 315_360_000
+
+    /// Returns the length of the end that is usually not listened to: credits and advertisements.
+    package static func tail(of duration: Double) -> Double { min(max(30, duration * 0.02), duration * 0.25) }
+
+    /// Whether listening has begun and not been finished.
+    package static func isInProgress(played: Bool, position: Double?) -> Bool {
+        !played && (position ?? 0) >= inProgress
+    }
+
+    /// Returns the position at which a player that has started from the beginning should continue; `nil` if it should
+    /// not be moved. Never in the tail, where nothing is left to listen to.
+    package static func resume(_ stored: StoredListening, duration: Double?) -> Double? {
+        guard isInProgress(played: stored.played, position: stored.position), let position = stored.position else {
+            return nil
+        }
+        if let duration, position >= duration - tail(of: duration) { return nil }
+        return position - overlap
+    }
+}
+
+/// The listening of an episode, as stored in the library.
+package struct StoredListening: Sendable, Codable, Equatable {
+    package var played: Bool
+    /// The position in seconds.
+    package var position: Double?
+    /// The duration in seconds according to the feed; in events according to the player, if it knows.
+    package var duration: Double?
+
+    package init(played: Bool = false, position: Double? = nil, duration: Double? = nil) {
+        self.played = played
+        self.position = position
+        self.duration = duration
+    }
+}

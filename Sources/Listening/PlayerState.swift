@@ -1,0 +1,84 @@
+/// A player on the session bus, by its unique name, such as `:1.42`.
+package struct PlayerID: Sendable, Hashable, CustomStringConvertible {
+    package let name: String
+
+    package init(_ name: String) { self.name = name }
+
+    package var description: String { name }
+}
+
+/// The track that a player has loaded.
+package struct PlayerTrack: Sendable, Equatable {
+    /// `xesam:url`
+    package var url: String?
+    /// `mpris:trackid`, an object path.
+    package var id: String?
+    /// `mpris:length` in seconds.
+    package var length: Double?
+
+    package init(url: String? = nil, id: String? = nil, length: Double? = nil) {
+        self.url = url
+        self.id = id
+        self.length = length
+    }
+
+    /// Whether both are the same track. Players announce a track again when they know more of it.
+    func isSame(as other: PlayerTrack) -> Bool { url == other.url && (id == other.id || id == nil || other.id == nil) }
+}
+
+/// `PlaybackStatus`
+package enum PlayerStatus: String, Sendable {
+    case playing = "Playing"
+    case paused = "Paused"
+    case stopped = "Stopped"
+}
+
+/// The properties of `org.mpris.MediaPlayer2.Player` in a message; `nil` for those that it does not contain.
+package struct PlayerProperties: Sendable, Equatable {
+    package var track: PlayerTrack?
+    package var status: PlayerStatus?
+    package var rate: Double?
+    /// Seconds.
+    package var position: Double?
+    package var canSeek: Bool?
+
+    package init(
+        track: PlayerTrack? = nil, status: PlayerStatus? = nil, rate: Double? = nil, position: Double? = nil,
+        canSeek: Bool? = nil
+    ) {
+        self.track = track
+        self.status = status
+        self.rate = rate
+        self.position = position
+        self.canSeek = canSeek
+    }
+}
+
+/// A limit of the signals of one player: bursts of `capacity`, and `perSecond` in the long run.
+struct SignalBudget: Sendable {
+    private static let capacity: Double = 50
+    private static let perSecond: Double = 5
+    /// The number of signals that must be allowed again before an exhausted player is heard.
+    private static let recovered: Double = 10
+
+    private var left = capacity
+    private var updated: Duration = .zero
+    /// When an exhausted player is heard again; `nil` if it is heard.
+    private(set) var until: Duration?
+
+    /// Counts a signal. Returns whether it may be processed.
+    mutating func spend(at now: Duration) -> Bool {
+        if until != nil { return false }
+        left = min(Self.capacity, left + max(0, seconds(now - updated)) * Self.perSecond) - 1
+        updated = now
+        guard left < 0 else { return true }
+        until = now + .seconds(Self.recovered / Self.perSecond)
+        return false
+    }
+
+    mutating func recover(at now: Duration) {
+        (left, updated, until) = (Self.recovered, now, nil)
+    }
+}
+
+func seconds(_ duration: Duration) -> Double { Double(duration / .milliseconds(1)) / 1_000 }

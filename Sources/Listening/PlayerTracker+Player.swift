@@ -1,0 +1,179 @@
+internal import TransferCore
+
+extension PlayerTracker {
+    /// A jump that the player is to be asked for, once.
+    struct Resume: Sendable {
+        /// Seconds.
+        var target: Double
+        /// When the player is asked even if it does not seem to play yet.
+        var until: Duration
+    }
+
+    /// A player's playback of one episode.
+    struct Session: Sendable {
+        let number: Int
+        let episode: EpisodeID
+        var isPaused = false
+        var resume: Resume?
+        var lastJump: Duration?
+        /// When a jump that followed another too closely is reported.
+        var jumpDue: Duration?
+    }
+
+    struct Player: Sendable {
+        let name: String
+        let process: Int32?
+        var track = PlayerTrack()
+        var status = PlayerStatus.stopped
+        var rate: Double = 1
+        var canSeek = true
+        /// The position in seconds at `measured`; `nil` if it has to be read.
+        var position: Double?
+        var measured: Duration = .zero
+        /// The episode of the track's URL.
+        var episode: EpisodeID?
+        var session: Session?
+        /// When the position is read next.
+        var nextReading: Duration?
+        var budget = SignalBudget()
+
+        var deadline: Duration? { [nextReading, session?.jumpDue, budget.until].compactMap(\.self).min() }
+
+        /// Whether both are the same player. VLC has two connections to the bus, with the names `vlc` and
+        /// `vlc.instancePID`.
+        func isAlias(of other: Player) -> Bool {
+            process != nil && process == other.process && program.elementsEqual(other.program)
+        }
+
+        private var program: Substring { name.firstRange(of: ".instance").map { name[..<$0.lowerBound] } ?? name[...] }
+
+        /// Returns the position in seconds.
+        func estimate(at now: Duration) -> Double {
+            let begin = position ?? 0
+            guard status == .playing else { return begin }
+            return min(begin + max(0, seconds(now - measured)) * rate, max(begin, track.length ?? .infinity))
+        }
+
+        mutating func rebase(to position: Double, at now: Duration) {
+            self.position = position
+            measured = now
+        }
+    }
+
+    // MARK: What players announce
+
+    mutating func change(_ id: PlayerID, _ player: inout Player, _ properties: PlayerProperties, at now: Duration) {
+        player.canSeek = properties.canSeek ?? player.canSeek
+        if let track = properties.track {
+            if track.isSame(as: player.track) {
+                player.track = track
+            } else {
+                endSession(id, &player, at: now)
+                player.track = track
+                player.episode = nil
+                player.position = nil
+                if let url = track.url { effects.append(.locate(id, url: url)) }
+            }
+        }
+        if let rate = properties.rate, rate.isFinite, (0...100).contains(rate) {
+            if player.position != nil { player.rebase(to: player.estimate(at: now), at: now) }
+            player.rate = rate
+        }
+        if let status = properties.status, status != player.status { change(id, &player, to: status, at: now) }
+        if let position = properties.position { measure(id, &player, position, at: now) }
+    }
+
+    private mutating func change(_ id: PlayerID, _ player: inout Player, to status: PlayerStatus, at now: Duration) {
+        let former = player.status
+        if status == .stopped {
+            // Its position is 0 by now.
+            endSession(id, &player, at: now)
+            player.status = status
+            player.position = nil
+            return
+        }
+        if player.position != nil { player.rebase(to: player.estimate(at: now), at: now) }
+        player.status = status
+        if player.session == nil {
+            if former == .stopped { player.position = nil }
+            beginSession(id, &player, at: now)
+        } else {
+            // The reading is reported.
+            effects.append(.readPosition(id))
+        }
+    }
+
+    /// Follows a jump.
+    mutating func jump(_ id: PlayerID, _ player: inout Player, to position: Double, at now: Duration) {
+        let estimate = player.estimate(at: now)
+        let isKnown = player.position != nil
+        player.rebase(to: position, at: now)
+        guard player.session != nil else { return beginSession(id, &player, at: now) }
+        // Some players announce one for each start.
+        if isKnown, abs(position - estimate) < 1 { return }
+        if position >= ListeningRules.beginning { player.session?.resume = nil }
+        if let last = player.session?.lastJump, now - last < Self.jumpInterval {
+            player.session?.jumpDue = last + Self.jumpInterval
+            return
+        }
+        if player.status == .playing { report(.playing, estimate, id, player) }
+        report(.seeked, position, id, player)
+        player.session?.lastJump = now
+    }
+
+    // MARK: Readings
+
+    /// Processes a reading of the position.
+    mutating func measure(_ id: PlayerID, _ player: inout Player, _ position: Double?, at now: Duration) {
+        guard player.session != nil else {
+            guard let position, player.status != .stopped else { return }
+            player.rebase(to: position, at: now)
+            return beginSession(id, &player, at: now)
+        }
+        let estimate = player.estimate(at: now)
+        let isJump = position.map { hasJumped(to: $0, player, expected: estimate) } ?? false
+        if let position { player.rebase(to: position, at: now) }
+        if isJump {
+            if player.estimate(at: now) >= ListeningRules.beginning { player.session?.resume = nil }
+            report(.seeked, player.estimate(at: now), id, player)
+        }
+        if resume(id, &player, at: now) { return }
+        if player.status == .paused {
+            if player.session?.isPaused != true { pause(id, &player, at: now) }
+            player.nextReading = nil
+            return
+        }
+        // A player that does not answer may not be playing either.
+        if position != nil, !isJump { report(.playing, player.estimate(at: now), id, player) }
+        player.session?.isPaused = false
+        player.nextReading = now + Self.readInterval
+    }
+
+    /// Whether the player has not simply played: a reading before the last one, or beyond what it can have played. One
+    /// behind the estimate alone is a player that had to wait for bytes.
+    private func hasJumped(to position: Double, _ player: Player, expected: Double) -> Bool {
+        guard let last = player.position else { return false }
+        return position < last - 2 || position > expected + 2 * max(1, player.rate)
+    }
+
+    /// Moves a player that has started from the beginning, once it plays. Returns whether its reading was for that
+    /// purpose only.
+    private mutating func resume(_ id: PlayerID, _ player: inout Player, at now: Duration) -> Bool {
+        guard let resume = player.session?.resume else { return false }
+        let position = player.estimate(at: now)
+        // It has resumed by itself.
+        guard position < ListeningRules.beginning + seconds(Self.resumePatience) * max(1, player.rate) else {
+            player.session?.resume = nil
+            return false
+        }
+        guard player.status == .paused || position > 0.05 || now >= resume.until else {
+            player.nextReading = now + Self.resumeInterval
+            return true
+        }
+        player.session?.resume = nil
+        effects.append(.jump(id, track: player.track.id, to: resume.target, from: position))
+        // Not every player announces that it has jumped.
+        player.nextReading = now + .seconds(1)
+        return true
+    }
+}

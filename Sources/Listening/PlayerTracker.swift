@@ -1,0 +1,191 @@
+package import TransferCore
+
+/// Follows the players on the session bus, and derives reports about the episodes that they play. A value without IO.
+///
+/// A player announces its track, status and rate, and jumps; its position is not announced. It is read when playback
+/// begins, pauses or continues, and every ten seconds while it plays; between two readings it is the last one plus the
+/// elapsed time multiplied by the rate.
+///
+/// A player counts once its track is an episode that was opened in this mount while the bus was connected: the word of
+/// a program on the bus alone changes nothing. All times are of a clock that stops while the machine sleeps.
+package struct PlayerTracker: Sendable {
+    /// A message of a player, or another event that concerns players.
+    package enum Input: Sendable {
+        /// A player is on the bus.
+        case appeared(PlayerID, name: String, process: Int32?)
+        case left(PlayerID)
+        /// Changed properties, or the answer to `read`.
+        case changed(PlayerID, PlayerProperties)
+        /// The signal `Seeked`, with the new position in seconds.
+        case jumped(PlayerID, Double)
+        /// The answer to `readPosition` in seconds; `nil` if there was none.
+        case position(PlayerID, Double?)
+        /// The answer to `locate`; `nil` if the URL is not an episode of this mount.
+        case located(PlayerID, url: String, EpisodeID?)
+        /// A program has opened an episode in this mount.
+        case opened(EpisodeID)
+        /// The answer to a report: where the player should continue, in seconds.
+        case answered(PlayerID, session: Int, resume: Double?)
+        /// The connection to the bus was lost or closed.
+        case disconnected
+        case tick
+    }
+
+    /// An action for the driver.
+    package enum Effect: Sendable, Equatable {
+        /// Reads all properties.
+        case read(PlayerID)
+        case readPosition(PlayerID)
+        /// Finds the episode of a URL.
+        case locate(PlayerID, url: String)
+        case report(PlayerID, session: Int, ListeningReport)
+        /// Asks the player to jump to a position, given in seconds; `from` is the position at which it is.
+        case jump(PlayerID, track: String?, to: Double, from: Double)
+    }
+
+    /// The interval of readings while a player plays.
+    static let readInterval: Duration = .seconds(10)
+    /// The time after a start at which the position is read again: VLC announces no jump to its own start time.
+    static let startInterval: Duration = .seconds(1)
+    /// The interval of readings before a player is moved, and the time after which it is moved in any case.
+    static let resumeInterval: Duration = .milliseconds(300)
+    static let resumePatience: Duration = .seconds(2)
+    /// The interval between two reported jumps: a person who holds a key makes twenty a second.
+    static let jumpInterval: Duration = .seconds(1)
+    /// The maximum number of players.
+    package static let capacity = 64
+
+    var players: [PlayerID: Player] = [:]
+    /// The episodes opened since the bus was connected.
+    private var opened: Set<EpisodeID> = []
+    private var lastSession = 0
+    var effects: [Effect] = []
+
+    package init() {}
+
+    /// When `tick` is due; `nil` if nothing is.
+    package var deadline: Duration? { players.values.compactMap(\.deadline).min() }
+
+    /// Processes an input.
+    package mutating func handle(_ input: Input, at now: Duration) -> [Effect] {
+        switch input {
+        case .appeared(let id, let name, let process):
+            let player = Player(name: name, process: process)
+            guard players[id] == nil, players.count < Self.capacity,
+                !players.values.contains(where: { $0.isAlias(of: player) })
+            else { break }
+            players[id] = player
+            effects.append(.read(id))
+        case .left(let id):
+            with(id) { player, tracker in tracker.endSession(id, &player, at: now) }
+            players[id] = nil
+        case .changed(let id, let properties):
+            with(id) { player, tracker in
+                guard player.budget.spend(at: now) else { return }
+                tracker.change(id, &player, properties, at: now)
+            }
+        case .jumped(let id, let position):
+            with(id) { player, tracker in
+                guard player.budget.spend(at: now), isPosition(position) else { return }
+                tracker.jump(id, &player, to: max(0, position), at: now)
+            }
+        case .position(let id, let position):
+            with(id) { player, tracker in
+                tracker.measure(id, &player, position.flatMap { isPosition($0) ? max(0, $0) : nil }, at: now)
+            }
+        case .located(let id, let url, let episode):
+            with(id) { player, tracker in
+                guard player.track.url == url else { return }
+                player.episode = episode
+                tracker.beginSession(id, &player, at: now)
+            }
+        case .opened(let episode):
+            guard opened.insert(episode).inserted else { break }
+            for id in players.keys {
+                with(id) { player, tracker in
+                    if player.episode == episode { tracker.beginSession(id, &player, at: now) }
+                }
+            }
+        case .answered(let id, let session, let resume):
+            with(id) { player, _ in
+                guard let resume, player.session?.number == session, player.canSeek else { return }
+                player.session?.resume = Resume(target: resume, until: now + Self.resumePatience)
+                player.nextReading = now + Self.resumeInterval
+            }
+        case .disconnected:
+            for id in players.keys { with(id) { player, tracker in tracker.endSession(id, &player, at: now) } }
+            (players, opened) = ([:], [])
+        case .tick: tick(at: now)
+        }
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func with(_ id: PlayerID, _ body: (inout Player, inout PlayerTracker) -> Void) {
+        guard var player = players[id] else { return }
+        body(&player, &self)
+        players[id] = player
+    }
+
+    private mutating func tick(at now: Duration) {
+        for id in players.keys {
+            with(id) { player, tracker in
+                if let until = player.budget.until, until <= now {
+                    // Its signals since were dropped.
+                    player.budget.recover(at: now)
+                    tracker.effects.append(.read(id))
+                }
+                if let due = player.nextReading, due <= now {
+                    player.nextReading = player.status == .playing ? now + Self.readInterval : nil
+                    tracker.effects.append(.readPosition(id))
+                }
+                if let due = player.session?.jumpDue, due <= now {
+                    player.session?.jumpDue = nil
+                    player.session?.lastJump = now
+                    tracker.report(.seeked, player.estimate(at: now), id, player)
+                }
+            }
+        }
+    }
+
+    // MARK: Sessions
+
+    /// Begins a session if the player plays an episode that was opened here, and its position is known.
+    mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Duration) {
+        guard player.session == nil, player.status != .stopped, let episode = player.episode, opened.contains(episode)
+        else { return }
+        guard player.position != nil else {
+            effects.append(.readPosition(id))
+            return
+        }
+        lastSession += 1
+        player.session = Session(number: lastSession, episode: episode)
+        let position = player.estimate(at: now)
+        report(.started, position, id, player)
+        if player.status == .paused { pause(id, &player, at: now) }
+        player.nextReading = now + Self.startInterval
+    }
+
+    mutating func endSession(_ id: PlayerID, _ player: inout Player, at now: Duration) {
+        if player.session != nil { report(.stopped, player.estimate(at: now), id, player) }
+        player.session = nil
+        player.nextReading = nil
+    }
+
+    mutating func pause(_ id: PlayerID, _ player: inout Player, at now: Duration) {
+        report(.paused, player.estimate(at: now), id, player)
+        player.session?.isPaused = true
+    }
+
+    mutating func report(_ phase: ListeningReport.Phase, _ position: Double, _ id: PlayerID, _ player: Player) {
+        guard let session = player.session else { return }
+        let report = ListeningReport(
+            episode: session.episode, process: player.process, player: player.name, phase: phase, position: position,
+            duration: player.track.length, rate: player.rate)
+        effects.append(.report(id, session: session.number, report))
+    }
+}
+
+private func isPosition(_ position: Double) -> Bool {
+    position.isFinite && abs(position) <= ListeningRules.longest
+}

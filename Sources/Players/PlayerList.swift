@@ -1,0 +1,32 @@
+internal import Glibc
+internal import Listening
+internal import Platform
+
+/// The players that are on a bus now.
+package enum PlayerList {
+    /// Returns their names, such as `vlc`, sorted; `nil` if there is no bus at the address, or it does not answer.
+    package static func names(at address: String, within patience: Duration = .seconds(1)) -> [String]? {
+        let found = Found()
+        guard
+            let bus = PlayerBus(
+                address: address,
+                receive: { input in
+                    if case .appeared(_, let name, _) = input { found.names.append(name) }
+                })
+        else { return nil }
+        let end = SystemClock.monotonic.milliseconds + Int64(patience / .milliseconds(1))
+        while bus.unanswered > 0 {
+            guard let hasMore = bus.process() else { return nil }
+            let rest = end - SystemClock.monotonic.milliseconds
+            if rest <= 0 { return nil }
+            if hasMore || bus.unanswered == 0 { continue }
+            var waiting = pollfd(fd: bus.descriptor, events: bus.events, revents: 0)
+            _ = poll(&waiting, 1, Int32(clamping: rest))
+        }
+        return found.names.sorted()
+    }
+
+    private final class Found {
+        var names: [String] = []
+    }
+}

@@ -1,0 +1,274 @@
+internal import CLinux
+internal import Glibc
+package import Listening
+internal import Platform
+internal import Synchronization
+package import TransferCore
+
+/// Watches the players on the session bus while an episode is open, on a thread of its own.
+///
+/// The thread begins with the first open and ends some seconds after the last close: without an open episode there is
+/// neither a thread nor a connection. It waits in poll(2) for the bus, for opens and answers, and for the tracker's
+/// deadline.
+package final class PlayerWatch: Sendable {
+    /// The parts of the mount that the watch uses.
+    package struct Mount: Sendable {
+        /// Returns the episode of a path in the file system of this mount, by its components.
+        package var episode: @Sendable ([String]) -> EpisodeID?
+        /// Returns the names of an open episode's file, by which paths that lead here through links are recognized.
+        package var fileName: @Sendable (EpisodeID) -> String?
+        /// Sends a report to the daemon, and passes on where the player should continue.
+        package var report: @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
+
+        package init(
+            episode: @escaping @Sendable ([String]) -> EpisodeID?, fileName: @escaping @Sendable (EpisodeID) -> String?,
+            report: @escaping @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
+        ) {
+            self.episode = episode
+            self.fileName = fileName
+            self.report = report
+        }
+    }
+
+    /// The settings of a watch.
+    package struct Options: Sendable {
+        /// The absolute path of the mounted folder, without links.
+        package var folder: String
+        /// The bus; `nil` if there is none now.
+        package var address: @Sendable () -> String?
+        /// Whether players are asked to jump to where the person stopped.
+        package var resumes: Bool
+        /// Returns the components below the mounted folder of a path that leads there through links. May take seconds;
+        /// called on a thread of its own.
+        package var resolve: @Sendable (String) -> [String]?
+
+        package init(
+            folder: String, address: @escaping @Sendable () -> String?, resumes: Bool = true,
+            resolve: @escaping @Sendable (String) -> [String]? = { _ in nil }
+        ) {
+            self.folder = folder
+            self.address = address
+            self.resumes = resumes
+            self.resolve = resolve
+        }
+    }
+
+    private struct State {
+        var open: [EpisodeID: Int] = [:]
+        var isRunning = false
+        var isEnded = false
+        /// Inputs of other threads.
+        var inbox: [PlayerTracker.Input] = []
+        /// The number of running `resolve` calls.
+        var resolving = 0
+    }
+
+    /// Programs that open a file only for a moment do not lead to a connection.
+    private static let patience: Duration = .milliseconds(200)
+    /// The time for which the connection outlives the last close: a player's last words come after it.
+    private static let linger: Duration = .seconds(10)
+    /// The interval between two attempts to connect.
+    private static let retryInterval: Duration = .seconds(30)
+    private static let mostResolving = 4
+
+    private let options: Options
+    private let mount: Mount
+    private let state = Mutex(State())
+    private let wake: WakeSignal?
+
+    package init(_ options: Options, mount: Mount) {
+        self.options = options
+        self.mount = mount
+        wake = WakeSignal()
+    }
+
+    /// Records an open of an episode. Returns at once.
+    package func opened(_ episode: EpisodeID) {
+        guard let wake else { return }
+        let starts = state.withLock { state in
+            if state.isEnded { return false }
+            state.open[episode, default: 0] += 1
+            state.inbox.append(.opened(episode))
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { startThread("podfs-players") { [self] in run(wake) } } else { wake.send() }
+    }
+
+    package func closed(_ episode: EpisodeID) {
+        state.withLock { state in
+            guard let count = state.open[episode] else { return }
+            state.open[episode] = count > 1 ? count - 1 : nil
+        }
+    }
+
+    /// Ends the thread, which reports the players' last positions first.
+    package func end() {
+        state.withLock { $0.isEnded = true }
+        wake?.send()
+    }
+
+    private func post(_ input: PlayerTracker.Input) {
+        state.withLock { $0.inbox.append(input) }
+        wake?.send()
+    }
+
+    // MARK: The thread
+
+    private static var now: Duration { .microseconds(SystemClock.monotonic.microseconds) }
+
+    private func run(_ wake: WakeSignal) {
+        while true {
+            wake.wait(for: Self.patience)
+            let isDone = state.withLock { state in
+                guard state.open.isEmpty || state.isEnded else { return false }
+                (state.isRunning, state.inbox) = (false, [])
+                return true
+            }
+            if isDone { return }
+            guard let address = options.address() else {
+                wake.wait(for: Self.retryInterval, while: { isOpen })
+                continue
+            }
+            follow(address, wake)
+            if isOpen { wake.wait(for: Self.retryInterval, while: { isOpen }) }
+        }
+    }
+
+    private var isOpen: Bool { state.withLock { !$0.open.isEmpty && !$0.isEnded } }
+
+    /// Follows the players on a bus, until the connection is lost or no episode is open.
+    private func follow(_ address: String, _ wake: WakeSignal) {
+        let inputs = InputQueue()
+        guard let bus = PlayerBus(address: address, receive: { inputs.items.append($0) }) else { return }
+        var tracker = PlayerTracker()
+        // Opens before the connection count too: their players are still there.
+        for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
+        var closedSince: Duration?
+        var isConnected = true
+        var hasMore = false
+        while isConnected {
+            if !hasMore { wait(bus, tracker.deadline, closedSince.map { $0 + Self.linger }, wake) }
+            switch bus.process() {
+            case .some(let more): hasMore = more
+            case nil: isConnected = false
+            }
+            let now = Self.now
+            inputs.items += state.withLock { state in
+                defer { state.inbox = [] }
+                return state.inbox
+            }
+            if let deadline = tracker.deadline, deadline <= now { inputs.items.append(.tick) }
+            closedSince = isOpen ? nil : closedSince ?? now
+            if let closedSince, now - closedSince >= Self.linger || state.withLock({ $0.isEnded }) {
+                isConnected = false
+            }
+            let items = inputs.items
+            inputs.items = []
+            for input in items { perform(tracker.handle(input, at: now), on: bus) }
+        }
+        perform(tracker.handle(.disconnected, at: Self.now), on: bus)
+    }
+
+    /// Received inputs, in order.
+    private final class InputQueue {
+        var items: [PlayerTracker.Input] = []
+    }
+
+    private func wait(_ bus: PlayerBus, _ first: Duration?, _ second: Duration?, _ wake: WakeSignal) {
+        let busDeadline = bus.deadline.map { Duration.microseconds(Int64(clamping: $0)) }
+        let next = [first, second, busDeadline].compactMap(\.self).min()
+        var descriptors = [
+            pollfd(fd: bus.descriptor, events: bus.events, revents: 0),
+            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        let timeout = next.map { max(0, ($0 - Self.now) / .milliseconds(1)) + 1 } ?? -1
+        _ = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: Int64(timeout)))
+        wake.clear()
+    }
+
+    private func perform(_ effects: [PlayerTracker.Effect], on bus: PlayerBus) {
+        for effect in effects {
+            switch effect {
+            case .read(let id): bus.read(id)
+            case .readPosition(let id): bus.readPosition(id)
+            case .jump(let id, let track, let target, let position):
+                bus.jump(id, track: track, to: target, from: position)
+            case .locate(let id, let url): locate(id, url)
+            case .report(let id, let session, let report):
+                mount.report(report) { [weak self] resume in
+                    guard let self, let resume, options.resumes else { return }
+                    post(.answered(id, session: session, resume: resume))
+                }
+            }
+        }
+    }
+
+    // MARK: Paths
+
+    private func locate(_ id: PlayerID, _ url: String) {
+        guard let path = FileURL.path(url) else { return }
+        if let names = FileURL.components(path, below: options.folder) {
+            return post(.located(id, url: url, mount.episode(names)))
+        }
+        // Music from elsewhere costs nothing: only a file with the name of an open episode is looked for.
+        guard let name = FileURL.components(path)?.last, isOpen(name) else { return }
+        let begins = state.withLock { state in
+            guard state.resolving < Self.mostResolving else { return false }
+            state.resolving += 1
+            return true
+        }
+        guard begins else { return }
+        let text = String(decoding: path, as: UTF8.self)
+        startThread("podfs-locate") { [self] in
+            let names = options.resolve(text)
+            state.withLock { $0.resolving -= 1 }
+            post(.located(id, url: url, names.flatMap(mount.episode)))
+        }
+    }
+
+    /// Whether an open episode has this file name, or one that the name of a link to it begins with.
+    private func isOpen(_ name: String) -> Bool {
+        state.withLock { Array($0.open.keys) }.contains { episode in
+            guard let file = mount.fileName(episode) else { return false }
+            let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file[...]
+            return name.utf8.starts(with: stem.utf8)
+        }
+    }
+}
+
+/// An eventfd that wakes a thread.
+private final class WakeSignal: Sendable {
+    let descriptor: Int32
+
+    init?() {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        if descriptor < 0 { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    func send() { eventfd_write(descriptor, 1) }
+
+    func clear() {
+        var count: eventfd_t = 0
+        eventfd_read(descriptor, &count)
+    }
+
+    /// Waits for a signal, or for the time.
+    func wait(for time: Duration) {
+        var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&descriptors, 1, Int32(clamping: Int64(time / .milliseconds(1))))
+    }
+
+    /// Waits for the time, or until a signal for which `condition` is false.
+    func wait(for time: Duration, while condition: () -> Bool) {
+        let end = SystemClock.monotonic.milliseconds + Int64(time / .milliseconds(1))
+        while condition() {
+            let rest = end - SystemClock.monotonic.milliseconds
+            if rest <= 0 { return }
+            wait(for: .milliseconds(rest))
+            clear()
+        }
+    }
+}

@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// The address of the user's session bus.
+package enum SessionBus {
+    /// The address in `DBUS_SESSION_BUS_ADDRESS`, else that of the socket `bus` in `XDG_RUNTIME_DIR`; `nil` if there is
+    /// neither. Never starts a bus.
+    package static func address(_ environment: [String: String]) -> String? {
+        if let given = environment["DBUS_SESSION_BUS_ADDRESS"], !given.isEmpty {
+            // These start a process.
+            return given.hasPrefix("autolaunch:") || given.hasPrefix("unixexec:") ? nil : given
+        }
+        guard let folder = environment["XDG_RUNTIME_DIR"], folder.utf8.first == UInt8(ascii: "/") else { return nil }
+        let socket = folder + "/bus"
+        var status = stat()
+        guard stat(socket, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        return "unix:path=" + socket.utf8.map(escaped).joined()
+    }
+
+    /// Returns a byte as in a D-Bus address.
+    private static func escaped(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"),
+            UInt8(ascii: "."):
+            return String(Unicode.Scalar(byte))
+        default:
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "%0" + digits : "%" + digits
+        }
+    }
+}

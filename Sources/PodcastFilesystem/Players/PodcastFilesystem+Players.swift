@@ -1,0 +1,89 @@
+internal import Fuse
+internal import Listening
+package import Players
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+// Players on the session bus that play episodes of this mount.
+extension PodcastFilesystem {
+    /// Watches players from now on. Call before `start`.
+    package func watchPlayers(_ options: PlayerWatch.Options) {
+        let watch = PlayerWatch(
+            options,
+            mount: PlayerWatch.Mount(
+                episode: { [weak self] in self?.episode(at: $0) },
+                fileName: { [weak self] in (try? self?.library.place(of: $0))?.name },
+                report: { [weak self] report, answer in
+                    guard let self else { return answer(nil) }
+                    link.send(.command, WireJSON.encode(Command.report(report))) { result in
+                        guard case .success(let frame) = result, frame.kind == .reply,
+                            case .listening(let resume)? = WireJSON.decode(Reply.self, frame.payload)
+                        else { return answer(nil) }
+                        answer(resume)
+                    }
+                }))
+        players.withLock { $0 = watch }
+    }
+
+    func noteOpen(of file: OpenFile) {
+        if file.number.kind == .episode { players.withLock { $0 }?.opened(file.number.episode) }
+    }
+
+    func noteClose(of file: OpenFile) {
+        if file.number.kind == .episode { players.withLock { $0 }?.closed(file.number.episode) }
+    }
+
+    /// The limit of links in a path, as in the kernel.
+    private static let mostLinks = 40
+
+    /// Returns the episode of a path below the mounted folder, from the mount's own entries: no system call, since a
+    /// mount that waits for itself hangs.
+    func episode(at path: [String]) -> EpisodeID? {
+        do {
+            return try find(path[...])
+        } catch {
+            return nil
+        }
+    }
+
+    private func find(_ path: ArraySlice<String>) throws -> EpisodeID? {
+        var rest = path
+        var folders: [NodeNumber] = []
+        var links = 0
+        while let name = rest.popFirst() {
+            let folder = folders.last ?? .root
+            if name == ".." {
+                _ = folders.popLast()
+                continue
+            }
+            switch folder.kind {
+            case .show, .foundShow:
+                return rest.isEmpty ? try library.entry(of: folder.show, named: name)?.id : nil
+            case .search:
+                // Any term: a lookup of it here would count as one of the kernel's.
+                guard let show = rest.popFirst(),
+                    let found = try library.foundFolder(named: show) ?? library.folder(named: show)
+                else { return nil }
+                folders.append(NodeNumber(kind: .foundShow, row: found.id))
+            default:
+                let behaviour = behaviour(of: folder)
+                guard let entry = try behaviour.find(name), let number = NodeNumber(entry.node) else { return nil }
+                let found = self.behaviour(of: number)
+                switch found.form.kind {
+                case .directory: folders.append(number)
+                case .symlink:
+                    links += 1
+                    guard links <= Self.mostLinks, let target = try found.target(), !target.hasPrefix("/") else {
+                        return nil
+                    }
+                    rest = target.split(separator: "/").map(String.init) + rest
+                default: return nil
+                }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,72 @@
+internal import DaemonCore
+internal import Glibc
+internal import Listening
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+
+/// Stores what was listened to: players' reports, and marks and positions that a person sets.
+@ServiceActor
+final class ListeningRecorder: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private var book = ListeningBook()
+
+    init(_ driver: CoreDriver) {
+        self.driver = driver
+        context = driver.context
+    }
+
+    /// Stores what a player's report changes, and returns where the player should continue.
+    func report(_ report: ListeningReport) throws -> Reply {
+        guard let stored = try library.listening(of: report.episode) else {
+            throw LibraryError.noSuchEpisode(report.episode)
+        }
+        guard let report = report.validated else {
+            throw Failure(
+                kind: .usage, errorNumber: EINVAL, message: "a report needs a player and a position in seconds")
+        }
+        let verdict = book.handle(report, stored: stored, at: moment.uptime)
+        guard let change = verdict.change else { return .listening(resume: verdict.resume) }
+        try library.listened(to: report.episode, change, now: now())
+        var news = stored
+        (news.played, news.position) = (change.played, report.position)
+        news.duration = change.total ?? stored.duration
+        announce(report.episode, news)
+        if change.played, !stored.played { driver.runHook(configuration.onPlayed, episode: report.episode) }
+        return .listening(resume: verdict.resume)
+    }
+
+    /// Broadcasts the listening first: the event of the library is the one that mounts and views act on.
+    private func announce(_ episode: EpisodeID, _ listening: StoredListening) {
+        guard let row = try? library.entry(id: episode), let show = try? library.folder(id: row.podcast) else { return }
+        driver.note(
+            .listened(episode, path: show.name + "/" + row.name, listening), .changedEpisode(episode))
+    }
+
+    func setPlayed(_ episode: EpisodeID, _ played: Bool) throws -> Reply {
+        let stored = try library.listening(of: episode)
+        try library.setPlayed(episode: episode, played, now: now())
+        driver.changed(episode: episode)
+        if played, stored?.played == false { driver.runHook(configuration.onPlayed, episode: episode) }
+        return .done
+    }
+
+    func setPosition(_ episode: EpisodeID, _ seconds: Double) throws -> Reply {
+        guard (0...ListeningRules.longest).contains(seconds) else {
+            throw Failure(
+                kind: .usage, errorNumber: EINVAL,
+                message: "a position is a number of seconds from 0 to \(SyncedState.longest)")
+        }
+        try library.setPosition(episode: episode, seconds, now: now())
+        driver.changed(episode: episode)
+        return .done
+    }
+
+    /// Marks a whole show. No hook runs: nobody has listened to the episodes just now.
+    func setPlayed(_ podcast: ShowID, _ played: Bool) throws -> Reply {
+        let count = try library.setPlayed(podcast: podcast, played, now: now())
+        if count > 0, let show = try library.folder(id: podcast) { driver.changed(podcast: podcast, name: show.name) }
+        return .acted(count: count, problems: [])
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+import Listening
+import PodcastClient
+import PodcastProtocol
+import TransferCore
+
+struct PlayerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "player", abstract: "Connect a player, so that podfs knows what was listened to.",
+        discussion: """
+            Players with MPRIS, such as VLC, need nothing. See podfs-listening(7).
+
+            Examples:
+              podfs player mpv --install
+            """,
+        subcommands: [MPV.self, Report.self, Locate.self])
+
+    struct MPV: PodfsCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "mpv", abstract: "Print or install a script for mpv.",
+            discussion: """
+                With the script mpv reports its position to podfs and continues where you stopped, also without a session bus, \
+                such as over ssh. Without an option the script is printed.
+
+                Examples:
+                  podfs player mpv --install
+                """)
+
+        @Flag(help: "Write the script to mpv's folder of scripts.")
+        var install = false
+
+        @Flag(name: .customLong("print"), help: "Print the script.")
+        var prints = false
+
+        func validate() throws {
+            if install, prints { throw ValidationError("give --install or --print, not both") }
+        }
+
+        func perform() async throws {
+            guard install else { return Terminal.put(MPVScript.text) }
+            Terminal.print("installed \(try MPVScript.install())")
+        }
+    }
+
+    struct Report: PodfsCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "report", abstract: "Report what a player does with an episode, from a script.",
+            discussion: """
+                Prints the position in seconds to which the player should jump, if it should.
+
+                Examples:
+                  podfs player report --player mine --phase started --position 0 -- ~/Podcasts/Show/Episode.mp3
+                """)
+
+        @Option(help: "The player's name, by which its reports belong together.")
+        var player: String
+
+        @Option(help: "What it did: started, playing, seeked, paused or stopped.")
+        var phase: String
+
+        @Option(help: "Its position in seconds.")
+        var position: Double
+
+        @Option(help: "The duration in seconds, if it knows.")
+        var duration: Double?
+
+        @Option(help: "The speed of playback.")
+        var rate: Double = 1
+
+        @Option(help: "The player's process, so that the session bus's reports about it are ignored.")
+        var process: Int32?
+
+        @Argument(help: "The episode's path in a mount.")
+        var path: String
+
+        func perform() async throws {
+            guard let phase = ListeningReport.Phase(rawValue: phase) else {
+                throw CommandError(.usage, "'\(phase)' is not started, playing, seeked, paused or stopped")
+            }
+            guard let number = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) else {
+                throw CommandError(.failed, "'\(path)' is not an episode in a mount")
+            }
+            let installation = try Installation()
+            let resumes = try installation.configuration().listening.resume
+            let report = ListeningReport(
+                episode: EpisodeID(number), source: .script, process: process, player: player, phase: phase,
+                position: position, duration: duration, rate: rate)
+            let daemon = try installation.daemon()
+            defer { daemon.end() }
+            if case .listening(let resume?) = try await daemon.perform(.report(report)), resumes {
+                Terminal.print("\(resume)")
+            }
+        }
+    }
+
+    /// The child of `LinkResolver`.
+    struct Locate: PodfsCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "locate", abstract: "Follow the links of a path to a mount.", shouldDisplay: false)
+
+        @Argument(help: .hidden)
+        var path: String
+
+        @Argument(help: .hidden)
+        var folder: String
+
+        func perform() async throws { LinkResolver.answer(path, below: folder) }
+    }
+}

@@ -1,0 +1,70 @@
+import CLinux
+import Foundation
+import Glibc
+import Listening
+import Platform
+import Players
+
+extension PlayerWatch.Options {
+    /// The watch of a mount on `folder`, on the bus of this process's environment.
+    static func system(folder: String, resumes: Bool) -> PlayerWatch.Options {
+        PlayerWatch.Options(
+            folder: folder, address: { SessionBus.address(ProcessInfo.processInfo.environment) }, resumes: resumes,
+            resolve: { LinkResolver.resolve($0, below: folder) })
+    }
+}
+
+/// Follows the links of a path in a process of its own, which can be killed if a disk does not answer.
+enum LinkResolver {
+    private static let patience: Int64 = 2_000
+
+    /// Returns the components of `path` below `folder`; `nil` if it does not lead there, or the process took too long.
+    static func resolve(_ path: String, below folder: String) -> [String]? {
+        var ends: [Int32] = [-1, -1]
+        guard clinux_pipe(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { return nil }
+        defer { close(ends[0]) }
+        var spawner = ProcessSpawner(
+            "/proc/self/exe", ["podfs", "player", "locate", "--", path, folder],
+            environment: ProcessInfo.processInfo.environment)
+        spawner.handed = [ends[1]]
+        let child = try? spawner.start()
+        close(ends[1])
+        guard let child else { return nil }
+        let answer = read(ends[0], until: SystemClock.monotonic.milliseconds + patience)
+        // It has exited, or waits for a disk. In the second case it cannot be reaped now.
+        kill(child, SIGKILL)
+        startThread("podfs-reap") { _ = waitForExit(of: child) }
+        guard let answer else { return nil }
+        return FileURL.components(answer).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Reads to the end; `nil` after the deadline.
+    private static func read(_ descriptor: Int32, until deadline: Int64) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count <= FileURL.longest {
+            let rest = deadline - SystemClock.monotonic.milliseconds
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard rest > 0, poll(&waiting, 1, Int32(clamping: rest)) > 0 else { return nil }
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count == 0 { return bytes }
+            if count < 0, errno != EINTR, errno != EAGAIN { return nil }
+            if count > 0 { bytes += buffer[..<count] }
+        }
+        return nil
+    }
+
+    /// Writes the result to the pipe, in the child.
+    static func answer(_ path: String, below folder: String) {
+        let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+        let links = LinkedPath(mountInfo: table) { path in
+            withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
+                guard let base = buffer.baseAddress else { return nil }
+                let count = readlink(path, base, buffer.count)
+                return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+            }
+        }
+        let names = links.components(of: path, below: folder) ?? []
+        Terminal.write(names.joined(separator: "/"), to: SpawnedSelf.readyDescriptor)
+    }
+}

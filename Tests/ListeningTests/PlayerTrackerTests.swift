@@ -1,0 +1,298 @@
+import Listening
+import TestSupport
+import Testing
+import TransferCore
+
+/// Players' signals and answers, and the reports that follow from them. Times and positions are in seconds.
+@Suite struct PlayerTrackerTests {
+    private static let vlc = PlayerID(":1.7")
+    private static let url = "file:///mnt/Show/a.mp3"
+
+    private struct Room {
+        var tracker = PlayerTracker()
+        var now: Double = 100
+        var effects: [PlayerTracker.Effect] = []
+
+        mutating func send(_ input: PlayerTracker.Input, after seconds: Double = 0) {
+            now += seconds
+            effects = tracker.handle(input, at: .milliseconds(Int64(now * 1_000)))
+        }
+
+        /// The reports of the last input.
+        var reports: [String] {
+            effects.compactMap {
+                if case .report(_, _, let report) = $0 { "\(report.phase) \(report.position)" } else { nil }
+            }
+        }
+
+        /// Starts an opened episode at a position.
+        mutating func start(at position: Double = 0, status: PlayerStatus = .playing) {
+            send(.opened(1))
+            send(.appeared(vlc, name: "vlc", process: 42))
+            #expect(effects == [.read(vlc)])
+            send(
+                .changed(
+                    vlc,
+                    PlayerProperties(
+                        track: PlayerTrack(url: url, id: "/t/1", length: 1_000), status: status, rate: 1,
+                        position: position, canSeek: true)))
+            #expect(effects == [.locate(vlc, url: url)])
+            send(.located(vlc, url: url, 1))
+        }
+    }
+
+    @Test func aStartIsReportedWithAllFacts() {
+        var room = Room()
+        room.start(at: 0.5)
+        #expect(
+            room.effects == [
+                .report(
+                    Self.vlc, session: 1,
+                    ListeningReport(
+                        episode: 1, process: 42, player: "vlc", phase: .started, position: 0.5, duration: 1_000))
+            ])
+    }
+
+    @Test func playbackIsReadEveryTenSeconds() throws {
+        var room = Room()
+        room.start()
+        for position in [1, 11, 21] {
+            #expect(room.tracker.deadline == .seconds(100 + position))
+            room.send(.tick, after: position == 1 ? 1 : 10)
+            #expect(room.effects == [.readPosition(Self.vlc)])
+            room.send(.position(Self.vlc, Double(position)))
+            #expect(room.reports == ["playing \(Double(position))"])
+        }
+    }
+
+    @Test func aPauseIsReportedAsThePlayerSays() {
+        var room = Room()
+        room.start()
+        room.send(.changed(Self.vlc, PlayerProperties(status: .paused)), after: 7)
+        #expect(room.effects == [.readPosition(Self.vlc)])
+        room.send(.position(Self.vlc, 6.8))
+        #expect(room.reports == ["paused 6.8"])
+        #expect(room.tracker.deadline == nil, "a paused player costs nothing")
+        room.send(.changed(Self.vlc, PlayerProperties(status: .playing)), after: 3_600)
+        room.send(.position(Self.vlc, 6.8))
+        #expect(room.reports == ["playing 6.8"])
+    }
+
+    @Test func aKilledPlayerWasWhereItsClockSays() {
+        var room = Room()
+        room.start(at: 20)
+        room.send(.changed(Self.vlc, PlayerProperties(rate: 2)), after: 5)
+        room.send(.left(Self.vlc), after: 4)
+        #expect(room.reports == ["stopped 33.0"])
+        #expect(room.tracker.deadline == nil)
+    }
+
+    @Test func aStoppedPlayerNoLongerHasItsPosition() {
+        var room = Room()
+        room.start(at: 990)
+        room.send(.changed(Self.vlc, PlayerProperties(status: .stopped, position: 0)), after: 60)
+        #expect(room.reports == ["stopped 1000.0"])
+        room.send(.changed(Self.vlc, PlayerProperties(status: .playing)))
+        #expect(room.effects == [.readPosition(Self.vlc)])
+        room.send(.position(Self.vlc, 0))
+        #expect(room.reports == ["started 0.0"])
+    }
+
+    @Test func theNextTrackEndsTheFormer() {
+        var room = Room()
+        room.start(at: 10)
+        let next = PlayerTrack(url: "file:///mnt/Show/b.mp3", id: "/t/2")
+        room.send(.changed(Self.vlc, PlayerProperties(track: next)), after: 5)
+        #expect(room.reports == ["stopped 15.0"])
+        #expect(room.effects.last == .locate(Self.vlc, url: "file:///mnt/Show/b.mp3"))
+        room.send(.opened(2))
+        room.send(.located(Self.vlc, url: Self.url, 1))
+        #expect(room.effects.isEmpty, "an answer about the former track")
+        room.send(.located(Self.vlc, url: "file:///mnt/Show/b.mp3", 2))
+        #expect(room.effects == [.readPosition(Self.vlc)])
+        room.send(.position(Self.vlc, 0.2))
+        #expect(room.reports == ["started 0.2"])
+    }
+
+    @Test func aJumpIsReportedWithWhatWasPlayedBefore() {
+        var room = Room()
+        room.start()
+        room.send(.jumped(Self.vlc, 0.1))
+        #expect(room.reports.isEmpty, "some players announce one at the start")
+        room.send(.jumped(Self.vlc, 500), after: 8)
+        #expect(room.reports == ["playing 8.1", "seeked 500.0"])
+        // A held key: the last jump is reported a second later.
+        for number in 1...40 { room.send(.jumped(Self.vlc, Double(500 + 5 * number)), after: 0.01) }
+        #expect(room.reports.isEmpty)
+        room.send(.tick, after: 1)
+        #expect(room.reports == ["seeked 701.0"])
+    }
+
+    @Test func aJumpThatWasNotAnnouncedIsFoundByReading() {
+        var room = Room()
+        room.start()
+        room.send(.tick, after: 10)
+        room.send(.position(Self.vlc, 300))
+        #expect(room.reports == ["seeked 300.0"])
+        // A player that waited for bytes has not jumped.
+        room.send(.tick, after: 10)
+        room.send(.position(Self.vlc, 301))
+        #expect(room.reports == ["playing 301.0"])
+    }
+
+    // MARK: Trust
+
+    @Test func anEpisodeThatNobodyHasOpenedHereDoesNotCount() {
+        var room = Room()
+        room.send(.appeared(Self.vlc, name: "vlc", process: nil))
+        room.send(
+            .changed(
+                Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing, position: 900)))
+        room.send(.located(Self.vlc, url: Self.url, 1))
+        #expect(room.effects.isEmpty)
+        room.send(.left(Self.vlc))
+        #expect(room.effects.isEmpty)
+    }
+
+    @Test func aFileThatIsOpenedAfterItsAnnouncementCounts() {
+        var room = Room()
+        room.send(.appeared(Self.vlc, name: "vlc", process: nil))
+        room.send(
+            .changed(Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing, position: 0)))
+        room.send(.located(Self.vlc, url: Self.url, 1))
+        room.send(.opened(1))
+        #expect(room.reports == ["started 0.0"])
+    }
+
+    @Test func impossibleNumbersAreIgnored() {
+        var room = Room()
+        room.start(at: 10)
+        for wrong in [Double.nan, .infinity, -.infinity, 1e300] {
+            room.send(.jumped(Self.vlc, wrong))
+            #expect(room.effects.isEmpty)
+            room.send(.changed(Self.vlc, PlayerProperties(rate: wrong)))
+            #expect(room.effects.isEmpty)
+        }
+        room.send(.position(Self.vlc, -50))
+        #expect(room.reports == ["seeked 0.0"])
+    }
+
+    @Test func aFloodIsHeardForAWhileAndReadAgain() throws {
+        var room = Room()
+        room.start(at: 10)
+        var effects = 0
+        for number in 0..<10_000 {
+            room.send(.jumped(Self.vlc, Double(number % 1_000)), after: 0.000_1)
+            effects += room.effects.count
+        }
+        #expect(effects <= 4)
+        room.send(.tick, after: 5)
+        #expect(room.effects.contains(.read(Self.vlc)))
+        // A second player is heard as before.
+        let mpv = PlayerID(":1.8")
+        room.send(.appeared(mpv, name: "mpv", process: 1))
+        room.send(
+            .changed(mpv, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing, position: 0)))
+        room.send(.located(mpv, url: Self.url, 1))
+        #expect(room.reports == ["started 0.0"])
+    }
+
+    @Test func manyPlayersAreBounded() {
+        var room = Room()
+        var read = 0
+        for number in 0..<1_000 {
+            room.send(.appeared(PlayerID(":2.\(number)"), name: "p", process: nil))
+            read += room.effects.count
+        }
+        #expect(read == PlayerTracker.capacity)
+    }
+
+    @Test func aPlayerWithTwoNamesIsOne() {
+        var room = Room()
+        room.start()
+        room.send(.appeared(PlayerID(":1.8"), name: "vlc.instance42", process: 42))
+        #expect(room.effects.isEmpty)
+        room.send(.appeared(PlayerID(":1.9"), name: "vlc.instance43", process: 43))
+        #expect(room.effects == [.read(PlayerID(":1.9"))])
+    }
+
+    @Test func aLostBusEndsAllSessions() {
+        var room = Room()
+        room.start(at: 10)
+        room.send(.disconnected, after: 3)
+        #expect(room.reports == ["stopped 13.0"])
+        #expect(room.tracker.deadline == nil)
+    }
+
+    // MARK: Resuming
+
+    private func isJump(_ effects: [PlayerTracker.Effect]) -> Bool {
+        effects.contains { if case .jump = $0 { true } else { false } }
+    }
+
+    @Test func aPlayerIsMovedOnceItPlays() {
+        var room = Room()
+        room.start()
+        room.send(.answered(Self.vlc, session: 1, resume: 497))
+        #expect(room.effects.isEmpty)
+        room.send(.tick, after: 0.3)
+        room.send(.position(Self.vlc, 0))
+        #expect(room.effects.isEmpty, "it does not play yet")
+        room.send(.tick, after: 0.3)
+        room.send(.position(Self.vlc, 0.4))
+        #expect(room.effects == [.jump(Self.vlc, track: "/t/1", to: 497, from: 0.4)])
+        room.send(.tick, after: 1)
+        room.send(.position(Self.vlc, 498))
+        #expect(room.reports == ["seeked 498.0"])
+        room.send(.answered(Self.vlc, session: 1, resume: nil))
+        for _ in 0..<10 {
+            room.send(.tick, after: 10)
+            room.send(.position(Self.vlc, 0))
+            #expect(!isJump(room.effects), "never in a loop")
+        }
+    }
+
+    @Test func aPausedPlayerIsMovedToo() {
+        var room = Room()
+        room.start(status: .paused)
+        room.send(.answered(Self.vlc, session: 1, resume: 497))
+        room.send(.tick, after: 0.3)
+        room.send(.position(Self.vlc, 0))
+        #expect(isJump(room.effects))
+    }
+
+    @Test func aPlayerThatHasResumedByItselfIsLeftAlone() {
+        for isAnnounced in [true, false] {
+            var room = Room()
+            room.start()
+            room.send(.answered(Self.vlc, session: 1, resume: 497))
+            if isAnnounced { room.send(.jumped(Self.vlc, 480), after: 0.2) }
+            room.send(.tick, after: 0.3)
+            room.send(.position(Self.vlc, 480.3))
+            #expect(!isJump(room.effects))
+            room.send(.tick, after: 10)
+            room.send(.position(Self.vlc, 490))
+            #expect(!isJump(room.effects))
+        }
+    }
+
+    @Test func anAnswerToAnEndedSessionMovesNothing() {
+        var room = Room()
+        room.start()
+        room.send(.changed(Self.vlc, PlayerProperties(track: PlayerTrack(url: "file:///music.mp3", id: "/t/2"))))
+        room.send(.answered(Self.vlc, session: 1, resume: 497))
+        room.send(.tick, after: 3)
+        room.send(.position(Self.vlc, 0.5))
+        #expect(!isJump(room.effects))
+    }
+
+    @Test func aPlayerThatCannotSeekIsNotAsked() {
+        var room = Room()
+        room.start()
+        room.send(.changed(Self.vlc, PlayerProperties(canSeek: false)))
+        room.send(.answered(Self.vlc, session: 1, resume: 497))
+        room.send(.tick, after: 3)
+        room.send(.position(Self.vlc, 0.5))
+        #expect(!isJump(room.effects))
+    }
+}
