@@ -47,11 +47,11 @@ enum Schema {
             try reach(9, db)
         }
         migrator.registerMigration("10") { db in
-            try addViews(db)
+            try db.execute(sql: listening)
             try reach(10, db)
         }
         migrator.registerMigration("11") { db in
-            try db.execute(sql: listening)
+            try addViews(db)
             try reach(11, db)
         }
         return migrator

@@ -116,7 +116,7 @@ struct ViewPlace: Comparable {
 
 enum ViewSQL {
     /// The column with the time at which an episode was last played.
-    static let playedAt = "e.last_opened"
+    static let playedAt = "e.last_played"
     /// The rank of an episode without the fact by which the view is ordered.
     static let last: Int64 = 1 << 52
 
@@ -129,12 +129,12 @@ enum ViewSQL {
             INSERT OR IGNORE INTO changed_title VALUES (new.id);
         END;
         CREATE TEMP TRIGGER view_updated
-        AFTER UPDATE OF name, title, moment, duration, type, buried, played, position, pinned, last_opened
+        AFTER UPDATE OF name, title, moment, duration, type, buried, played, position, pinned, last_played
         ON main.episode
         WHEN (old.name, old.title, old.moment, old.duration, old.type, old.buried, old.played, old.position,
-                old.pinned, old.last_opened)
+                old.pinned, old.last_played)
             IS NOT (new.name, new.title, new.moment, new.duration, new.type, new.buried, new.played, new.position,
-                new.pinned, new.last_opened)
+                new.pinned, new.last_played)
         BEGIN
             INSERT OR IGNORE INTO changed_episode VALUES (new.id);
         END;

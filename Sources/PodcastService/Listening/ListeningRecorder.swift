@@ -10,10 +10,12 @@ internal import TransferCore
 final class ListeningRecorder: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
+    private let tidier: Tidier
     private var book = ListeningBook()
 
-    init(_ driver: CoreDriver) {
+    init(_ driver: CoreDriver, _ tidier: Tidier) {
         self.driver = driver
+        self.tidier = tidier
         context = driver.context
     }
 
@@ -33,7 +35,10 @@ final class ListeningRecorder: ServicePart {
         (news.played, news.position) = (change.played, report.position)
         news.duration = change.total ?? stored.duration
         announce(report.episode, news)
-        if change.played, !stored.played { driver.runHook(configuration.onPlayed, episode: report.episode) }
+        if change.played, !stored.played {
+            driver.runHook(configuration.onPlayed, episode: report.episode)
+            try tidier.follow(report.episode)
+        }
         return .listening(resume: verdict.resume)
     }
 
@@ -49,6 +54,7 @@ final class ListeningRecorder: ServicePart {
         try library.setPlayed(episode: episode, played, now: now())
         driver.changed(episode: episode)
         if played, stored?.played == false { driver.runHook(configuration.onPlayed, episode: episode) }
+        try tidier.follow(episode)
         return .done
     }
 

@@ -52,10 +52,10 @@ package final class PodcastService: ServicePart {
         searches = Searches(driver)
         found = FoundShows(tasks)
         uploads = Uploads(driver)
-        listening = ListeningRecorder(driver)
         refresher = Refresher(Tidier(tasks), driver, LibraryCopies(driver))
         subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
         sync = SyncExchange(subscriptions)
+        listening = ListeningRecorder(driver, refresher.tidier)
         views = Views(driver)
     }
 
