@@ -120,7 +120,7 @@ let package = Package(
         tests(
             "PodcastFilesystemTests",
             [
-                "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
+                "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "PodcastPages",
                 "ContentCache", "Platform",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),

@@ -103,9 +103,9 @@ package struct StatusPage: Sendable {
             page.add("</span>")
         }
         page.add("</p>")
-        if let error = task.error {
+        if let reason = task.reason {
             page.add("<p class=\"facts bad\">")
-            page.text(error)
+            page.text(reason)
             page.add("</p>")
         }
         page.add("</li>\n")

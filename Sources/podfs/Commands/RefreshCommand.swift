@@ -17,6 +17,8 @@ struct RefreshCommand: PodfsCommand {
     @Argument(help: "Shows, by their folders; default: all.", completion: NameCompletion.shows)
     var shows: [String] = []
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         let installation = try Installation()
         let progress = ProgressLine()
@@ -24,7 +26,7 @@ struct RefreshCommand: PodfsCommand {
         let isWanted = !shows.isEmpty || progress.isShown || !installation.hasLibrary
         let library = isWanted ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
-        let ids = try shows.compactMap { try resolver?.show($0).id }
+        let ids = try shows.compactMap { try resolver?.show($0, matching: .part).id }
         let total = try progress.isShown && ids.isEmpty ? library?.folders().count ?? 0 : ids.count
         let done = Mutex(0)
         let daemon = try installation.daemon(onEvent: { event in
@@ -44,8 +46,13 @@ struct RefreshCommand: PodfsCommand {
             if let error = result.error {
                 Terminal.error("\(result.name): \(error)")
             } else if result.added > 0 {
-                Terminal.print("\(result.name): \(result.added) new")
+                report.say("\(ReportText.count(result.added, "new episode")) in \(result.name)")
             }
+        }
+        let unchanged = results.filter { $0.error == nil && $0.added == 0 }
+        if let one = unchanged.first {
+            let names = results.count == 1 ? one.name : ReportText.count(unchanged.count, "show")
+            report.say(results.count == 1 ? "\(names): nothing new" : "\(names) without news")
         }
         let failed = results.filter { $0.error != nil }.count
         if failed > 0 {
@@ -72,17 +79,23 @@ struct RenameCommand: PodfsCommand {
     @Argument(help: "The new name.")
     var name: String
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         let installation = try Installation()
-        guard let library = try installation.library() else {
-            throw CommandError(.failed, "there is no show '\(path)'")
-        }
+        let library = try installation.existingLibrary()
         let target = try PathResolver(library: library).resolve(path)
         let daemon = try installation.daemon()
         defer { daemon.end() }
         switch target {
-        case .show(let id): _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
-        case .episode(let id): _ = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
+        case .show(let id):
+            let former = try library.folder(id: id)?.name ?? path
+            _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
+            report.say("'\(former)' is now '\(name)'")
+        case .episode(let id):
+            let former = try library.place(of: id)?.name ?? path
+            let reply = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
+            if case .text(let name) = reply { report.say("'\(former)' is now '\(name)'") }
         }
     }
 }

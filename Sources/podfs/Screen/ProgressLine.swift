@@ -2,6 +2,7 @@ import Platform
 import PodcastPages
 import PodcastProtocol
 import Synchronization
+import TransferCore
 
 /// The progress line of a long command on standard error, if that is a terminal. Thread-safe.
 final class ProgressLine: Sendable {
@@ -92,6 +93,11 @@ enum ProgressText {
             words.append("\(ByteText.size(sum.received))\(sum.expected.map { "/\(mark)" + ByteText.size($0) } ?? "")")
             if let rate = sum.rate { words.append(ByteText.rate(rate)) }
             if let eta = sum.eta { words.append("\(TimeText.duration(eta)) left") }
+        }
+        // While nothing moves, the reason is more useful than a rate.
+        let tasks = board.tasks(now: now)
+        if !tasks.contains(where: { $0.state == .running }), let waiting = tasks.first(where: { $0.reason != nil }) {
+            words.append("\(waiting.path): \(waiting.reason ?? "")")
         }
         return words.joined(separator: " ")
     }

@@ -62,8 +62,7 @@ struct StatusScreen {
         let path = PlainText.oneLine(task.path)
         let style = Self.style(of: task.state)
         let state = task.kind == "download" ? task.state.rawValue : task.kind
-        if let error = task.error {
-            let reason = PlainText.oneLine(error)
+        if let reason = task.reason {
             let label = "\(state): "
             let room = max(0, width - 2 - TextWidth.columns(label))
             return [
@@ -115,8 +114,8 @@ struct StatusScreen {
         of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
     ) -> [Piece] {
         let width = width ?? self.width
-        let percent = Self.percent(task.progress)
-        let expected = task.expected.map { (isEstimate ? "~" : "") + ByteText.size($0) } ?? "?"
+        let percent = Self.percent(task.shownProgress)
+        let expected = (isEstimate && task.expected != nil ? "~" : "") + task.sizeText
         let size = "\(ByteText.size(task.received))/\(expected)"
         var optional = [
             (TextWidth.padded(task.eta.map(TimeText.duration) ?? "-", to: 6, atStart: true), 7),
@@ -135,7 +134,7 @@ struct StatusScreen {
             let bare = String(percent.drop { $0 == " " })
             return [Piece(text: TextWidth.cut(bare, to: width), style: style)]
         }
-        let bar = ProgressBar.text(task.progress, width: min(30, room - 2))
+        let bar = ProgressBar.text(task.shownProgress, width: min(30, room - 2))
         return [Piece(text: bar, style: style), Piece(text: percent)] + extra.map { Piece(text: $0) }
     }
 

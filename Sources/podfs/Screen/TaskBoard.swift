@@ -59,7 +59,7 @@ final class TaskBoard {
             $0.kind == "download" && ($0.state == .running || $0.state == .queued)
         }
         guard !active.isEmpty else { return nil }
-        let known = active.compactMap { task in task.expected.map { max($0, task.received) } }
+        let known = active.compactMap { task in (task.expected ?? task.estimate).map { max($0, task.received) } }
         let unknown = active.count - known.count
         let sum = known.reduce(0, +)
         let (all, count) = (sum + doneBytes, known.count + done)
@@ -69,6 +69,6 @@ final class TaskBoard {
             id: 0, kind: "download", path: "", state: .running,
             received: active.reduce(doneBytes) { $0 + $1.received }, expected: guess.map { all + $0 },
             rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
-        return Total(task: task, isEstimate: unknown > 0)
+        return Total(task: task, isEstimate: active.contains { $0.expected == nil })
     }
 }
