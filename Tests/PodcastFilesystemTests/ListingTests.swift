@@ -13,7 +13,8 @@ struct ListingTests {
 
     private let made = [
         ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml",
-        ".status.html", "index.html", ".search", "Latest", "Downloaded",
+        ".status.html", "index.html", ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html",
+        ".search", "Latest", "Downloaded",
     ]
 
     private let madeInShow = ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"]

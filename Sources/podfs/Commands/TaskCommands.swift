@@ -19,7 +19,7 @@ extension TaskCommand {
         let action = Self.action
         let uploads = paths.compactMap { UploadName($0)?.id }
         let paths = paths.filter { UploadName($0) == nil }
-        var done = TaskReport(action: action)
+        var done = ActionReport(action: action)
         var commands: [Command] = []
         let library = paths.isEmpty ? nil : try installation.existingLibrary()
         var episodes: [EpisodeID] = []
@@ -50,7 +50,7 @@ extension TaskCommand {
 }
 
 /// What a command on tasks did.
-struct TaskReport {
+struct ActionReport {
     let action: TaskAction
     /// The number of episodes that the action changed.
     var episodes = 0
