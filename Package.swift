@@ -120,7 +120,8 @@ let package = Package(
         tests(
             "PodcastFilesystemTests",
             [
-                "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "PodcastPages",
+                "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
+                "PodcastPages",
                 "ContentCache", "Platform",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),

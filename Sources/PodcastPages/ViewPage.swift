@@ -24,7 +24,7 @@ package enum ViewKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the page says when no episode matches.
+    /// The text of a page without episodes.
     var none: String {
         switch self {
         case .latest: "No episodes yet. podfs subscribe URL adds a show."
@@ -60,7 +60,7 @@ package struct ViewPage: Sendable {
         if episodes.isEmpty {
             page.add("<p class=\"none\">\(kind.none)</p>\n")
         } else {
-            page.add("<div class=\"bar\"><p class=\"filter\" hidden><input type=\"search\" ")
+            page.add("<div class=\"bar\"><h2>Episodes</h2><p class=\"filter\" hidden><input type=\"search\" ")
             page.add(
                 "placeholder=\"Filter episodes\" aria-label=\"Filter episodes\"></p></div>\n<ol class=\"episodes\">\n")
             for episode in episodes { add(episode, to: &page) }

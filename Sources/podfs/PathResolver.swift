@@ -15,7 +15,7 @@ struct PathResolver {
         case episode(EpisodeID)
     }
 
-    /// How much of a show's name has to be given.
+    /// The part of a show's name that has to be given.
     enum Matching {
         /// All of it, in upper or lower case: for commands that change or remove something.
         case whole

@@ -5,7 +5,7 @@ import TransferCore
 
 @testable import podfs
 
-/// What people type for values and addresses; no process is started.
+/// Parsing of typed values and addresses; no process is started.
 struct TypedValueTests {
     @Test(arguments: [
         ("90", 90.0), ("90.5", 90.5), ("1:30", 90), ("62:30", 3_750), ("1:02:30", 3_750), ("0:00:01.5", 1.5), ("0", 0),

@@ -30,7 +30,7 @@ struct FileSignatureTests {
         #expect(error([0x89, 0x50, 0x4E, 0x47] + [UInt8](repeating: 1, count: 9)) == .file("a PNG image"))
     }
 
-    /// Whatever noise looks like, and whatever the server calls it, it is never XML with an odd root.
+    /// Noise is never XML with an odd root, whatever the server calls it.
     @Test func noiseIsNamed() {
         for seed in 0..<200 {
             let bytes = TestContent(seed: UInt64(seed), size: 5_000).bytes(in: 0..<5_000)

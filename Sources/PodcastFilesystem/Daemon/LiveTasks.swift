@@ -122,7 +122,9 @@ package final class LiveTasks: Sendable {
 
     /// Returns an open that waits for a failing server, as a queued task without a number.
     private static func waitingOpen(_ event: Event, _ error: String) -> TaskInfo? {
-        guard event.kind != .failed, let report = event.task, report.id == nil, let path = report.path else { return nil }
+        guard event.kind != .failed, let report = event.task, report.id == nil, let path = report.path else {
+            return nil
+        }
         var info = TaskInfo(
             id: 0, kind: .download, path: path, episode: report.episode, state: .queued, received: 0, expected: nil,
             rate: nil, error: error, started: event.time)

@@ -49,7 +49,7 @@ extension TaskCommand {
     }
 }
 
-/// What a command on tasks did.
+/// The result of a command on tasks, in words.
 struct ActionReport {
     let action: TaskAction
     /// The number of episodes that the action changed.

@@ -28,8 +28,8 @@ struct FullScreen {
     func draw(_ lines: [String]) {
         var text = "\u{1B}[H"
         for (index, line) in lines.enumerated() {
-            // Erase before the line is written: after a line as wide as the screen the cursor is still on its last cell,
-            // which an erasure would clear.
+            // Erase before the line is written: after a line as wide as the screen the cursor is still on its last
+            // cell, which an erasure would clear.
             text += (index > 0 ? "\r\n" : "") + (index == lines.count - 1 ? "\u{1B}[J" : "\u{1B}[K") + line
         }
         Terminal.write(lines.isEmpty ? text + "\u{1B}[J" : text, to: descriptor)

@@ -4,7 +4,7 @@ import Platform
 import PodcastClient
 import PodcastProtocol
 
-/// What the keys of `podfs status --watch` do to the selected task.
+/// The effects of the keys of `podfs status --watch` on the selected task.
 struct WatchActions: Sendable {
     let installation: Installation
     let connection: DaemonConnection
