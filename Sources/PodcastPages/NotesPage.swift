@@ -2,8 +2,8 @@ package import PodcastLibrary
 
 /// An episode's show notes as a complete HTML document.
 ///
-/// The notes are sanitized. In addition, the document's Content Security Policy forbids the browser to run their scripts,
-/// to load resources from the web or to submit forms.
+/// The notes are sanitized. In addition, the document's Content Security Policy forbids the browser to run their
+/// scripts, to load resources from the web or to submit forms.
 package struct NotesPage: Sendable {
     private let episode: Episode
     private let notes: String

@@ -44,8 +44,8 @@ enum FileSignature {
         return isBinary(head) ? "binary data" : nil
     }
 
-    /// Whether the bytes are an MPEG audio frame without tags (ISO 11172-3, 2.4.1.3): eleven bits set, layer III, and no
-    /// reserved version, bit rate or sampling frequency.
+    /// Whether the bytes are an MPEG audio frame without tags (ISO 11172-3, 2.4.1.3): eleven bits set, layer III, and
+    /// no reserved version, bit rate or sampling frequency.
     private static func isAudioFrame(_ head: [UInt8]) -> Bool {
         guard head.count > 3, head[0] == 0xFF, head[1] & 0xE0 == 0xE0 else { return false }
         return head[1] & 0x18 != 0x08 && head[1] & 0x06 == 0x02 && (1...14).contains(head[2] >> 4)

@@ -6,8 +6,8 @@ internal import SystemPackage
 internal import TransferCore
 
 /// Art and transcripts on a server. They are listed if the feed names them, and the daemon fetches them when they are
-/// opened. Until then their size is an estimate: programs that copy what a listing says (Samba, media servers) take 0 for
-/// an empty file. The true size is pushed to the kernel before the reply to the open.
+/// opened. Until then their size is an estimate: programs that copy what a listing says (Samba, media servers) take 0
+/// for an empty file. The true size is pushed to the kernel before the reply to the open.
 struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -52,9 +52,9 @@ extension NodeNumber.Kind {
 }
 
 extension AssetKind {
-    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads to this
-    /// size: of a larger file the end would be missing, at the end of a smaller one it gets fewer bytes. Artwork has a
-    /// few hundred kilobytes, the transcript of a long episode less than one megabyte.
+    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads to
+    /// this size: of a larger file the end would be missing, at the end of a smaller one it gets fewer bytes. Artwork
+    /// has a few hundred kilobytes, the transcript of a long episode less than one megabyte.
     fileprivate var estimatedSize: Int64 {
         switch self {
         case .cover, .art: 2 << 20
