@@ -178,7 +178,7 @@ struct StatusReportTests {
             report.text == """
                 1 running, 1 queued, 0 suspended, 1 failed, 2.0 KiB/s
                 running   [##########..........]  50.0% 512.0 KiB/1.0 MiB   2.0 KiB/s  4m16s    A/b.mp3
-                queued    [????????????????????]    ?   0 B/?               -          -        C/d.mp3
+                queued    [....................]   0.0% 0 B/?               -          -        C/d.mp3
                 failed    [....................]   0.0% 0 B/1000 B          -          -        E/f.mp3: 404
 
                 """)
