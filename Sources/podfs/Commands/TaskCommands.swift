@@ -81,7 +81,9 @@ struct ActionReport {
         switch action {
         case .evict:
             let freed = max(0, before - after)
-            return freed > 0 ? "freed \(ByteText.size(freed)) of \(count(episodes, "episode"))" : "nothing was cached"
+            if freed > 0 { return "freed \(ByteText.size(freed)) of \(count(episodes, "episode"))" }
+            // A download that has just begun has bytes that the library does not count yet.
+            return tasks > 0 ? "\(count(episodes, "episode")) evicted" : "nothing was cached"
         case .pin: return "\(count(episodes, "episode")) pinned"
         case .unpin: return "\(count(episodes, "episode")) unpinned"
         case .resume: return transfers(downloads, "resumed")
