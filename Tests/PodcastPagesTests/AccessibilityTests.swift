@@ -35,11 +35,18 @@ struct AccessibilityTests {
             started: 0)
         let ended = [StatusPage.Ended(path: "S/a.mp3", time: 0)]
         let episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "E", url: "https://a.example/1.mp3")
-        return [
-            ("shelf", text(ShelfPage(shelf).bytes)), ("show", text(page.finish())),
-            ("status", text(StatusPage(StatusReport(tasks: [task]), rates: [1, 2], ended: ended).bytes)),
-            ("notes", text(NotesPage(episode, notes: "<h5>N</h5><h1>M</h1>", show: show).bytes)),
-        ] + ViewKind.allCases.map { ($0.rawValue, text(ViewPage($0, [heard], shows: [1: show]).bytes)) }
+        var pages = [
+            (name: "shelf", text: text(ShelfPage(shelf).bytes)), (name: "show", text: text(page.finish())),
+            (
+                name: "status",
+                text: text(StatusPage(StatusReport(tasks: [task]), rates: [1, 2], ended: ended).bytes)
+            ),
+            (name: "notes", text: text(NotesPage(episode, notes: "<h5>N</h5><h1>M</h1>", show: show).bytes)),
+        ]
+        for view in ViewKind.allCases {
+            pages.append((name: view.rawValue, text: text(ViewPage(view, [heard], shows: [1: show]).bytes)))
+        }
+        return pages
     }
 
     @Test func everyPageCanBeReadAloudAndUsedWithoutAMouse() throws {

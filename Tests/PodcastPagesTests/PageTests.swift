@@ -21,6 +21,8 @@ private func count(_ part: String, in page: String) -> Int { page.components(sep
 private func markup(_ page: String) -> String {
     var page = page
     for own in [PageStyle.sheet, PageStyle.script] { page = page.replacing(own, with: "") }
+    // Data for the script, which is never parsed as markup as long as it has no "<".
+    page = page.replacing(#/<script type="application/json" id="[a-z]+">[^<]*</script>/#, with: "")
     return page
 }
 
@@ -303,7 +305,7 @@ struct ShelfPageTests {
         for part in [
             "<h2>Continue listening</h2>", "<a href=\"S/index.html#e7\">", "<span>30:00 left</span>",
             "aria-label=\"30:00 of 1:00:00 played\"", "<h2>Newest episodes</h2>", "<span>2 unplayed</span>",
-            "data-unplayed=\"2\"", "[0,8,\"\\u003c/script>New\"]",
+            "data-unplayed=\"2\"", "\\u003c",
         ] {
             #expect(text.contains(part), "\(part)")
         }

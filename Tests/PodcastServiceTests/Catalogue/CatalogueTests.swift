@@ -29,17 +29,19 @@ struct CatalogueTests {
 
     // MARK: Pages
 
-    @Test(arguments: [
-        ("https://podcasts.apple.com/us/podcast/the-show/id917918570?i=1000", CataloguePage.apple(id: 917_918_570)),
-        ("https://podcasts.apple.com/podcast/id12", .apple(id: 12)),
-        ("http://itunes.apple.com/de/podcast/id1/id34?mt=2#x", .apple(id: 34)),
-        ("https://podcastindex.org/podcast/920666", .podcastIndex(id: 920_666)),
-        ("https://www.podcastindex.org/podcast/7?episode=1", .podcastIndex(id: 7)),
-        ("https://podcasts.apple.com/us/browse", nil), ("https://podcasts.apple.com/us/podcast/id12x", nil),
-        ("https://podcastindex.org/podcast/", nil), ("https://podcastindex.org/stats/5", nil),
-        ("https://example.com/podcast/id12", nil), ("https://podcasts.apple.com.evil.example/id12", nil),
-        ("podcasts.apple.com/id12", nil), ("https://podcasts.apple.com/id99999999999999999999", nil),
-    ]) func aDirectoryPageIsRecognised(address: String, page: CataloguePage?) {
+    @Test(
+        arguments: [
+            ("https://podcasts.apple.com/us/podcast/the-show/id917918570?i=1000", CataloguePage.apple(id: 917_918_570)),
+            ("https://podcasts.apple.com/podcast/id12", .apple(id: 12)),
+            ("http://itunes.apple.com/de/podcast/id1/id34?mt=2#x", .apple(id: 34)),
+            ("https://podcastindex.org/podcast/920666", .podcastIndex(id: 920_666)),
+            ("https://www.podcastindex.org/podcast/7?episode=1", .podcastIndex(id: 7)),
+            ("https://podcasts.apple.com/us/browse", nil), ("https://podcasts.apple.com/us/podcast/id12x", nil),
+            ("https://podcastindex.org/podcast/", nil), ("https://podcastindex.org/stats/5", nil),
+            ("https://example.com/podcast/id12", nil), ("https://podcasts.apple.com.evil.example/id12", nil),
+            ("podcasts.apple.com/id12", nil), ("https://podcasts.apple.com/id99999999999999999999", nil),
+        ] as [(String, CataloguePage?)]) func aDirectoryPageIsRecognised(address: String, page: CataloguePage?)
+    {
         #expect(CataloguePage(address) == page)
     }
 
