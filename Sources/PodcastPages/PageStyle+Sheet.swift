@@ -145,7 +145,6 @@ extension PageStyle {
         .back{margin-bottom:1.25rem}
         .notes.whole{max-width:42rem}
         @media(min-width:90rem){body{max-width:84rem}.shelf{grid-template-columns:repeat(auto-fill,minmax(11rem,1fr))}}
-        @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
         @media(max-width:44rem){
         body{padding:1rem 1rem 3rem}
         h1{font-size:1.5rem}

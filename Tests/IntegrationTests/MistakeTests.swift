@@ -43,8 +43,8 @@ import Testing
                 ("/song.mp3", Array("ID3\u{4}".utf8) + [UInt8](repeating: 0, count: 600)),
                 ("/frames", [0xFF, 0xFB, 0x90, 0x64] + [UInt8](repeating: 0x55, count: 600)),
                 ("/cover.png", [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 7, count: 100)),
-                ("/noise", TestContent(seed: 12, size: 4_000).bytes(in: 0..<4_000)),
-                ("/noise.xml", Array("<U".utf8) + TestContent(seed: 3, size: 4_000).bytes(in: 0..<4_000)),
+                ("/noise", TestContent(seed: 12, size: 8_000).bytes(in: 4_000..<8_000)),
+                ("/noise.xml", Array("<U".utf8) + TestContent(seed: 3, size: 8_000).bytes(in: 4_000..<8_000)),
             ]
             for (path, body) in bodies {
                 server.serve(path, Resource(body: .bytes(body), contentType: "application/octet-stream"))

@@ -25,17 +25,17 @@ struct ListingTests {
         let handle = try mounted.opendir(.root)
         let entries = try #require(mounted.list(.root, handle))
         #expect(entries.map(\.name) == made + ["First", "Second"])
-        #expect(entries.map(\.nextOffset) == (1...14).map { UInt64($0) })
+        #expect(entries.map(\.nextOffset) == (1...18).map { UInt64($0) })
         // Generated files are looked up individually: a listing renders none.
-        #expect(entries[2...8].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
-        #expect(entries[9].node == NodeNumber.search.node)
-        #expect(entries[10].node == NodeNumber(kind: .linkFolder, row: 1).node)
-        #expect(entries[11].node == NodeNumber(kind: .linkFolder, row: 2).node)
-        #expect(entries[12].node == NodeNumber(kind: .show, row: first.id).node)
-        #expect(entries[13].node == NodeNumber(kind: .show, row: second.id).node)
-        #expect(entries[9...13].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
+        #expect(entries[2...12].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
+        #expect(entries[13].node == NodeNumber.search.node)
+        #expect(entries[14].node == NodeNumber(kind: .linkFolder, row: 1).node)
+        #expect(entries[15].node == NodeNumber(kind: .linkFolder, row: 2).node)
+        #expect(entries[16].node == NodeNumber(kind: .show, row: first.id).node)
+        #expect(entries[17].node == NodeNumber(kind: .show, row: second.id).node)
+        #expect(entries[13...17].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
         #expect(entries[0].inode == 1 && entries[1].inode == 1)
-        #expect(mounted.list(.root, handle, from: 14) == [])
+        #expect(mounted.list(.root, handle, from: 18) == [])
         #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
     }
 
@@ -135,10 +135,10 @@ struct ListingTests {
         try mounted.subscribe("B")
         let second = try mounted.opendir(.root)
         #expect(mounted.list(.root, second)?.count == before.count + 1)
-        #expect(mounted.list(.root, first, from: 12)?.map(\.name) == ["A"])
+        #expect(mounted.list(.root, first, from: 16)?.map(\.name) == ["A"])
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
-        #expect(mounted.list(.root, first, from: 12) == nil)
-        #expect(mounted.list(.root, second, from: 12)?.map(\.name) == ["A", "B"])
+        #expect(mounted.list(.root, first, from: 16) == nil)
+        #expect(mounted.list(.root, second, from: 16)?.map(\.name) == ["A", "B"])
     }
 
     @Test func filesAreNoFolders() throws {

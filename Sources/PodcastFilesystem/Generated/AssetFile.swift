@@ -59,7 +59,7 @@ extension AssetKind {
         switch self {
         case .cover, .art: 2 << 20
         case .vtt, .srt: 1 << 20
-        case .chapters: 64 << 10
+        case .chapters, .stream: 64 << 10
         }
     }
 }

@@ -34,7 +34,7 @@ struct StatusScreen {
     private static let wide = 110
 
     /// The number of lines from which there is a footer.
-    private static let tall = 6
+    private static let tall = 8
 
     /// Returns at most `height` lines, none wider than `width`.
     func lines(_ board: TaskBoard, now: Double) -> [String] {

@@ -66,8 +66,8 @@ struct SourceTests {
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
         _ = try await client.act(.download, id)
-        let failure = try await client.event("it fails") { $0.kind == .failed && $0.id == id }
-        #expect(failure.error?.contains("hash differs") == true)
+        let failure = try await client.event("it fails") { $0.kind == .failed && $0.episode == id }
+        #expect(failure.task?.error?.contains("hash differs") == true)
         let episode = try daemon.episode()
         #expect(!episode.complete && episode.download?.error != nil && episode.cachedBytes == 0)
         try await waitUntil { home.cacheFiles.isEmpty }
