@@ -110,7 +110,7 @@ package struct ListeningBook: Sendable {
         if report.phase == .seeked {
             session.seek(to: report.position, stored)
         } else {
-            session.advance(to: report.position, rate: report.rate, at: now)
+            session.advance(to: report.position, stored, rate: report.rate, at: now)
         }
         session.reported = now
         session.rate = report.rate
@@ -201,20 +201,24 @@ extension ListeningBook.Session {
             listened = 0
             return
         }
-        let isResume = stored.position.map { position <= $0 && position >= $0 - ListeningRules.beginning } ?? false
-        if !isResume { isTentative = false }
+        if !Self.isResume(to: position, stored) { isTentative = false }
+    }
+
+    /// Whether a jump leads to where the person stopped.
+    private static func isResume(to position: Double, _ stored: StoredListening) -> Bool {
+        stored.position.map { position <= $0 && position >= $0 - ListeningRules.beginning } ?? false
     }
 
     /// Follows playback. A distance that the player cannot have played since its last report is a jump that it did not
     /// report.
-    mutating func advance(to position: Double, rate: Double, at now: Duration) {
+    mutating func advance(to position: Double, _ stored: StoredListening, rate: Double, at now: Duration) {
         let elapsed = isPlaying ? max(0, Double((now - reported) / .milliseconds(1)) / 1_000) : 0
         // A quarter more and five seconds, for reports that were delayed and positions that are estimates.
         let possible = elapsed * max(rate, self.rate) * 1.25 + 5
         let distance = position - self.position
         if distance < -2 || distance > possible {
             jump(to: position)
-            if position >= ListeningRules.beginning { isTentative = false }
+            if position >= ListeningRules.beginning, !Self.isResume(to: position, stored) { isTentative = false }
             return
         }
         listened += max(0, distance)

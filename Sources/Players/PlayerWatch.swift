@@ -36,6 +36,8 @@ package final class PlayerWatch: Sendable {
         package var folder: String
         /// The bus; `nil` if there is none now.
         package var address: @Sendable () -> String?
+        /// The time for which the connection outlives the last close: a player's last words come after it.
+        package var linger: Duration = .seconds(10)
         /// Whether players are asked to jump to where the person stopped.
         package var resumes: Bool
         /// Returns the components below the mounted folder of a path that leads there through links. May take seconds;
@@ -65,8 +67,6 @@ package final class PlayerWatch: Sendable {
 
     /// Programs that open a file only for a moment do not lead to a connection.
     private static let patience: Duration = .milliseconds(200)
-    /// The time for which the connection outlives the last close: a player's last words come after it.
-    private static let linger: Duration = .seconds(10)
     /// The interval between two attempts to connect.
     private static let retryInterval: Duration = .seconds(30)
     private static let mostResolving = 4
@@ -96,11 +96,17 @@ package final class PlayerWatch: Sendable {
     }
 
     package func closed(_ episode: EpisodeID) {
-        state.withLock { state in
-            guard let count = state.open[episode] else { return }
+        let isLast = state.withLock { state in
+            guard let count = state.open[episode] else { return false }
             state.open[episode] = count > 1 ? count - 1 : nil
+            return state.open.isEmpty
         }
+        // The thread then waits no longer than `linger`.
+        if isLast { wake?.send() }
     }
+
+    /// Whether there is a thread, and perhaps a connection.
+    package var isRunning: Bool { state.withLock { $0.isRunning } }
 
     /// Ends the thread, which reports the players' last positions first.
     package func end() {
@@ -148,7 +154,7 @@ package final class PlayerWatch: Sendable {
         var isConnected = true
         var hasMore = false
         while isConnected {
-            if !hasMore { wait(bus, tracker.deadline, closedSince.map { $0 + Self.linger }, wake) }
+            if !hasMore { wait(bus, tracker.deadline, closedSince.map { $0 + options.linger }, wake) }
             switch bus.process() {
             case .some(let more): hasMore = more
             case nil: isConnected = false
@@ -160,7 +166,7 @@ package final class PlayerWatch: Sendable {
             }
             if let deadline = tracker.deadline, deadline <= now { inputs.items.append(.tick) }
             closedSince = isOpen ? nil : closedSince ?? now
-            if let closedSince, now - closedSince >= Self.linger || state.withLock({ $0.isEnded }) {
+            if let closedSince, now - closedSince >= options.linger || state.withLock({ $0.isEnded }) {
                 isConnected = false
             }
             let items = inputs.items

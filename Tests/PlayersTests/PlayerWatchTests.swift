@@ -16,11 +16,13 @@ struct PlayerWatchTests {
     private final class Mount: Sendable {
         let reports = Mutex<[ListeningReport]>([])
 
-        func watch(_ address: String?, resume: Double? = nil, resumes: Bool = true) -> PlayerWatch {
-            PlayerWatch(
-                PlayerWatch.Options(
-                    folder: "/mnt/p", address: { address }, resumes: resumes,
-                    resolve: { $0 == "/home/me/p/Show/a.mp3" ? ["Show", "a.mp3"] : nil }),
+        func watch(_ address: String?, resume: Double? = nil) -> PlayerWatch {
+            var options = PlayerWatch.Options(
+                folder: "/mnt/p", address: { address },
+                resolve: { $0 == "/home/me/p/Show/a.mp3" ? ["Show", "a.mp3"] : nil })
+            options.linger = .milliseconds(100)
+            return PlayerWatch(
+                options,
                 mount: PlayerWatch.Mount(
                     episode: { $0 == ["Show", "a.mp3"] ? 1 : nil }, fileName: { $0 == 1 ? "a.mp3" : nil },
                     report: { report, answer in
@@ -58,6 +60,9 @@ struct PlayerWatchTests {
         late.stop()
         try await waitUntil(description: "its end is reported") { mount.last(.stopped, "vlc.instance7") != nil }
         #expect(late.jumps == [497], "once")
+        watch.closed(1)
+        try await waitUntil(description: "the connection ends after the last close") { !watch.isRunning }
+        #expect(mount.last(.stopped, "early") != nil)
         early.stop()
         watch.end()
         try await bus.stop()
