@@ -55,7 +55,8 @@ extension Library {
             }
             let aside = "\(path).damaged-\(now)"
             // The log belongs to the damaged file: SQLite would replay it into the file that replaces it.
-            for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
+            for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT
+            {
                 throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
             }
             if moment != nil, Glibc.rename(restored, path) != 0 {

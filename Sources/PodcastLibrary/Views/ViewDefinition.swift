@@ -10,11 +10,13 @@ package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
 ///
 /// A `nil` or empty condition holds for every episode.
 package struct ViewDefinition: Sendable, Equatable {
+    /// The order of a view's episodes.
     package enum Order: String, Sendable, CaseIterable {
         case newest, oldest, shortest, longest
         case recentlyPlayed = "recently_played"
     }
 
+    /// The kind of an episode's media.
     package enum Medium: String, Sendable, CaseIterable {
         case audio, video
     }
