@@ -44,7 +44,8 @@ struct ListCommand: PodfsCommand {
             let shows = try library?.folders().map { ($0.id, $0.name) } ?? []
             if let library { try await list(shows, namesShow: true, library, installation) }
         } else {
-            listShows(try library?.podcasts() ?? [], tags: json ? try library?.tagsOfShows() ?? [:] : [:])
+            let tags = try library?.tagsOfShows() ?? [:]
+            listShows(try library?.podcasts() ?? [], tags: tags)
         }
     }
 
@@ -63,8 +64,8 @@ struct ListCommand: PodfsCommand {
         _ shows: [(id: ShowID, name: String)], namesShow: Bool, _ library: Library, _ installation: Installation
     ) async throws {
         let live = try await Self.liveStates(installation)
-        var count = 0
         let configuration = try installation.configuration()
+        var count = 0
         for show in shows {
             let podcast = try library.podcast(id: show.id)
             let episodes = try library.episodes(of: show.id)

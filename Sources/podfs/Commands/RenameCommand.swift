@@ -44,10 +44,8 @@ struct RenameCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        guard let library = try installation.library() else {
-            if template, path == nil { return }
-            throw CommandError(.failed, "there is no show '\(path ?? "")'")
-        }
+        if template, path == nil, try installation.library() == nil { return }
+        let library = try installation.existingLibrary()
         let target = try path.map { try PathResolver(library: library).resolve($0) }
         let daemon = try installation.daemon()
         defer { daemon.end() }

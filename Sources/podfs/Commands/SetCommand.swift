@@ -49,9 +49,8 @@ struct SetCommand: PodfsCommand {
             defer { daemon.end() }
             if !settings.isEmpty {
                 let reply = try await daemon.perform(.set(podcast: id, assignments: settings, confirmed: yes))
-                guard case .settings(_, let change) = reply else { return }
                 report.say("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
-                if let change { say(change) }
+                if case .settings(_, let change?) = reply { say(change) }
             }
             for played in marks {
                 let reply = try await daemon.perform(.setShowPlayed(podcast: id, played))

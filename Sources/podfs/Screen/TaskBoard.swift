@@ -47,7 +47,7 @@ final class TaskBoard {
         switch event.kind {
         case .completed: note(Ended(path: path, size: report.received))
         case .failed: note(Ended(path: path, error: report.error ?? "no reason is known"))
-        case .progress, .state, .library, .idle: break
+        default: break
         }
     }
 
