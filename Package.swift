@@ -137,6 +137,7 @@ let package = Package(
             "PodcastFilesystemTests",
             [
                 "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
+                "PodcastPages",
                 "ContentCache", "Platform",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),

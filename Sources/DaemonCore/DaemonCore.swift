@@ -47,6 +47,19 @@ package struct DaemonCore: Sendable {
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
     }
 
+    /// Returns the opens that wait for failing servers, in the form of queued tasks without a number and a path.
+    ///
+    /// - Parameter now: seconds since 1970.
+    package func waitingOpens(now: Int64) -> [TaskInfo] {
+        tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
+            var info = TaskInfo(
+                id: 0, kind: .download, path: "", episode: media.episode, state: .queued, received: 0, expected: nil,
+                rate: nil, error: opening.error, started: now)
+            info.nextTry = opening.nextTry
+            return info
+        }
+    }
+
     package func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
 
     // MARK: Inputs

@@ -19,6 +19,8 @@ package final class FeedParser {
     private let limits: FeedLimits
     private let onItem: ((Item) -> Void)?
     private var phase = Phase.undecided
+    /// The first bytes as received, to name a document that is not a feed.
+    private var beginning: [UInt8] = []
     /// The first bytes, until there are enough to determine the encoding; `nil` afterwards.
     private var head: [UInt8]? = []
     private var received = 0
@@ -79,6 +81,9 @@ package final class FeedParser {
         guard room >= 0 else { return }
         received += bytes.count
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
+        if beginning.count < FileSignature.size {
+            beginning.append(contentsOf: piece.prefix(FileSignature.size - beginning.count))
+        }
         guard var head else { return decode(piece) }
         self.head = nil
         let missing = piece.prefix(Self.headSize - head.count)
@@ -95,6 +100,17 @@ package final class FeedParser {
     ///
     /// - Throws: ``FeedError`` if it is not a feed. A feed without items is valid.
     package func finish() throws -> Feed {
+        do {
+            return try finishFeed()
+        } catch {
+            throw foreignFormat.map(FeedError.file) ?? error
+        }
+    }
+
+    /// The format of a document that is no feed, as far as its first bytes tell, with its article.
+    var foreignFormat: String? { FileSignature.name(of: beginning) }
+
+    private func finishFeed() throws -> Feed {
         switch finishDocument() {
         case .empty: throw FeedError.empty
         case .html(let title): throw FeedError.html(title: title)

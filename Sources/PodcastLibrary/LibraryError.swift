@@ -42,7 +42,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         case .nameTaken(let name):
             "the name '\(name)' is taken; choose another"
         case .invalidName(let name, let reason):
-            "'\(FileName.replacing(name))' cannot be a name: \(reason)"
+            "'\(FileName.visible(name))' cannot be a name: \(reason)"
         case .noSuchPodcast(let id):
             "there is no show with the id \(id)"
         case .noSuchEpisode(let id):

@@ -1,3 +1,4 @@
+internal import PodcastFeed
 internal import PodcastLibrary
 
 /// The text of a page under construction: trusted markup, and everything else escaped.
@@ -70,20 +71,55 @@ struct PageText {
     ///
     /// - Parameters:
     ///   - kind: The class of the body.
-    ///   - refresh: The number of seconds after which the browser reloads the page.
-    mutating func begin(title: String, kind: String, policy: String, refresh: Int? = nil) {
-        add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-        add("<meta http-equiv=\"Content-Security-Policy\" content=\"\(policy)\">\n")
+    ///   - language: The attribute `lang` of the document.
+    mutating func begin(title: String, kind: String, language: String = " lang=\"en\"") {
+        add("<!DOCTYPE html>\n<html\(language)>\n<head>\n<meta charset=\"utf-8\">\n")
+        add("<meta http-equiv=\"Content-Security-Policy\" content=\"\(PageStyle.policy)\">\n")
         add("<meta name=\"referrer\" content=\"no-referrer\">\n")
         add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
         add("<meta name=\"color-scheme\" content=\"light dark\">\n")
-        if let refresh { add("<meta http-equiv=\"refresh\" content=\"\(refresh)\">\n") }
         add("<title>")
         text(title)
         add("</title>\n<style>\(PageStyle.sheet)</style>\n</head>\n<body class=\"\(kind)\">\n")
     }
 
-    mutating func end() { add("</body>\n</html>\n") }
+    /// Adds the script and the end of the document.
+    mutating func end() { add("<script>\(PageStyle.script)</script>\n</body>\n</html>\n") }
+
+    /// Adds data for the script. Its type keeps the browser from running it.
+    mutating func data(_ value: OrderedJSON, id: String) {
+        add("<script type=\"application/json\" id=\"\(id)\">")
+        // In JSON these characters occur only inside strings; none of them may end the element or the line.
+        for scalar in String(decoding: value.encoded(pretty: false), as: UTF8.self).unicodeScalars {
+            switch scalar.value {
+            case 0x3C: add("\\u003c")
+            case 0x7F..<0xA0, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: add(" ")
+            default: add(String(scalar))
+            }
+        }
+        add("</script>\n")
+    }
+
+    // MARK: Navigation
+
+    /// The pages of the root, with their names in the navigation.
+    static let pages =
+        [("index.html", "Shows")] + ViewKind.allCases.map { ($0.file, $0.title) } + [
+            (".status.html", "Transfers")
+        ]
+
+    /// Adds the links to the pages of the root.
+    ///
+    /// - Parameters:
+    ///   - current: The file of this page; `nil` for a page that is not in the root.
+    ///   - root: The relative address of the root, with a slash at the end.
+    mutating func navigation(current: String?, root: String = "") {
+        add("<nav aria-label=\"Pages\">")
+        for (file, title) in Self.pages {
+            add("<a href=\"\(root)\(file)\"\(file == current ? " aria-current=\"page\"" : "")>\(title)</a>")
+        }
+        add("</nav>\n")
+    }
 }
 
 /// Days in English.

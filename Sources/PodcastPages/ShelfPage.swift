@@ -1,54 +1,141 @@
+internal import PodcastFeed
 package import PodcastLibrary
 package import TransferCore
 
-/// The page of all shows, `index.html` in the root.
-package struct ShelfPage: Sendable {
-    private let shows: [Podcast]
-    private let newest: [ShowID: Int64]
+/// The contents of the page of all shows.
+package struct Shelf: Sendable {
+    /// In the order of the page.
+    package var shows: [Podcast]
+    /// The publication time of each show's newest episode, in seconds since 1970, by show.
+    package var newest: [ShowID: Int64]
+    /// The number of each show's episodes that were not played.
+    package var unplayed: [ShowID: Int] = [:]
+    /// Episodes that were begun, the last opened ones first.
+    package var inProgress: [ShelfEpisode] = []
+    /// The newest episodes of all shows.
+    package var latest: [ShelfEpisode] = []
+    /// The titles for the search, newest first.
+    package var titles: [TitleEntry] = []
 
-    /// - Parameters:
-    ///   - shows: The shows in the order of the page.
-    ///   - newest: The publication time of each show's newest episode, in seconds since 1970, by show.
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {
         self.shows = shows
         self.newest = newest
     }
 
+    /// The numbers of episodes in the first two sections.
+    package static let inProgressLimit = 6
+    package static let latestLimit = 9
+    /// The number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
+    package static let titleLimit = 10_000
+}
+
+/// The page of all shows, `index.html` in the root.
+package struct ShelfPage: Sendable {
+    private let shelf: Shelf
+    private let shows: [ShowID: Podcast]
+
+    package init(_ shelf: Shelf) {
+        self.shelf = shelf
+        shows = Dictionary(shelf.shows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package init(_ shows: [Podcast], newest: [ShowID: Int64]) { self.init(Shelf(shows, newest: newest)) }
+
     package var bytes: [UInt8] {
         var page = PageText()
-        page.begin(title: "Podcasts", kind: "shows", policy: PageStyle.policyWithArt)
-        page.add("<nav><a href=\"Latest/\">Latest</a><a href=\"Downloaded/\">Downloaded</a>")
-        page.add("<a href=\".status.html\">Transfers</a></nav>\n<header><h1>Podcasts</h1>")
-        if !shows.isEmpty {
-            let episodes = shows.reduce(0) { $0 + $1.episodes }
-            let cached = shows.reduce(0) { $0 + $1.cached }
-            page.add("<p class=\"facts line\"><span>\(page.counted(shows.count, "show"))</span>")
+        page.begin(title: "Podcasts", kind: "shows")
+        page.navigation(current: "index.html")
+        page.add("<header><h1>Podcasts</h1>")
+        if !shelf.shows.isEmpty {
+            let episodes = shelf.shows.reduce(0) { $0 + $1.episodes }
+            let cached = shelf.shows.reduce(0) { $0 + $1.cached }
+            page.add("<p class=\"facts line\"><span>\(page.counted(shelf.shows.count, "show"))</span>")
             page.add("<span>\(page.counted(episodes, "episode"))</span>")
-            if cached > 0 { page.add("<span>\(WholeNumber.text(cached)) cached</span>") }
+            if cached > 0 { page.add("<span>\(WholeNumber.text(cached)) downloaded</span>") }
             page.add("</p>")
         }
         page.add("</header>\n<main>\n")
-        if shows.isEmpty {
+        if shelf.shows.isEmpty {
             page.add("<p class=\"none\">No shows yet. <code>podfs subscribe URL</code> adds one.</p>\n")
         } else {
-            page.add("<ul class=\"shelf\">\n")
-            for show in shows { add(show, to: &page) }
-            page.add("</ul>\n")
+            addSection("Continue listening", shelf.inProgress, to: &page) { addRest(of: $0, to: &$1) }
+            addSection("Newest episodes", shelf.latest, to: &page) { addDate(of: $0, to: &$1) }
+            addShows(to: &page)
+            addTitles(to: &page)
         }
-        page.add("</main>\n<script>\(PageStyle.retry)</script>\n")
+        page.add("</main>\n")
         page.end()
         return page.bytes
     }
 
+    // MARK: Episodes
+
+    private func addSection(
+        _ name: String, _ episodes: [ShelfEpisode], to page: inout PageText,
+        facts: (ShelfEpisode, inout PageText) -> Void
+    ) {
+        guard !episodes.isEmpty else { return }
+        page.add("<section class=\"home\" aria-label=\"\(name)\"><h2>\(name)</h2><ul class=\"cards\">\n")
+        for episode in episodes {
+            guard let show = shows[episode.show] else { continue }
+            page.add("<li>")
+            page.art(of: show, address: show.name, "cover.jpg")
+            page.add("<div><a href=\"")
+            page.path(show.name, "index.html")
+            page.add("#e\(episode.id)\">")
+            page.heading("h3", episode.title, isPlayed: episode.played)
+            page.add("</a><p class=\"facts\"><span>")
+            page.text(show.title)
+            page.add("</span>")
+            facts(episode, &page)
+            page.add("</p>")
+            page.heard(episode.position, of: episode.duration, isPlayed: episode.played)
+            page.add("</div></li>\n")
+        }
+        page.add("</ul></section>\n")
+    }
+
+    private func addRest(of episode: ShelfEpisode, to page: inout PageText) {
+        guard let duration = episode.duration, let position = episode.position, duration > position else { return }
+        page.add("<span>\(TimeText.clock(duration - position)) left</span>")
+    }
+
+    private func addDate(of episode: ShelfEpisode, to page: inout PageText) {
+        guard let published = episode.published else { return }
+        page.add("<span>")
+        page.day(published, offset: episode.publishedOffset)
+        page.add("</span>")
+    }
+
+    // MARK: Shows
+
+    private func addShows(to page: inout PageText) {
+        page.add("<section aria-label=\"Shows\"><div class=\"bar\"><h2>Shows</h2><div class=\"filter\" hidden>")
+        page.add("<input type=\"search\" placeholder=\"Search shows and episodes\" ")
+        page.add("aria-label=\"Search shows and episodes\"><label>Sort by <select><option value=\"name\">name</option>")
+        page.add("<option value=\"newest\">newest episode</option><option value=\"unplayed\">unplayed</option>")
+        page.add(
+            "</select></label></div></div>\n<p class=\"facts count\" role=\"status\"></p><ul class=\"found\"></ul>\n")
+        page.add("<ul class=\"shelf\">\n")
+        for show in shelf.shows { add(show, to: &page) }
+        page.add("</ul></section>\n")
+    }
+
     private func add(_ show: Podcast, to page: inout PageText) {
-        page.add("<li><a href=\"")
+        let unplayed = shelf.unplayed[show.id] ?? 0
+        page.add("<li data-newest=\"\(shelf.newest[show.id] ?? 0)\" data-unplayed=\"\(unplayed)\"><a href=\"")
         page.path(show.name, "index.html")
         page.add("\">")
         page.art(of: show, address: show.name, "cover.jpg")
-        page.add("<h2 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
+        page.add("<h3 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
         page.text(show.title)
-        page.add("</h2></a><p class=\"facts\"><span>\(page.counted(show.episodes, "episode"))</span>")
-        if let newest = newest[show.id] {
+        page.add("</h3></a><p class=\"facts\"><span>\(page.counted(show.episodes, "episode"))</span>")
+        if unplayed > 0, unplayed < show.episodes {
+            page.add("<span>\(WholeNumber.text(unplayed)) unplayed</span>")
+        } else if show.episodes > 0, unplayed == 0, !shelf.unplayed.isEmpty {
+            page.add("<span>all played</span>")
+        }
+        if let newest = shelf.newest[show.id] {
             page.add("<span>")
             page.day(newest)
             page.add("</span>")
@@ -60,5 +147,17 @@ package struct ShelfPage: Sendable {
             page.add("\">\(show.state == Podcast.gone ? "has ended" : "cannot be fetched")</p>")
         }
         page.add("</li>\n")
+    }
+
+    /// Adds the titles that the script searches.
+    private func addTitles(to page: inout PageText) {
+        let places = Dictionary(
+            shelf.shows.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let episodes = shelf.titles.prefix(Shelf.titleLimit).compactMap { entry -> OrderedJSON? in
+            guard let place = places[entry.show] else { return nil }
+            return .array([.int(Int64(place)), .int(entry.id.rawValue), .string(entry.title)])
+        }
+        let shows = shelf.shows.map { OrderedJSON.string($0.name) }
+        page.data(.object([("shows", .array(shows)), ("episodes", .array(episodes))]), id: "titles")
     }
 }

@@ -1,5 +1,6 @@
 package import PodcastFeed
 package import PodcastLibrary
+internal import TransferCore
 
 /// The page of a show, `index.html` in its folder: art, description, and for each episode a player, chapters and notes.
 ///
@@ -8,11 +9,15 @@ package import PodcastLibrary
 package struct ShowPage: Sendable {
     /// The limits of data from the library. Notes beyond them are linked: those of 10,000 episodes are 30 MB.
     package static let limits = SummaryLimits(
-        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 10_000)
+        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000)
 
-    /// The number of episodes, newest first, that have a player from the start. A browser uses some 60 kB for each, and
-    /// takes seconds for 10,000: the other episodes get a player when they are opened.
-    static let playerLimit = 1_000
+    /// The number of episodes, newest first, that are complete in the document. The script makes the rows of the others
+    /// from data of a tenth of the size: a browser takes seconds for 10,000 complete ones.
+    static let rowLimit = 500
+    /// The number of bytes from which on episodes are data as well.
+    private static let byteLimit = 1 << 20
+    /// The number of episodes, newest first, whose players are in the document. A browser uses some 60 kB for each.
+    static let playerLimit = 200
 
     /// The size of the cache of media types; a feed may contain any number of them.
     private static let playerKinds = 100
@@ -25,14 +30,18 @@ package struct ShowPage: Sendable {
     var page = PageText()
     private var count = 0
     private var players: [Media: String?] = [:]
+    private var season: Int?
+    /// The episodes beyond `rowLimit`.
+    private var older: [OrderedJSON] = []
 
     /// - Parameters:
     ///   - newest: The publication time of the newest episode, in seconds since 1970.
     ///   - details: Further facts from the feed.
     package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil) {
         self.show = show
-        page.begin(title: show.title, kind: "show", policy: PageStyle.policyWithPlayers)
-        page.add("<nav><a href=\"../index.html\">All shows</a></nav>\n<header class=\"head\">")
+        page.begin(title: show.title, kind: "show")
+        page.navigation(current: nil, root: "../")
+        page.add("<header class=\"head\">")
         page.art(of: show, address: "cover.jpg")
         page.add("<div><div class=\"name\"><h1 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
         page.text(show.title)
@@ -45,53 +54,60 @@ package struct ShowPage: Sendable {
         page.add("</div>")
         addDescription()
         page.add("<p class=\"facts line\"><span>\(page.counted(show.episodes, "episode"))</span>")
-        if show.cached > 0 { page.add("<span>\(show.cached) cached</span>") }
+        if show.cached > 0 { page.add("<span>\(WholeNumber.text(show.cached)) downloaded</span>") }
         if let newest {
             page.add("<span>newest ")
             page.day(newest)
             page.add("</span>")
         }
         addLink(show.link, text: "Website")
-        page.add("</p>")
+        page.add("<a href=\"playlist.m3u8\">Playlist</a><a href=\".feed.xml.txt\">Feed document</a></p>")
+        addAddress()
         if let details { addDetails(details) }
         if let problem = show.problem {
             page.add("<p class=\"facts line bad\">")
             page.text(problem)
             page.add("</p>")
         }
-        page.add("</div></header>\n<main>\n")
+        page.add("</div></header>\n<main>\n<div class=\"bar\"><h2>Episodes</h2>")
         if show.episodes > Self.filterLimit {
             page.add(
                 "<p class=\"filter\" hidden><input type=\"search\" placeholder=\"Filter episodes\" "
-                    + "aria-label=\"Filter episodes\"></p>\n")
+                    + "aria-label=\"Filter episodes\"></p>")
         }
-        page.add("<ol class=\"episodes\">\n")
+        page.add("</div>\n<ol class=\"episodes\">\n")
     }
 
     /// Adds an episode; call in the order of the page.
     package mutating func add(_ episode: EpisodeSummary) {
         count += 1
+        guard older.isEmpty, count <= Self.rowLimit, page.bytes.count < Self.byteLimit else {
+            older.append(data(of: episode))
+            return
+        }
+        addSeason(of: episode)
         // The first one is open, to show what the others contain.
-        page.add("<li><details\(count == 1 ? " open" : "")><summary><h2 dir=\"auto\">")
-        page.text(episode.title)
-        page.add("</h2><span class=\"facts\"><span>")
+        page.add("<li id=\"e\(episode.id)\"\(episode.played ? " class=\"played\"" : "")>")
+        page.add("<details\(count == 1 ? " open" : "")><summary>")
+        page.heading("h3", episode.title, isPlayed: episode.played)
+        page.add("<span class=\"facts\"><span>")
         if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
         page.add("</span><span>")
         if let duration = episode.duration { page.add(TimeText.clock(duration)) }
         page.add("</span><span>")
         page.add(Self.size(episode))
         page.add("</span>")
-        page.add(
-            episode.complete
-                ? "<span class=\"cached\" title=\"All of it is on this machine\">cached</span>"
-                : "<span class=\"remote\" title=\"It is fetched when it is played\">remote</span>")
-        page.add("</span></summary><div class=\"inside\">\n")
+        page.state(isComplete: episode.complete)
+        page.add("</span>")
+        page.heard(episode.position, of: episode.duration, isPlayed: episode.played)
+        page.add("</summary><div class=\"inside\">\n")
         addPlayer(of: episode)
         addChapters(of: episode)
         if let notes = episode.notes {
             let text = SanitizedHTML.text(of: notes, base: episode.link ?? show.link ?? RedactedURL.text(show.url))
             if !text.isEmpty {
-                page.add("<div class=\"notes\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>\n")
+                page.add("<div class=\"notes\" dir=\"auto\"\(LanguageTag.attribute(show.language))>")
+                page.add("\(SanitizedHTML.headings(text, level: 4))</div>\n")
             }
         }
         if let details = episode.details { addDetails(details) }
@@ -102,10 +118,44 @@ package struct ShowPage: Sendable {
     /// Returns the complete page.
     package consuming func finish() -> [UInt8] {
         page.add("</ol>\n")
+        if !older.isEmpty {
+            let more = "Show older episodes"
+            page.add("<noscript><p class=\"none\">\(page.counted(older.count, "older episode")) are in the playlist ")
+            page.add("and the folder.</p></noscript>\n<button type=\"button\" class=\"more\" hidden>\(more)</button>\n")
+            page.data(.array(older), id: "older")
+        }
         if count == 0 { page.add("<p class=\"none\">No episodes.</p>\n") }
-        page.add("</main>\n<script>\(PageStyle.retry)</script>\n<script>\(PageStyle.script)</script>\n")
+        page.add("</main>\n")
         page.end()
         return page.bytes
+    }
+
+    // MARK: Old episodes
+
+    /// Returns an episode for the script: id, file name, title (0 if the file name has it), day, length, size, flags,
+    /// position.
+    private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
+        let day = episode.published.flatMap { CalendarDay(seconds: $0, offset: episode.publishedOffset)?.description }
+        let stem = FileName.stem(ofFile: episode.name)
+        let hasTitle = day.map { stem == "\($0) \(episode.title)" } ?? false
+        var flags: Int64 = 0
+        if episode.complete { flags |= 1 }
+        if episode.played { flags |= 2 }
+        switch player(for: episode) {
+        case "video": flags |= 4
+        case nil: flags |= 8
+        default: break
+        }
+        if episode.sidecars.contains(.notes) { flags |= 16 }
+        var values: [OrderedJSON] = [
+            .int(episode.id.rawValue), .string(episode.name), hasTitle ? .int(0) : .string(episode.title),
+            .string(day.map(DayText.text) ?? ""), .string(episode.duration.map(TimeText.clock) ?? ""),
+            .string(Self.size(episode)), .int(flags),
+        ]
+        if let position = episode.position, position >= 1, !episode.played {
+            values.append(.int(WholeNumber.of(position)))
+        }
+        return .array(values)
     }
 
     // MARK: Parts
@@ -127,21 +177,50 @@ package struct ShowPage: Sendable {
 
     private mutating func addPlayer(of episode: EpisodeSummary) {
         guard let element = player(for: episode) else { return }
+        let length = episode.duration.map(TimeText.clock)
+        let position = episode.position.flatMap { $0 >= 1 && !episode.played ? WholeNumber.of($0) : nil }
+        let at = position.map { " data-at=\"\($0)\"" } ?? ""
         if count > Self.playerLimit {
-            page.add("<p><a data-player=\"\(element)\" href=\"")
+            page.add("<p><a data-player=\"\(element)\"\(at)\(length.map { " data-length=\"\($0)\"" } ?? "") href=\"")
             page.path(episode.name)
+            page.add("\" aria-label=\"")
+            page.text(episode.title)
             page.add("\">Play</a></p>\n")
             return
         }
-        page.add("<\(element) controls preload=\"none\" src=\"")
+        page.add("<div class=\"player\"><\(element) controls preload=\"none\" src=\"")
         page.path(episode.name)
+        page.add("\"\(at) aria-label=\"")
+        page.text(episode.title)
         page.add("\">")
         if !episode.sidecars.isDisjoint(with: .anyVTT) {
             page.add("<track kind=\"captions\" label=\"Transcript\" src=\"")
             page.path(Self.sidecar(of: episode, "vtt"))
             page.add("\">")
         }
-        page.add("</\(element)>\n")
+        page.add("</\(element)>")
+        // Browsers show 0:00 until the recording is loaded.
+        if let length { page.add("<span class=\"length\">\(length)</span>") }
+        page.add("</div>\n")
+    }
+
+    /// Adds a heading where a season begins.
+    private mutating func addSeason(of episode: EpisodeSummary) {
+        guard let number = episode.season, number != season else { return }
+        season = number
+        page.add("<li class=\"season\"><h2>Season \(number)")
+        if let name = episode.details?.seasonName {
+            page.add(": ")
+            page.text(name)
+        }
+        page.add("</h2></li>\n")
+    }
+
+    /// Adds the address with which other programs subscribe to the show.
+    private mutating func addAddress() {
+        page.add("<label class=\"facts\">Subscribe in another program<input class=\"address\" readonly value=\"")
+        page.text(show.visibleURL)
+        page.add("\"></label>")
     }
 
     /// The media type in the feed and the file's extension.
@@ -212,9 +291,11 @@ package struct ShowPage: Sendable {
 }
 
 extension PageText {
-    /// Adds the show's art, which covers the first letter of its title; without art the letter is visible.
+    /// Adds the show's art, which covers the initial of its title; until it is loaded, and without art, the initial is
+    /// visible, on one of twelve colours that depends on the title.
     mutating func art(of show: Podcast, address: String...) {
-        add("<div class=\"art\"><span aria-hidden=\"true\">")
+        let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
+        add("<div class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")
         text(show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? "")
         add("</span>")
         if show.image != nil {

@@ -2,29 +2,62 @@ internal import TransferCore
 
 /// The page of active tasks, `.status.html`, which reloads itself.
 package struct StatusPage: Sendable {
+    /// A download or an upload that ended lately.
+    package struct Ended: Sendable, Equatable {
+        /// `SHOW/EPISODE`, or the title of an upload.
+        package var path: String
+        package var isUpload: Bool
+        /// In seconds since 1970 UTC.
+        package var time: Int64
+        /// The size in bytes.
+        package var size: Int64?
+        /// The reason of a failure; `nil` for a success.
+        package var error: String?
+
+        package init(path: String, isUpload: Bool = false, time: Int64, size: Int64? = nil, error: String? = nil) {
+            self.path = path
+            self.isUpload = isUpload
+            self.time = time
+            self.size = size
+            self.error = error
+        }
+    }
+
     private let report: StatusReport
     private let rates: [Double]
+    private let ended: [Ended]
+    private let now: Int64
 
-    /// - Parameter rates: The total rate in bytes per second for each of the last seconds, newest last.
-    package init(_ report: StatusReport, rates: [Double]) {
+    /// - Parameters:
+    ///   - rates: The total rate in bytes per second for each of the last seconds, newest last.
+    ///   - ended: What has finished or failed lately, newest first.
+    ///   - now: Seconds since 1970 UTC.
+    package init(_ report: StatusReport, rates: [Double], ended: [Ended] = [], now: Int64 = 0) {
         self.report = report
         self.rates = rates.map { $0.isFinite ? max(0, $0) : 0 }
+        self.ended = ended
+        self.now = now
     }
 
     /// The seconds between two reloads, with and without active tasks.
     private static let pace = (busy: 2, idle: 10)
+    /// The number of ended transfers on the page.
+    package static let endedLimit = 20
 
     package var bytes: [UInt8] {
         var page = PageText()
         let isBusy = !report.tasks.isEmpty
         let pace = report.tasks.contains { $0.state != .failed } ? Self.pace.busy : Self.pace.idle
         page.begin(
-            title: isBusy ? "\(summary.joined(separator: ", ")) – podfs" : "No active tasks – podfs", kind: "status",
-            policy: PageStyle.policy, refresh: pace)
-        page.add("<nav><a href=\"index.html\">All shows</a></nav>\n<header><h1>Transfers</h1>")
-        page.add("<p class=\"facts line\">")
+            title: isBusy ? "\(summary.joined(separator: ", ")) – podfs" : "No active tasks – podfs", kind: "status")
+        page.navigation(current: ".status.html")
+        page.add("<header><h1>Transfers</h1><p class=\"facts line\">")
         for part in isBusy ? summary : ["no active tasks"] { page.add("<span>\(part)</span>") }
         page.add("</p></header>\n<main>\n")
+        // The script shows and obeys it; a page that reloads by itself must be stoppable (WCAG 2.2.2).
+        page.add(
+            "<p class=\"line\" hidden><label><input type=\"checkbox\" id=\"auto\" checked data-seconds=\"\(pace)\">")
+        page.add("Update every \(pace) seconds</label></p>\n")
         if isBusy || rates.contains(where: { $0 > 0 }) { addPlot(to: &page) }
         if isBusy {
             page.add("<ul class=\"tasks\">\n")
@@ -34,9 +67,32 @@ package struct StatusPage: Sendable {
             page.add(
                 "<p class=\"none\">Nothing is being transferred. What is played or downloaded shows up here.</p>\n")
         }
+        addEnded(to: &page)
         page.add("</main>\n")
         page.end()
         return page.bytes
+    }
+
+    private func addEnded(to page: inout PageText) {
+        guard !ended.isEmpty else { return }
+        page.add(
+            "<section aria-label=\"Finished and failed\"><h2>Finished and failed lately</h2><ul class=\"recent\">\n")
+        for transfer in ended.prefix(Self.endedLimit) {
+            page.add("<li><span dir=\"auto\">")
+            page.text(transfer.path)
+            page.add("</span><p class=\"facts line\(transfer.error == nil ? "" : " bad")\"><span>")
+            page.add(transfer.error != nil ? "failed" : transfer.isUpload ? "published" : "downloaded")
+            page.add("</span>")
+            if let size = transfer.size, transfer.error == nil { page.add("<span>\(ByteText.size(size))</span>") }
+            page.add("<span>\(TimeText.ago(max(0, now) - max(0, transfer.time)))</span>")
+            if let error = transfer.error {
+                page.add("<span>")
+                page.text(error)
+                page.add("</span>")
+            }
+            page.add("</p></li>\n")
+        }
+        page.add("</ul></section>\n")
     }
 
     private var summary: [String] {
@@ -54,16 +110,22 @@ package struct StatusPage: Sendable {
         page.add("<strong>\(ByteText.rate(report.rate))</strong>")
         if peak > 0, rates.count > 1 {
             page.add("peak \(ByteText.rate(peak)) in the last \(rates.count) seconds</figcaption>\n")
-            page.add("<svg viewBox=\"0 0 \(rates.count - 1) \(Int(Self.height))\" preserveAspectRatio=\"none\" ")
-            page.add("role=\"img\" aria-label=\"The rate of the last \(rates.count) seconds\">")
+            let height = Int(Self.height)
+            page.add("<div class=\"scale\"><span class=\"top\">\(ByteText.rate(peak))</span>")
+            page.add("<span class=\"half\">\(ByteText.rate(peak / 2))</span>")
+            page.add("<svg viewBox=\"0 0 \(rates.count - 1) \(height)\" preserveAspectRatio=\"none\" ")
+            page.add(
+                "role=\"img\" aria-label=\"The rate of the last \(rates.count) seconds, at most \(ByteText.rate(peak))\">"
+            )
+            page.add("<path class=\"grid\" d=\"M0 1H\(rates.count - 1)M0 \(height / 2)H\(rates.count - 1)\"/>")
             let curve = rates.enumerated().map { index, rate in
                 // Leaves space for the stroke at the top; zero lies on the bottom line.
                 let y = Self.height - rate / peak * (Self.height - 1)
                 return "\(index) \((y * 100).rounded() / 100)"
             }.joined(separator: "L")
-            let end = "\(rates.count - 1) \(Int(Self.height))"
-            page.add("<path class=\"area\" d=\"M\(curve)L\(end)L0 \(Int(Self.height))Z\"/>")
-            page.add("<path class=\"curve\" d=\"M\(curve)\"/></svg>")
+            page.add("<path class=\"area\" d=\"M\(curve)L\(rates.count - 1) \(height)L0 \(height)Z\"/>")
+            page.add("<path class=\"curve\" d=\"M\(curve)\"/></svg></div>")
+            page.add("<div class=\"axis\"><span>\(TimeText.ago(Int64(rates.count)))</span><span>now</span></div>")
         } else {
             page.add("</figcaption>")
         }
@@ -91,10 +153,12 @@ package struct StatusPage: Sendable {
         }
         page.add("</h2>")
         if let progress = task.progress ?? (task.state == .running ? nil : 0) {
-            page.add("<progress max=\"100\" value=\"\((progress * 10).rounded(.down) / 10)\"></progress>")
+            page.add(
+                "<progress max=\"100\" value=\"\((progress * 10).rounded(.down) / 10)\" aria-label=\"Progress\"></progress>"
+            )
         } else {
             // No value: in progress, of unknown size.
-            page.add("<progress></progress>")
+            page.add("<progress aria-label=\"Progress\"></progress>")
         }
         page.add("<p class=\"facts\">")
         for fact in facts(of: task, show: parts.count > 1 ? String(parts[0]) : nil) {
@@ -103,9 +167,9 @@ package struct StatusPage: Sendable {
             page.add("</span>")
         }
         page.add("</p>")
-        if let error = task.error {
+        if let reason = task.reason {
             page.add("<p class=\"facts bad\">")
-            page.text(error)
+            page.text(reason)
             page.add("</p>")
         }
         page.add("</li>\n")
@@ -119,8 +183,8 @@ package struct StatusPage: Sendable {
             let tenths = Int((progress * 10).rounded(.down))
             facts.append("\(tenths / 10).\(tenths % 10)%")
         }
-        if let expected = task.expected {
-            facts.append("\(ByteText.size(task.received)) of \(ByteText.size(expected))")
+        if task.expected ?? task.estimate != nil {
+            facts.append("\(ByteText.size(task.received)) of \(task.sizeText)")
         } else if task.received > 0 {
             facts.append(ByteText.size(task.received))
         }

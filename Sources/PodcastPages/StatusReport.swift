@@ -19,6 +19,10 @@ package struct StatusReport: Sendable, Equatable {
         package var error: String?
         /// Seconds since 1970 UTC.
         package var started: Int64
+        /// The size in bytes that the feed suggests, while `expected` is unknown.
+        package var estimate: Int64?
+        /// The seconds until the next attempt after a failure.
+        package var retryIn: Double?
 
         package init(
             id: TaskID, kind: String, path: String, state: TaskState, received: Int64, expected: Int64?, rate: Double?,
@@ -42,6 +46,17 @@ package struct StatusReport: Sendable, Equatable {
             return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
         }
 
+        /// `progress`, or 0 for a task that has not begun.
+        package var shownProgress: Double? { progress ?? (received == 0 && state != .running ? 0 : nil) }
+
+        /// The total size as text, with a tilde if it is an estimate; `?` if nothing is known.
+        package var sizeText: String {
+            expected.map(ByteText.size) ?? estimate.map { "~" + ByteText.size($0) } ?? "?"
+        }
+
+        /// The failure and the time until the next attempt, on one line; `nil` without a failure.
+        package var reason: String? { error.map { StatusReport.reason($0, retryIn: retryIn) } }
+
         /// The remaining seconds at the current rate.
         package var eta: Double? {
             guard state == .running, let expected, let rate, rate > 0, expected >= received else { return nil }
@@ -56,6 +71,11 @@ package struct StatusReport: Sendable, Equatable {
     package var probed: Int?
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
+
+    /// Returns a failure with the time until the next attempt, such as `the server answered 500; next try in 12s`.
+    package static func reason(_ error: String, retryIn: Double?) -> String {
+        PlainText.oneLine(error) + (retryIn.map { "; next try in \(TimeText.duration($0))" } ?? "")
+    }
 
     /// The states that a report counts; active ones first.
     package static let counted: [TaskState] = [.running, .queued, .suspended, .failed]
@@ -105,7 +125,7 @@ package struct StatusReport: Sendable, Equatable {
 extension StatusReport.Task {
     /// The task as an element of `tasks` in ``StatusReport/json``.
     package var json: OrderedJSON {
-        .object([
+        var members: [(String, OrderedJSON)] = [
             ("id", .int(id.rawValue)), ("kind", .string(kind)), ("path", .string(path)),
             ("state", .string(state.rawValue)),
             ("progress", progress.map { .double(($0 * 10).rounded(.down) / 10) } ?? .null),
@@ -113,20 +133,26 @@ extension StatusReport.Task {
             ("rate", rate.map { .int(WholeNumber.of($0)) } ?? .null),
             ("eta", eta.map { .int(WholeNumber.of($0)) } ?? .null),
             ("error", .string(orNull: error)), ("started", .string(TimeText.iso8601(started))),
-        ])
+        ]
+        // Members that most tasks lack.
+        if let estimate, expected == nil { members.append(("bytes_estimated", .int(estimate))) }
+        if let retryIn { members.append(("retry_in", .int(WholeNumber.of(retryIn)))) }
+        return .object(members)
     }
 
     /// One line: state, bar, percent, received and total size, rate, remaining time, path; then the error.
     package var line: String {
-        var columns = [state.rawValue.padded(9), ProgressBar.text(progress, width: 20), Self.percent(progress)]
-        columns.append("\(ByteText.size(received))/\(expected.map(ByteText.size) ?? "?")".padded(19))
+        var columns = [
+            state.rawValue.padded(9), ProgressBar.text(shownProgress, width: 20), Self.percent(shownProgress),
+        ]
+        columns.append("\(ByteText.size(received))/\(sizeText)".padded(19))
         columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
         columns.append((eta.map(TimeText.duration) ?? "-").padded(8))
         // Names are untrusted: they must neither control the terminal nor break the line.
         // An upload has no path: commands refer to it by its number.
         columns.append((kind == "upload" ? "upload:\(id) " : "") + PlainText.oneLine(path))
         var line = columns.joined(separator: " ")
-        if let error { line += ": " + PlainText.oneLine(error) }
+        if let reason { line += ": " + reason }
         return line
     }
 

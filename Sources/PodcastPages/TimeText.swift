@@ -23,6 +23,16 @@ package enum TimeText {
         return "\(total / 3_600):\(digits(total / 60 % 60, 2)):\(rest)"
     }
 
+    /// Returns a past time: `just now`, `45 seconds ago`, `2 minutes ago`, `3 hours ago`, `5 days ago`.
+    static func ago(_ seconds: Int64) -> String {
+        let units: [(limit: Int64, size: Int64, name: String)] = [
+            (60, 1, "second"), (3_600, 60, "minute"), (86_400, 3_600, "hour"), (.max, 86_400, "day"),
+        ]
+        guard seconds >= 5, let unit = units.first(where: { seconds < $0.limit }) else { return "just now" }
+        let count = seconds / unit.size
+        return "\(count) \(unit.name)\(count == 1 ? "" : "s") ago"
+    }
+
     private static func digits(_ value: Int64, _ width: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: max(0, width - text.count)) + text

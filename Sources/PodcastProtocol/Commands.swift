@@ -244,6 +244,10 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var error: String?
     /// Whether the task waits for space for the whole file; `error` has the reason.
     package var waitsForSpace: Bool?
+    /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
+    package var estimate: Int64?
+    /// The time of the next attempt after a failure, in seconds since 1970 UTC; `error` has the reason.
+    package var nextTry: Int64?
     /// Seconds since 1970 UTC.
     package var started: Int64
 

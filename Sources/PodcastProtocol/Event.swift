@@ -59,6 +59,10 @@ package struct TaskReport: Sendable, Equatable {
     package var error: String?
     /// Whether the task waits for space for the whole file; `error` has the reason.
     package var waitsForSpace = false
+    /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
+    package var estimate: Int64?
+    /// Milliseconds from the event to the next attempt after a failure.
+    package var retryIn: Int64?
 
     package init(id: TaskID?, state: TaskState) {
         self.id = id
@@ -90,6 +94,12 @@ extension Event {
         case .progress(let report), .state(let report), .completed(let report), .failed(let report): report
         case .episode, .show, .view, .listening, .idle: nil
         }
+    }
+
+    /// The time of the next attempt after a failure, in seconds since 1970 UTC, rounded up.
+    package var nextTry: Int64? {
+        // The number comes from another process.
+        task?.retryIn.map { time + min(max($0, 0), 1 << 40) / 1_000 + 1 }
     }
 
     /// The episode of a download, a change or a report.
@@ -149,6 +159,8 @@ extension Event: Codable {
         var error: String?
         var waitsForSpace: Bool?
         var listening: StoredListening?
+        var estimate: Int64?
+        var retryIn: Int64?
     }
 
     /// Decodes the stored form; fails without a state or a subject.
@@ -208,6 +220,7 @@ extension Event.Stored {
             (report.episode, report.show, report.generation, report.path) = (id, podcast, generation, path)
             (report.received, report.expected, report.rate, report.ranges) = (received, expected, rate, ranges)
             (report.session, report.error, report.waitsForSpace) = (session, error, waitsForSpace ?? false)
+            (report.estimate, report.retryIn) = (estimate, retryIn)
             return report
         }
         set {
@@ -216,6 +229,7 @@ extension Event.Stored {
             (id, podcast, generation, path) = (report.episode, report.show, report.generation, report.path)
             (received, expected, rate, ranges) = (report.received, report.expected, report.rate, report.ranges)
             (session, error, waitsForSpace) = (report.session, report.error, report.waitsForSpace ? true : nil)
+            (estimate, retryIn) = (report.estimate, report.retryIn)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Platform
 import PodcastClient
+import PodcastPages
 import PodcastProtocol
 import Synchronization
 import TransferCore
@@ -24,6 +25,27 @@ struct DownloadWait {
         let board = TaskBoard()
         var hasHeard = false
         var done = 0
+        var troubles = TroubleLog()
+    }
+
+    /// The reasons for waits that were printed already, where no line can be redrawn.
+    struct TroubleLog {
+        private var said: [TaskID: String] = [:]
+
+        /// Returns a line for an event with a new reason; `nil` if it needs none.
+        mutating func line(for event: Event) -> String? {
+            guard let report = event.task, let task = report.id, let path = report.path, !event.endsTask else {
+                return nil
+            }
+            guard let error = report.error else {
+                // Bytes have arrived: a later failure is news.
+                if report.state == .running, report.received ?? 0 > 0 { said[task] = nil }
+                return nil
+            }
+            if said.updateValue(error, forKey: task) == error { return nil }
+            let wait = event.nextTry.map { Double(max(0, $0 - event.time)) }
+            return "\(path): \(StatusReport.reason(error, retryIn: wait))"
+        }
     }
 
     /// Downloads all episodes for which there is space; returns when all others wait for space. The daemon downloads
@@ -46,6 +68,7 @@ struct DownloadWait {
                         let now = ContinuousClock.now.seconds
                         hearing.board.take(event, now: now)
                         hearing.hasHeard = true
+                        if !progress.isShown, let line = hearing.troubles.line(for: event) { Terminal.error(line) }
                         progress.show(
                             ProgressText.downloads(
                                 hearing.board, done: hearing.done, of: episodes.count, now: now))

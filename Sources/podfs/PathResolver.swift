@@ -15,40 +15,123 @@ struct PathResolver {
         case episode(EpisodeID)
     }
 
+    /// The part of a show's name that has to be given.
+    enum Matching {
+        /// All of it, in upper or lower case: for commands that change or remove something.
+        case whole
+        /// A part that only one show has.
+        case part
+    }
+
     let library: Library
 
-    func resolve(_ path: String) throws -> Target {
+    func resolve(_ path: String, matching: Matching = .whole) throws -> Target {
         if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) {
             return .episode(EpisodeID(episode))
         }
         if Self.attribute("user.podfs.feed.state", of: path) != nil, let show = Self.show(at: path) {
             return .show(show)
         }
+        if Self.isPath(path) { throw Self.outside(path) }
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
         guard let name = parts.first else { throw CommandError(.usage, "the path is empty") }
-        let show = try show(name)
+        let show: (id: ShowID, name: String)
+        do {
+            show = try self.show(name, matching: matching)
+        } catch {
+            throw access(path, F_OK) == 0 ? Self.outside(path) : error
+        }
         guard parts.count == 2 else { return .show(show.id) }
-        let episodeName = parts[1].hasSuffix("/") ? String(parts[1].dropLast()) : parts[1]
-        if let entry = try library.entry(of: show.id, named: episodeName) { return .episode(entry.id) }
-        throw CommandError(.failed, "'\(show.name)' has no episode '\(episodeName)'; see: podfs list '\(show.name)'")
+        let episode = parts[1].hasSuffix("/") ? String(parts[1].dropLast()) : parts[1]
+        return .episode(try self.episode(episode, of: show))
     }
 
-    /// Finds a show by the name of its folder: the exact name, otherwise the only one that is equal except for case.
-    func show(_ name: String) throws -> (id: ShowID, name: String) {
+    // MARK: Names
+
+    /// Finds a show by the name of its folder: the exact name, otherwise the only one that is equal except for case,
+    /// otherwise, if that is enough, the only one that contains it.
+    func show(_ name: String, matching: Matching = .whole) throws -> (id: ShowID, name: String) {
         let name = name.hasSuffix("/") ? String(name.dropLast()) : name
         if let found = try library.folder(named: name) { return (found.id, found.name) }
         let folders = try library.folders()
-        let alike = folders.filter { FileName.folded($0.name) == FileName.folded(name) }
+        let folded = FileName.folded(name)
+        let alike = folders.filter { FileName.folded($0.name) == folded }
         if let found = alike.first, alike.count == 1 { return (found.id, found.name) }
-        let near = SettingText.nearest(to: name, in: folders.map(\.name))
-        let hint = near.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
-        throw CommandError(.failed, "there is no show '\(name)'\(hint)")
+        let partly = name.isEmpty ? [] : folders.filter { FileName.folded($0.name).contains(folded) }
+        if let found = partly.first, partly.count == 1, matching == .part { return (found.id, found.name) }
+        throw CommandError(.failed, "there is no show '\(name)'" + Self.hint(name, partly, folders))
     }
 
+    /// Returns what was probably meant by a name that no show has.
+    private static func hint(_ name: String, _ partly: [FolderEntry], _ all: [FolderEntry]) -> String {
+        if all.isEmpty { return ": there are no subscriptions yet; podfs subscribe URL adds one" }
+        if partly.count > 1 {
+            let names = partly.prefix(shownNames).map { "'\($0.name)'" }.joined(separator: ", ")
+            let more = partly.count > shownNames ? ", and others" : ""
+            return "; \(partly.count) shows have this in their names: \(names)\(more)"
+        }
+        let near = partly.first?.name ?? nearest(to: name, in: all.map(\.name))
+        return near.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
+    }
+
+    /// The maximum number of names in a message.
+    private static let shownNames = 4
+
+    /// Finds an episode of a show by its file's name, with or without the extension, in upper or lower case.
+    private func episode(_ name: String, of show: (id: ShowID, name: String)) throws -> EpisodeID {
+        if let entry = try library.entry(of: show.id, named: name) { return entry.id }
+        let entries = try library.entries(of: show.id)
+        let folded = FileName.folded(name)
+        let alike = entries.filter {
+            let own = FileName.folded($0.name)
+            return own == folded || FileName.stem(ofFile: own) == folded
+        }
+        if let found = alike.first, alike.count == 1 { return found.id }
+        let near = Self.nearest(to: name, in: entries.prefix(Self.comparedNames).map(\.name))
+        let hint = near.map { "did you mean '\($0)'?" } ?? "see: podfs list '\(show.name)'"
+        throw CommandError(.failed, "'\(show.name)' has no episode '\(name)'; \(hint)")
+    }
+
+    /// The maximum number of names that are compared letter by letter.
+    private static let comparedNames = 1_000
+
+    private static func nearest(to name: String, in names: [String]) -> String? {
+        SettingText.nearest(to: FileName.folded(name), in: names.map(FileName.folded)).flatMap { found in
+            names.first { FileName.folded($0) == found }
+        }
+    }
+
+    // MARK: Paths
+
+    /// Whether an argument can only be the path of a file, not the name of a show.
+    private static func isPath(_ argument: String) -> Bool {
+        [".", "..", "~"].contains(argument) || ["/", "./", "../", "~/"].contains { argument.hasPrefix($0) }
+    }
+
+    /// Returns the error for a file that is neither a show nor an episode.
+    private static func outside(_ path: String) -> CommandError {
+        if attribute(PodcastFilesystem.processAttribute, of: path) != nil {
+            return CommandError(.failed, "'\(path)' is the mounted folder itself: name a show or an episode in it")
+        }
+        let mounts = MountedFolder.all().filter { $0.type == "fuse.podfs" }.map { $0.path + "/" }
+        let whole = MountPoint.absolute(path)
+        if mounts.contains(where: { whole.hasPrefix($0) }) {
+            let reason = access(path, F_OK) == 0 ? "is neither a show nor an episode" : "does not exist"
+            return CommandError(.failed, "'\(path)' \(reason); see: podfs list")
+        }
+        let reason = access(path, F_OK) == 0 ? "is not in a mounted folder" : "does not exist"
+        return CommandError(
+            .failed, "'\(path)' \(reason): give SHOW, SHOW/EPISODE or a path in a folder of podfs mount")
+    }
+
+    // MARK: Episodes
+
     /// Returns the episodes that the paths refer to; for a show, those of its episodes to which `action` applies.
-    func episodes(_ paths: [String], for action: TaskAction) throws -> [EpisodeID] {
+    func episodes(
+        _ paths: [String], for action: TaskAction, matching: Matching = .whole
+    ) throws -> [EpisodeID] {
         try paths.flatMap { path -> [EpisodeID] in
-            switch try resolve(path) {
+            switch try resolve(path, matching: matching) {
             case .episode(let id): return [id]
             case .show(let id): return try library.episodes(of: id, for: action)
             }

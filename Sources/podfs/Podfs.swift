@@ -35,7 +35,28 @@ struct Podfs: AsyncParsableCommand {
     static func main() {
         HeapTrimmer.begin()
         let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-        let arguments = MountHelper.translate(CommandLine.arguments, subcommands: Set(names + ["help"]))
-        WorkerPool.run { await main(arguments) }
+        let arguments =
+            MountHelper.translate(CommandLine.arguments, subcommands: Set(names + ["help"]))
+            ?? Array(CommandLine.arguments.dropFirst())
+        WorkerPool.run { await perform(arguments) }
+    }
+
+    private static func perform(_ arguments: [String]) async {
+        do {
+            var command = try await asyncParseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let code = exitCode(for: error)
+            // Help, versions and completions are no mistakes, and commands have reported their own errors.
+            if code == .success || error is ExitCode { exit(withError: error) }
+            let mistake = UsageMistake(
+                arguments, root: self, message: message(for: error), full: fullMessage(for: error))
+            for line in mistake.lines { Terminal.error(line) }
+            exit(withError: code)
+        }
     }
 }

@@ -165,7 +165,7 @@ import Testing
         let feed = FeedBuilder.show(MountedShow.show, episodes: 5, length: 300_000) { server.url("/\($0).mp3") }
         server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         let refreshed = try await show.home.run("refresh")
-        #expect(refreshed.output == "Example Show: 2 new\n", "\(refreshed.error)")
+        #expect(refreshed.output == "2 new episodes in Example Show\n", "\(refreshed.error)")
         #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 7)
         let renamed = try await show.home.run("rename", "\(MountedShow.show)/2026-01-05 Episode 5.mp3", "The fifth")
         #expect(renamed.exitCode == 0, "\(renamed.error)")

@@ -68,7 +68,7 @@ import Testing
         #expect(try await shows() == all)
         server.clearLog()
         let again = try await home.run("refresh")
-        #expect(again.exitCode == 0 && again.output.isEmpty, "\(again.error)")
+        #expect(again.exitCode == 0 && again.output == "\(Self.count) shows without news\n", "\(again.error)")
         #expect(server.requests.count == Self.count && server.requests.allSatisfy { $0.status == 304 })
         #expect(try await shows() == all)
     }

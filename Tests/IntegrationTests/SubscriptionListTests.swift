@@ -133,7 +133,7 @@ struct SubscriptionListTests {
         #expect(try await ChildProcess.run("sh", ["-c", "cp \(file) \(home.directory.file("copy"))"]).exitCode == 0)
         #expect(
             try await home.run("import", home.directory.file("copy")).output
-                == "0 shows imported, 2 already subscribed\n")
+                == "nothing to import: all 2 shows are subscribed already\n")
     }
 
     @Test func aLostLibraryIsMadeAnewFromTheList() async throws {
@@ -165,7 +165,7 @@ struct SubscriptionListTests {
         #expect(server.requests(for: "/b.xml").last?.headers["Authorization"] == "Basic bWU6aHVzaA==")
         #expect(try await home.run("export", "--with-secrets").output == before)
         publish("/c.xml", "C", episodes: 2)
-        #expect(try await home.run("refresh").output == "Last: 2 new\n")
+        #expect(try await home.run("refresh").output == "2 new episodes in Last\n2 shows without news\n")
         #expect(try await home.run("list", "Last").output.split(separator: "\n").count == 2)
     }
 

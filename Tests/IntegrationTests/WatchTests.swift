@@ -154,11 +154,13 @@ import Testing
         try await download.waitForText("0 of 1 [###.......] 33% 97.7 KiB/293.0 KiB")
         gate.open()
         #expect(try await download.wait() == .exited(0))
-        #expect(try String(contentsOfFile: output, encoding: .utf8).isEmpty)
+        #expect(try String(contentsOfFile: output, encoding: .utf8) == "1 episode downloaded\n")
         // The line is cleared at the end. The terminal's output may arrive after the exit.
         try await waitUntil(description: "the line is gone") { download.text.hasSuffix("\r\u{1B}[K") }
         let silent = try await show.home.run("download", "Example Show", "--wait")
-        #expect(silent.exitCode == 0 && silent.output.isEmpty && silent.error.isEmpty, "\(silent.error)")
+        #expect(
+            silent.exitCode == 0 && silent.output == "2 episodes downloaded\n" && silent.error.isEmpty,
+            "\(silent.error)")
     }
 
     @Test func aDownloadThatIsWaitedForGoesOnWithTheNextDaemon() async throws {

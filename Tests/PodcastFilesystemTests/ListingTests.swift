@@ -13,8 +13,8 @@ struct ListingTests {
 
     private let made = [
         ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml",
-        ".status.html", "index.html", ".search", "Tags", "Downloaded", "In Progress", "Latest",
-        "Unplayed",
+        ".status.html", "index.html", ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html",
+        ".search", "Tags", "Downloaded", "In Progress", "Latest", "Unplayed",
     ]
 
     private let madeInShow = ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"]
@@ -25,20 +25,20 @@ struct ListingTests {
         let handle = try mounted.opendir(.root)
         let entries = try #require(mounted.list(.root, handle))
         #expect(entries.map(\.name) == made + ["First", "Second"])
-        #expect(entries.map(\.nextOffset) == (1...17).map { UInt64($0) })
+        #expect(entries.map(\.nextOffset) == (1...21).map { UInt64($0) })
         // Generated files are looked up individually: a listing renders none.
-        #expect(entries[2...8].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
-        #expect(entries[9].node == NodeNumber.search.node)
-        #expect(entries[10].node == NodeNumber.tags.node)
+        #expect(entries[2...12].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
+        #expect(entries[13].node == NodeNumber.search.node)
+        #expect(entries[14].node == NodeNumber.tags.node)
         // Ids of views are part of inode numbers: `Latest` and `Downloaded` have those of earlier versions.
-        for (entry, view) in zip(entries[11...14], [2, 4, 1, 3] as [Int64]) {
+        for (entry, view) in zip(entries[15...18], [2, 4, 1, 3] as [Int64]) {
             #expect(entry.node == NodeNumber(kind: .view, row: view).node)
         }
-        #expect(entries[15].node == NodeNumber(kind: .show, row: first.id).node)
-        #expect(entries[16].node == NodeNumber(kind: .show, row: second.id).node)
-        #expect(entries[9...16].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
+        #expect(entries[19].node == NodeNumber(kind: .show, row: first.id).node)
+        #expect(entries[20].node == NodeNumber(kind: .show, row: second.id).node)
+        #expect(entries[13...20].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
         #expect(entries[0].inode == 1 && entries[1].inode == 1)
-        #expect(mounted.list(.root, handle, from: 17) == [])
+        #expect(mounted.list(.root, handle, from: 21) == [])
         #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
     }
 
@@ -138,10 +138,10 @@ struct ListingTests {
         try mounted.subscribe("B")
         let second = try mounted.opendir(.root)
         #expect(mounted.list(.root, second)?.count == before.count + 1)
-        #expect(mounted.list(.root, first, from: 15)?.map(\.name) == ["A"])
+        #expect(mounted.list(.root, first, from: 19)?.map(\.name) == ["A"])
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
-        #expect(mounted.list(.root, first, from: 15) == nil)
-        #expect(mounted.list(.root, second, from: 15)?.map(\.name) == ["A", "B"])
+        #expect(mounted.list(.root, first, from: 19) == nil)
+        #expect(mounted.list(.root, second, from: 19)?.map(\.name) == ["A", "B"])
     }
 
     @Test func filesAreNoFolders() throws {

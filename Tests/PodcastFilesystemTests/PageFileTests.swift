@@ -75,7 +75,7 @@ struct PageFileTests {
         try mounted.store(TestContent(seed: 1, size: 400_000), of: try mounted.episode(2))
         let after = try await content("Show", "index.html")
         #expect(count("class=\"remote\"", in: after) == 2 && count("class=\"cached\"", in: after) == 1)
-        #expect(after.contains("<span>1 cached</span>") && after.contains("<span>390.6 KiB</span>"))
+        #expect(after.contains("<span>1 downloaded</span>") && after.contains("<span>390.6 KiB</span>"))
         let attributes = try mounted.entry("Show", "index.html").attributes
         #expect(attributes.inode == NodeNumber(kind: .page, row: podcast.id).inode)
         #expect(attributes.modified.seconds == 1_700_000_300)

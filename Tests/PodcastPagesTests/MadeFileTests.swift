@@ -64,14 +64,16 @@ struct NotesPageTests {
         episode.published = 1_795_168_800
         episode.duration = 3_900
         episode.link = "javascript:alert(1)"
-        let page = NotesPage(episode, notes: "<p onclick=x>Hello</p><script>alert(1)</script>", show: show)
+        let page = NotesPage(
+            episode, notes: "<p onclick=x>Hello</p><script>alert(1)</script><h1>One</h1><h5>Two</h5>", show: show)
         let text = String(decoding: page.bytes, as: UTF8.self)
         #expect(text.hasPrefix("<!DOCTYPE html>\n<html lang=\"de\">\n<head>\n<meta charset=\"utf-8\">\n"))
         #expect(text.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"))
         #expect(text.contains("<title>&lt;E&gt; &amp; more</title>"))
-        #expect(text.contains("<p>A &lt;Show&gt; · 2026-11-20 · 1h05m</p>"))
-        #expect(text.contains("<div>\n<p>Hello</p>\n</div>\n</body>\n</html>\n"))
-        #expect(!text.contains("script"))
+        #expect(text.contains("<a href=\"../index.html#e1\">A &lt;Show&gt;</a></nav>\n<main>\n<h1 dir=\"auto\">"))
+        #expect(text.contains("20 Nov 2026</time></span><span>1h05m</span></p>"))
+        #expect(text.contains("dir=\"auto\">\n<p>Hello</p><h2>One</h2><h2>Two</h2>\n</div>\n</main>\n"))
+        #expect(!text.contains("alert(1)") && !text.contains("onclick"))
         episode.link = "https://user:secret@a.example/e?token=1"
         let linked = String(decoding: NotesPage(episode, notes: "a", show: show).bytes, as: UTF8.self)
         #expect(linked.contains("<a href=\"https://a.example/e\"") && !linked.contains("secret"))
@@ -82,7 +84,7 @@ struct NotesPageTests {
         show.language = "de\" onload=\"alert(1)"
         let episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "E", url: "https://a.example/1.mp3")
         let text = String(decoding: NotesPage(episode, notes: "a", show: show).bytes, as: UTF8.self)
-        #expect(text.hasPrefix("<!DOCTYPE html>\n<html>\n"))
+        #expect(text.hasPrefix("<!DOCTYPE html>\n<html lang=\"en\">\n"))
     }
 }
 

@@ -72,6 +72,22 @@ struct StatusReportTests {
         #expect(value["bytes_received"] as? Int == 0)
     }
 
+    @Test func aTaskThatWaitsSaysHowLargeItIsAndWhenItIsTriedAgain() throws {
+        var waiting = task(state: .queued, received: 0, expected: nil, rate: nil, error: "the server answered 500")
+        waiting.estimate = 3_000_000
+        waiting.retryIn = 75
+        let line = StatusReport(tasks: [waiting]).text.split(separator: "\n")[1]
+        #expect(line.contains("[....................]   0.0% 0 B/~2.9 MiB"))
+        #expect(line.hasSuffix("Show/Episode.mp3: the server answered 500; next try in 1m15s"))
+        let value = try firstTask(StatusReport(tasks: [waiting]))
+        #expect(value["bytes_estimated"] as? Int == 3_000_000 && value["retry_in"] as? Int == 75)
+        #expect(value["bytes_expected"] is NSNull && value["error"] as? String == "the server answered 500")
+        // A confirmed size replaces the estimate.
+        waiting.expected = 2_000_000
+        #expect(try firstTask(StatusReport(tasks: [waiting]))["bytes_estimated"] == nil)
+        #expect(StatusReport(tasks: [waiting]).text.contains("0 B/1.9 MiB"))
+    }
+
     @Test func onlyARunningTaskHasATimeLeft() throws {
         for state in [TaskState.queued, .suspended, .failed] {
             let value = try firstTask(StatusReport(tasks: [task(state: state)]))
@@ -162,7 +178,7 @@ struct StatusReportTests {
             report.text == """
                 1 running, 1 queued, 0 suspended, 1 failed, 2.0 KiB/s
                 running   [##########..........]  50.0% 512.0 KiB/1.0 MiB   2.0 KiB/s  4m16s    A/b.mp3
-                queued    [????????????????????]    ?   0 B/?               -          -        C/d.mp3
+                queued    [....................]   0.0% 0 B/?               -          -        C/d.mp3
                 failed    [....................]   0.0% 0 B/1000 B          -          -        E/f.mp3: 404
 
                 """)

@@ -171,6 +171,8 @@ extension ModelTree {
         return nil
     }
 
+    static func judgeView(_ bytes: [UInt8]) -> String? { text(of: bytes) == nil ? "a page" : nil }
+
     func judgeShelf(_ bytes: [UInt8]) -> String? {
         guard let text = Self.text(of: bytes) else { return "a page" }
         return library.shows.first { !text.contains($0.feed.title) }.map { "the show \($0.feed.title)" }

@@ -40,6 +40,7 @@ package struct ModelTree: Sendable {
 
     private static let fixed = [
         ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".status.html", "index.html",
+        ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html",
     ]
     private static let newestLinks = 50
 
@@ -252,6 +253,8 @@ package struct ModelTree: Sendable {
             return ModelNode(file: inode, .judged { [self] in judgeStatusJSON($0) }, modified: always)
         case ".status.html":
             return ModelNode(file: inode, .judged { [self] in judgeStatusPage($0) }, modified: always)
+        case ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html":
+            return ModelNode(file: inode, .judged { Self.judgeView($0) }, modified: always)
         case "index.html":
             return ModelNode(file: inode, .judged { [self] in judgeShelf($0) }, modified: .between(0, .max))
         case ".subscriptions.opml":
@@ -285,7 +288,7 @@ package struct ModelTree: Sendable {
             return node
         case "cover.jpg":
             var node = ModelNode(file: listed.inode, .bytes(show.feed.cover), modified: ModelRange(show.changed))
-            if !show.hasCoverCached { (node.sizes, node.blocks) = (.exactly(0), .exactly(0)) }
+            if !show.hasCoverCached { (node.sizes, node.blocks) = (.exactly(2 << 20), .exactly(1)) }
             node.show = show.id
             return node
         default: return nil
@@ -306,12 +309,12 @@ package struct ModelTree: Sendable {
         case 13: return ModelNode(file: listed.inode, .judged { Self.judgeChapters($0, episode) }, modified: modified)
         case 15:
             var node = ModelNode(file: listed.inode, .bytes(episode.item.art), modified: modified)
-            if !episode.hasArtCached { (node.sizes, node.blocks) = (.exactly(0), .exactly(0)) }
+            if !episode.hasArtCached { (node.sizes, node.blocks) = (.exactly(2 << 20), .exactly(1)) }
             node.episode = episode.id
             return node
         case 19:
             var node = ModelNode(file: listed.inode, .bytes(episode.item.transcript), modified: modified)
-            if !episode.hasTranscriptCached { (node.sizes, node.blocks) = (.exactly(0), .exactly(0)) }
+            if !episode.hasTranscriptCached { (node.sizes, node.blocks) = (.exactly(1 << 20), .exactly(1)) }
             node.episode = episode.id
             return node
         default: return nil

@@ -20,6 +20,8 @@ package struct DownloadTask: Sendable, Equatable {
     /// The size of the file in bytes as stated by the feed; `nil` if it states none.
     package let guess: Int64?
     package internal(set) var snapshot: DownloadSnapshot
+    /// The time of the next attempt after a failure, in seconds since 1970.
+    var nextTry: Int64?
     /// When `received` was last written to the library, in uptime.
     var recordedAt: Duration?
     package internal(set) var recordedBytes: Int64
@@ -55,6 +57,8 @@ package struct DownloadTask: Sendable, Equatable {
             received: snapshot.received, expected: snapshot.total, rate: snapshot.rate, error: snapshot.error?.message,
             started: created)
         if waitsForSpace { info.waitsForSpace = true }
+        if snapshot.total == nil { info.estimate = guess }
+        info.nextTry = nextTry
         return info
     }
 }

@@ -8,6 +8,8 @@ package struct TaskRegistry: Sendable {
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
     /// Running fetches of feeds, searches and assets.
     package internal(set) var fetches: [TaskID: TaskInfo] = [:]
+    /// Programs that wait to open an episode whose server fails, by episode. There is no task before the first read.
+    private(set) var openings: [MediaID: Opening] = [:]
     package private(set) var sessions: [ClientID: ClientSession] = [:]
     /// Suspensions by clients.
     package private(set) var holds = TaskHolds<ClientID>()
@@ -15,6 +17,13 @@ package struct TaskRegistry: Sendable {
     private var orders: [MediaID: Order] = [:]
     /// Event numbers reserved in the library.
     private var sequences: Range<Int64> = 0..<0
+
+    /// The failure behind a waiting open.
+    struct Opening: Sendable, Equatable {
+        var error: String
+        /// In seconds since 1970.
+        var nextTry: Int64?
+    }
 
     private struct Order {
         var place: Int
@@ -89,6 +98,11 @@ package struct TaskRegistry: Sendable {
         return Event(sequence: sequences.lowerBound, time: now.seconds, body)
     }
 
+    /// Returns the wall clock's time of the next attempt, in seconds since 1970, rounded up.
+    private static func nextTry(_ snapshot: DownloadSnapshot, at now: Moment) -> Int64? {
+        snapshot.retryIn.map { now.seconds + ($0 + 999) / 1_000 }
+    }
+
     // MARK: Downloads
 
     mutating func register(_ row: DownloadTask, asked: Duration?, _ outcome: inout Outcome) {
@@ -126,6 +140,7 @@ package struct TaskRegistry: Sendable {
         guard snapshot.state != .remote, snapshot.state != .cached else {
             return leave(snapshot, downloads.removeValue(forKey: media), at: now, &outcome)
         }
+        openings[media] = nil
         guard var task = downloads[media] else {
             outcome.effects.append(.tell(event(.state(TaskReport(snapshot, nil)), at: now)))
             return
@@ -147,6 +162,7 @@ package struct TaskRegistry: Sendable {
             outcome.changesDemand = true
         }
         task.snapshot = snapshot
+        task.nextTry = Self.nextTry(snapshot, at: now)
         downloads[media] = task
         // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
@@ -159,6 +175,9 @@ package struct TaskRegistry: Sendable {
     private mutating func leave(
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
+        openings[snapshot.key] = snapshot.error.map {
+            Opening(error: $0.message, nextTry: Self.nextTry(snapshot, at: now))
+        }
         if task == nil, snapshot.state == .remote {
             // A probe has fetched a part of the file.
             outcome.hasNewBytes = true
@@ -191,6 +210,7 @@ package struct TaskRegistry: Sendable {
     }
 
     mutating func fail(_ media: MediaID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
+        openings[media] = nil
         let task = downloads[media]
         downloads[media]?.snapshot.state = .failed
         downloads[media]?.snapshot.error = error
@@ -219,6 +239,7 @@ package struct TaskRegistry: Sendable {
     }
 
     mutating func clear(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
+        openings[media] = nil
         outcome.effects.append(.tell(event(.state(TaskReport(media, .remote, nil)), at: now)))
     }
 

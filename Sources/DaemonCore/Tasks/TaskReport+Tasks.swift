@@ -22,6 +22,8 @@ extension TaskReport {
         ranges = snapshot.present.text
         error = snapshot.error?.message
         waitsForSpace = snapshot.isWaitingForSpace
+        if snapshot.total == nil { estimate = task?.guess }
+        retryIn = snapshot.retryIn
     }
 
     /// A fetch, without its progress.

@@ -14,6 +14,8 @@ package enum FeedError: Error, Equatable, CustomStringConvertible {
     case notAJSONFeed(String)
     /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
+    /// A file of another format, with its name and article.
+    case file(String)
 
     package var description: String {
         switch self {
@@ -31,6 +33,8 @@ package enum FeedError: Error, Equatable, CustomStringConvertible {
             return "this is neither XML nor JSON: it begins with “\(beginning)”; check the feed's URL"
         case .notAJSONFeed(let reason):
             return "this is JSON, but not a JSON Feed: \(reason); check the feed's URL"
+        case .file(let name):
+            return "this is \(name), not a feed: look for the feed's own URL"
         case .unreadable(let line, let message):
             return "line \(line): the XML cannot be read (\(message)): tell the publisher, or check the feed's URL"
         }

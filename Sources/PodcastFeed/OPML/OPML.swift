@@ -81,7 +81,12 @@ package final class OPMLParser {
     ///
     /// - Throws: ``OPMLError`` if it is not a list of subscriptions. An empty list is valid.
     package func finish() throws -> OPML {
-        switch document.finishDocument() {
+        let result = document.finishDocument()
+        if case .subscriptions = result {
+        } else if let name = document.foreignFormat {
+            throw OPMLError.file(name)
+        }
+        switch result {
         case .subscriptions(_, let head, let outlines):
             return OPML(
                 title: head.title, subscriptions: outlines.subscriptions, diagnostics: head.diagnostics,

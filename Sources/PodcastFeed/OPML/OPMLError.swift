@@ -13,6 +13,8 @@ package enum OPMLError: Error, Equatable, CustomStringConvertible {
     case notXML(beginning: String)
     /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
+    /// A file of another format, with its name and article.
+    case file(String)
 
     package var description: String {
         switch self {
@@ -32,6 +34,8 @@ package enum OPMLError: Error, Equatable, CustomStringConvertible {
             return "this is XML, but not a list of subscriptions: its root element is <\(root)>, not <opml>"
         case .notXML(let beginning):
             return "this is not OPML: it begins with “\(beginning)”; export the subscriptions as OPML"
+        case .file(let name):
+            return "this is \(name), not a list of subscriptions: export them as OPML"
         case .unreadable(let line, let message):
             return "line \(line): the XML cannot be read (\(message)): export the subscriptions again"
         }

@@ -15,11 +15,13 @@ extension Library {
             guard let episode = try episode(id: download.episode), let podcast = try podcast(id: episode.podcast) else {
                 return nil
             }
-            return TaskInfo(
+            var info = TaskInfo(
                 id: download.id, kind: .download, path: podcast.name + "/" + episode.name, episode: episode.id,
                 state: download.state,
-                received: episode.cachedBytes, expected: episode.confirmedSize ?? episode.length, rate: nil,
+                received: episode.cachedBytes, expected: episode.confirmedSize, rate: nil,
                 error: download.error, started: download.created)
+            if info.expected == nil, episode.size.source != .unknown { info.estimate = episode.size.bytes }
+            return info
         }
         return uploads + downloads
     }

@@ -27,6 +27,8 @@ package final class LiveTasks: Sendable {
         package var error: String
         /// Whether an open has failed with it. If not, the server is still being retried while the open waits.
         package var isFinal: Bool
+        /// The waiting open as a queued task; `nil` if its path is unknown.
+        var info: TaskInfo?
     }
 
     private struct State {
@@ -51,7 +53,12 @@ package final class LiveTasks: Sendable {
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
+            state.troubles = state.troubles.filter { $0.value.info == nil }
             for info in tasks {
+                if info.id == 0, let error = info.error {
+                    state.troubles[Self.key(info)] = Trouble(error: error, isFinal: false, info: info)
+                    continue
+                }
                 var info = info
                 info.received = Self.bytes(info.received)
                 info.expected = info.expected.map(Self.bytes)
@@ -75,7 +82,9 @@ package final class LiveTasks: Sendable {
         state.withLock { state in
             defer { state.noteRate(now) }
             if event.kind == .failed || report.state == .remote {
-                state.troubles[key] = report.error.map { Trouble(error: $0, isFinal: event.kind == .failed) }
+                state.troubles[key] = report.error.map { error in
+                    Trouble(error: error, isFinal: event.kind == .failed, info: Self.waitingOpen(event, error))
+                }
             } else if report.state != .failed {
                 state.troubles[key] = nil
             }
@@ -100,6 +109,8 @@ package final class LiveTasks: Sendable {
             task.info.state = report.state
             task.info.path = report.path ?? task.info.path
             task.info.error = report.error
+            task.info.nextTry = event.nextTry
+            task.info.estimate = report.estimate ?? task.info.estimate
             task.info.rate = report.rate
             if let received = report.received { task.info.received = Self.bytes(received) }
             task.info.expected = report.expected.map(Self.bytes) ?? task.info.expected
@@ -107,6 +118,19 @@ package final class LiveTasks: Sendable {
             task.ranges = report.ranges ?? task.ranges
             state.tasks[key] = task
         }
+    }
+
+    /// Returns an open that waits for a failing server, as a queued task without a number.
+    private static func waitingOpen(_ event: Event, _ error: String) -> TaskInfo? {
+        guard event.kind != .failed, let report = event.task, report.id == nil, let path = report.path else {
+            return nil
+        }
+        var info = TaskInfo(
+            id: 0, kind: .download, path: path, episode: report.episode, state: .queued, received: 0, expected: nil,
+            rate: nil, error: error, started: event.time)
+        info.nextTry = event.nextTry
+        info.estimate = report.estimate
+        return info
     }
 
     package func task(of episode: EpisodeID) -> Task? { state.withLock { $0.tasks[.episode(episode)] } }
@@ -127,18 +151,29 @@ package final class LiveTasks: Sendable {
         return state.withLock { $0.rates.values(until: now) }
     }
 
-    package var all: [TaskInfo] { state.withLock { $0.tasks.values.map(\.info) } }
+    /// The tasks, and the opens that wait for failing servers.
+    package var all: [TaskInfo] {
+        state.withLock { state in
+            state.tasks.values.map(\.info)
+                + state.troubles.filter { state.tasks[$0.key] == nil }.compactMap(\.value.info)
+        }
+    }
 }
 
 extension StatusReport {
     /// Converts the daemon's tasks to a report.
-    package init(_ tasks: [TaskInfo]) {
+    ///
+    /// - Parameter now: Seconds since 1970 UTC.
+    package init(_ tasks: [TaskInfo], now: Int64 = Int64(time(nil))) {
         self.init(
             tasks: tasks.map { info in
-                StatusReport.Task(
+                var task = StatusReport.Task(
                     id: info.id, kind: info.kind.rawValue, path: info.path, state: info.state,
                     received: info.received, expected: info.expected, rate: info.rate, error: info.error,
                     started: info.started)
+                task.estimate = info.estimate
+                task.retryIn = info.nextTry.flatMap { $0 >= now ? Double($0 - now) : nil }
+                return task
             })
     }
 }

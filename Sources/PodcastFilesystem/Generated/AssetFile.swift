@@ -6,7 +6,8 @@ internal import SystemPackage
 internal import TransferCore
 
 /// Art and transcripts on a server. They are listed if the feed names them, and the daemon fetches them when they are
-/// opened. Until then their size is 0; the new size is pushed to the kernel before the reply to the open.
+/// opened. Until then their size is an estimate: programs that copy what a listing says (Samba, media servers) take 0
+/// for an empty file. The true size is pushed to the kernel before the reply to the open.
 struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -21,12 +22,12 @@ struct AssetFile: GeneratedFile {
     func render() throws -> Rendering? {
         if node.kind == .cover {
             guard let show = try mount.library.podcast(id: node.show), show.image != nil else { return nil }
-            return Rendering(mount.cached(asset, node.row), modified: show.changed, changed: show.changed)
+            return mount.rendering(asset, node.row, modified: show.changed, changed: show.changed)
         }
         guard let entry = try mount.library.entry(id: node.episode),
             Sidecar.all.contains(where: { $0.kind == node.kind && $0.isOffered(by: entry) })
         else { return nil }
-        return Rendering(mount.cached(asset, node.row), modified: entry.modified, changed: entry.changed)
+        return mount.rendering(asset, node.row, modified: entry.modified, changed: entry.changed)
     }
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
@@ -50,6 +51,19 @@ extension NodeNumber.Kind {
     }
 }
 
+extension AssetKind {
+    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads to
+    /// this size: of a larger file the end would be missing, at the end of a smaller one it gets fewer bytes. Artwork
+    /// has a few hundred kilobytes, the transcript of a long episode less than one megabyte.
+    fileprivate var estimatedSize: Int64 {
+        switch self {
+        case .cover, .art: 2 << 20
+        case .vtt, .srt: 1 << 20
+        case .chapters, .stream: 64 << 10
+        }
+    }
+}
+
 extension PodcastFilesystem {
     /// Returns the asset with a name in a show's folder.
     func asset(_ name: String, of show: ShowID) throws -> NodeNumber? {
@@ -67,9 +81,11 @@ extension PodcastFilesystem {
         let cached = cachedAssets()
         func item(_ number: NodeNumber, _ name: String, _ modified: Int64, _ changed: Int64) -> FolderSnapshot.Item {
             let file = number.kind.asset?.fileName(number.row) ?? ""
-            let size = cached.contains(file) ? cachedSize(file) : 0
-            return FolderSnapshot.Item(
-                name: name, facts: NodeFacts(number, size: size, modified: modified, changed: changed))
+            let size = cached.contains(file) ? cachedSize(file) : nil
+            var facts = NodeFacts(
+                number, size: size ?? number.kind.asset?.estimatedSize ?? 0, modified: modified, changed: changed)
+            if size == nil { facts.blocks = 1 }
+            return FolderSnapshot.Item(name: name, facts: facts)
         }
         var items: [FolderSnapshot.Item] = []
         if podcast.image != nil {
@@ -94,8 +110,12 @@ extension PodcastFilesystem {
 
     // MARK: The cache
 
-    func cached(_ asset: AssetKind, _ row: Int64) -> GeneratedContent {
-        GeneratedContent.file(options.assets.appending(asset.fileName(row))) ?? GeneratedContent([])
+    /// Returns the cached content of an asset; empty content with an estimated size if it is not cached.
+    func rendering(_ asset: AssetKind, _ row: Int64, modified: Int64, changed: Int64) -> Rendering {
+        let content = GeneratedContent.file(options.assets.appending(asset.fileName(row)))
+        var rendering = Rendering(content ?? GeneratedContent([]), modified: modified, changed: changed)
+        if content == nil { rendering.estimate = asset.estimatedSize }
+        return rendering
     }
 
     func cachedAssets() -> Set<String> {
@@ -111,9 +131,9 @@ extension PodcastFilesystem {
         return names
     }
 
-    private func cachedSize(_ name: String) -> Int64 {
+    private func cachedSize(_ name: String) -> Int64? {
         var status = stat()
-        guard stat(options.assets.appending(name).string, &status) == 0 else { return 0 }
+        guard stat(options.assets.appending(name).string, &status) == 0 else { return nil }
         return Int64(status.st_size)
     }
 }

@@ -19,8 +19,9 @@ struct ChaptersFile: GeneratedFile {
         guard let episode = try mount.library.episode(id: node.episode) else { return nil }
         let extras = try mount.library.extras(of: episode.id)
         if extras.chaptersURL != nil {
-            let cached = mount.cached(.chapters, node.row)
-            if cached.size > 0 || extras.chapters.isEmpty { return rendering(cached, episode) }
+            let asset = mount.rendering(
+                .chapters, node.row, modified: episode.modified, changed: episode.changed)
+            if asset.content.size > 0 || extras.chapters.isEmpty { return asset }
         }
         return try content(episode, extras).map { rendering($0, episode) }
     }

@@ -13,6 +13,10 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     case subscriptions = 6
     case statusPage = 7
     case shelf = 8
+    case latest = 9
+    case inProgress = 10
+    case unplayed = 11
+    case downloaded = 12
 
     var name: String {
         switch self {
@@ -23,6 +27,18 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         case .subscriptions: ".subscriptions.opml"
         case .statusPage: ".status.html"
         case .shelf: "index.html"
+        case .latest, .inProgress, .unplayed, .downloaded: view?.file ?? ""
+        }
+    }
+
+    /// The list of episodes on the page.
+    fileprivate var view: ViewKind? {
+        switch self {
+        case .latest: .latest
+        case .inProgress: .inProgress
+        case .unplayed: .unplayed
+        case .downloaded: .downloaded
+        default: nil
         }
     }
 
@@ -37,7 +53,9 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         switch self {
         case .status: GeneratedContent(Array(try mount.statusReport().text.utf8))
         case .statusJSON: GeneratedContent(try mount.statusReport().jsonBytes)
-        case .statusPage: GeneratedContent(StatusPage(try mount.statusReport(), rates: mount.live.rates).bytes)
+        case .statusPage: GeneratedContent(try mount.statusPage().bytes)
+        case .latest, .inProgress, .unplayed, .downloaded:
+            GeneratedContent(try view.map { try mount.viewPage($0).bytes } ?? [])
         case .subscriptions: GeneratedContent(try mount.subscriptions.render(mount))
         case .shelf: GeneratedContent(try mount.shelfPage().bytes)
         case .noMedia, .trackerIgnore: GeneratedContent([])
@@ -46,7 +64,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
 
     fileprivate func moment(_ mount: PodcastFilesystem) -> Int64 {
         switch self {
-        case .status, .statusJSON, .statusPage, .shelf: mount.now
+        case .status, .statusJSON, .statusPage, .shelf, .latest, .inProgress, .unplayed, .downloaded: mount.now
         case .subscriptions: mount.subscriptions.moment ?? mount.started
         case .noMedia, .trackerIgnore: mount.started
         }
@@ -119,10 +137,47 @@ extension PodcastFilesystem {
     fileprivate func shelfPage() throws -> ShelfPage {
         var newest: [ShowID: Int64] = [:]
         for folder in try library.folders() { newest[folder.id] = folder.newest }
-        return ShelfPage(try library.podcasts(), newest: newest)
+        var shelf = Shelf(try library.podcasts(), newest: newest)
+        shelf.unplayed = try library.unplayedCounts()
+        shelf.inProgress = try library.episodesInProgress(limit: Shelf.inProgressLimit)
+        shelf.latest = try library.newestEpisodes(limit: Shelf.latestLimit)
+        shelf.titles = try library.titles(limit: Shelf.titleLimit)
+        return ShelfPage(shelf)
+    }
+
+    fileprivate func viewPage(_ view: ViewKind) throws -> ViewPage {
+        let episodes =
+            switch view {
+            case .latest: try library.newestEpisodes(limit: ViewKind.limit)
+            case .inProgress: try library.episodesInProgress(limit: ViewKind.limit)
+            case .unplayed: try library.unplayedEpisodes(limit: ViewKind.limit)
+            case .downloaded: try library.cachedEpisodes(limit: ViewKind.limit)
+            }
+        let shows = try library.podcasts().map { ($0.id, $0) }
+        return ViewPage(view, episodes, shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))
     }
 
     fileprivate func statusReport() throws -> StatusReport {
         StatusReport(link.isConnected ? live.all : try library.outstandingTasks())
+    }
+
+    fileprivate func statusPage() throws -> StatusPage {
+        StatusPage(
+            try statusReport(), rates: live.rates, ended: try library.endedTransfers(limit: StatusPage.endedLimit),
+            now: now)
+    }
+}
+
+extension Library {
+    /// Returns the downloads and uploads that finished or failed lately, newest first.
+    fileprivate func endedTransfers(limit: Int) throws -> [StatusPage.Ended] {
+        try lastEvents(limit: limit).compactMap { stored in
+            guard let event = WireJSON.decode(Event.self, Array(stored.payload.utf8)), let task = event.task,
+                event.kind == .completed || event.kind == .failed, let path = task.path
+            else { return nil }
+            return StatusPage.Ended(
+                path: path, isUpload: task.kind == .upload, time: event.time, size: task.received,
+                error: event.kind == .failed ? task.error ?? "no reason is known" : nil)
+        }
     }
 }

@@ -11,6 +11,8 @@ struct Rendering {
     /// The mtime in seconds.
     var modified: Int64
     var changed: Int64
+    /// The size to list while the content is not fetched yet; `nil` for the content's own.
+    var estimate: Int64?
 
     init(_ content: GeneratedContent, modified: Int64, changed: Int64) {
         self.content = content
@@ -28,8 +30,11 @@ extension GeneratedFile {
     func facts(open: OpenFile?) throws -> NodeFacts? {
         guard let rendering = try render() else { return nil }
         // An open file does not change.
-        let content = open?.content ?? rendering.content
-        return NodeFacts(node, size: content.size, modified: rendering.modified, changed: rendering.changed)
+        let size = open?.content?.size ?? rendering.estimate ?? rendering.content.size
+        var facts = NodeFacts(node, size: size, modified: rendering.modified, changed: rendering.changed)
+        // As for an episode: programs take a file of no blocks for a hole.
+        if rendering.estimate != nil, open?.content == nil { facts.blocks = 1 }
+        return facts
     }
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {

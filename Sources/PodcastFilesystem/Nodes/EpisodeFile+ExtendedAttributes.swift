@@ -85,7 +85,11 @@ extension EpisodeFile {
         }
         // Not only for failed downloads: also for those that are retried, wait for space, or are suspended because the
         // disk is full.
-        if state != .cached { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
+        if state != .cached {
+            let nextTry = task?.info.nextTry ?? (trouble?.isFinal == false ? trouble?.info?.nextTry : nil)
+            let wait = nextTry.flatMap { $0 >= mount.now ? Double($0 - mount.now) : nil }
+            values.add("user.podfs.error", error.map { StatusReport.reason($0, retryIn: wait) })
+        }
     }
 
     private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {

@@ -41,6 +41,11 @@ package enum FileName {
         return result
     }
 
+    /// Returns text as its author wrote it, for a message: only characters that would spoil the line become spaces.
+    static func visible(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { isForbidden($0) ? " " : $0 }))
+    }
+
     /// Whether a text needs no replacement, like most titles: printable ASCII without slashes, and single spaces
     /// between words.
     private static func isPlain(_ text: String) -> Bool {

@@ -24,6 +24,10 @@ package struct EpisodeSummary: Sendable, Equatable {
     package var sizeSource: SizeSource
     /// Whether the episode is completely cached.
     package var complete: Bool
+    package var played: Bool
+    /// The playback position in seconds.
+    package var position: Double?
+    package var season: Int?
     package var sidecars: Sidecars
     /// The notes from the feed; `nil` also if they exceed the limits.
     package var notes: String?
@@ -33,8 +37,9 @@ package struct EpisodeSummary: Sendable, Equatable {
     package init(
         id: EpisodeID, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
         duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
-        sizeSource: SizeSource = .unknown, complete: Bool = false, sidecars: Sidecars = [], notes: String? = nil,
-        chapters: [Chapter] = [], details: EpisodeDetails? = nil
+        sizeSource: SizeSource = .unknown, complete: Bool = false, played: Bool = false, position: Double? = nil,
+        season: Int? = nil, sidecars: Sidecars = [], notes: String? = nil, chapters: [Chapter] = [],
+        details: EpisodeDetails? = nil
     ) {
         self.id = id
         self.name = name
@@ -48,6 +53,9 @@ package struct EpisodeSummary: Sendable, Equatable {
         self.size = size
         self.sizeSource = sizeSource
         self.complete = complete
+        self.played = played
+        self.position = position
+        self.season = season
         self.sidecars = sidecars
         self.notes = notes
         self.chapters = chapters
@@ -83,7 +91,7 @@ extension Library {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
-                    e.confirmed_size, e.length, r.complete, e.sidecars, d.value \
+                    e.confirmed_size, e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season \
                     FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
                     LEFT JOIN episode_details d ON d.episode = e.id \
                     WHERE e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC
@@ -98,7 +106,8 @@ extension Library {
                 var summary = EpisodeSummary(
                     id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
                     duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
-                    sizeSource: size.source, complete: row[11] ?? false, sidecars: Sidecars(rawValue: row[12]))
+                    sizeSource: size.source, complete: row[11] ?? false, played: row[14], position: row[15],
+                    season: row[16], sidecars: Sidecars(rawValue: row[12]))
                 summary.details = StoredDetails.value(row[13], as: EpisodeDetails.self)
                 if summary.sidecars.contains(.notes), limits.notesInAll > 0 {
                     summary.notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))

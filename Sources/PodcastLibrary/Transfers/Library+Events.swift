@@ -66,6 +66,17 @@ extension Library {
         }
     }
 
+    /// Returns the last stored events, newest first.
+    package func lastEvents(limit: Int) throws -> [KeptEvent] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT sequence, time, payload FROM event ORDER BY sequence DESC LIMIT ?")
+            return try Row.fetchCursor(statement, arguments: [limit]).mapAll { row in
+                KeptEvent(sequence: row[0], time: row[1], payload: row[2])
+            }
+        }
+    }
+
     /// Returns the last event acknowledged by a background session's client; 0 for a new one.
     package func acknowledged(session: String) throws -> Int64 {
         try query { db in

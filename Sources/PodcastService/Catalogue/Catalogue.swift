@@ -19,6 +19,9 @@ package protocol Catalogue: Sendable {
     ///
     /// - Parameter head: the head of the final answer, whatever its status.
     func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry]
+
+    /// Builds the request for the show of a page; `nil` if the page is another directory's. `entries` reads the answer.
+    func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest?
 }
 
 /// A request to a catalogue.

@@ -14,9 +14,10 @@ package enum CatalogueAnswer {
     ///
     /// - Parameters:
     ///   - key: the name of the list.
+    ///   - single: the name of a member that has one object in place of a list.
     ///   - complaint: the member in which the catalogue explains an error, if it does.
     static func objects(
-        _ key: String, complaint: String, head: ResponseHead, body: [UInt8], catalogue: String
+        _ key: String, or single: String? = nil, complaint: String, head: ResponseHead, body: [UInt8], catalogue: String
     ) throws(CatalogueError) -> [[String: Any]] {
         func failure(_ message: String) -> CatalogueError { CatalogueError(catalogue: catalogue, message: message) }
         guard body.count <= largest else { throw failure("the answer is larger than \(largest >> 20) MiB") }
@@ -33,6 +34,7 @@ package enum CatalogueAnswer {
                     ? "the server sent a page instead of results; is there a log-in between here and the web?"
                     : "the answer cannot be read: it is not the JSON that was expected")
         }
+        if let single, let object = document[single] as? [String: Any] { return [object] }
         guard let list = document[key] as? [Any] else {
             if let says = (document[complaint] as? String).flatMap(CatalogueEntry.line) {
                 throw failure("the search was refused: \(says.prefix(200))")

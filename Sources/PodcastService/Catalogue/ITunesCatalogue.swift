@@ -18,8 +18,22 @@ package struct ITunesCatalogue: Catalogue {
         return CatalogueRequest(
             url: CatalogueAnswer.address(
                 url, [("media", "podcast"), ("term", term.text), ("limit", String(count))]),
-            fields: [("Accept", "application/json, text/javascript;q=0.9, */*;q=0.1")])
+            fields: Self.fields)
     }
+
+    /// The address of the lookup is that of the search with another last component.
+    package func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest? {
+        guard case .apple(let id) = page else { return nil }
+        var base = String(url.prefix { $0 != "?" && $0 != "#" })
+        let query = url[base.endIndex...].prefix { $0 != "#" }
+        while base.hasSuffix("/") { base.removeLast() }
+        if base.hasSuffix("/search") { base.removeLast("/search".count) }
+        return CatalogueRequest(
+            url: CatalogueAnswer.address(base + "/lookup" + query, [("id", String(id)), ("entity", "podcast")]),
+            fields: Self.fields)
+    }
+
+    private static let fields = [(name: "Accept", value: "application/json, text/javascript;q=0.9, */*;q=0.1")]
 
     /// Ignores the media type, because Apple sends JSON as `text/javascript`. Entries without `feedUrl` are playable
     /// only in Apple's own apps.

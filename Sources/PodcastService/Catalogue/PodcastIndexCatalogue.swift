@@ -19,19 +19,29 @@ package struct PodcastIndexCatalogue: Catalogue {
         self.url = url
     }
 
-    /// Signs the request with the time, which must be correct to five minutes.
-    ///
-    /// The API also requires User-Agent, which the engine always sends.
     package func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest {
         let count = min(max(limit, 1), CatalogueAnswer.limit)
+        return try request("search/byterm", [("q", term.text), ("max", String(count))], now: now)
+    }
+
+    package func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest? {
+        guard case .podcastIndex(let id) = page else { return nil }
+        return try request("podcasts/byfeedid", [("id", String(id))], now: now)
+    }
+
+    /// Signs a request with the time, which must be correct to five minutes.
+    ///
+    /// The API also requires User-Agent, which the engine always sends.
+    private func request(
+        _ method: String, _ parameters: [(String, String)], now: Int64
+    ) throws(CatalogueError) -> CatalogueRequest {
         var base = url[...]
         while base.hasSuffix("/") { base = base.dropLast() }
         guard let signature = Self.sha1("\(key)\(secret)\(now)") else {
             throw CatalogueError(catalogue: name, message: "OpenSSL offers no SHA-1 here, so no request can be signed")
         }
         return CatalogueRequest(
-            url: CatalogueAnswer.address(
-                base + "/api/1.0/search/byterm", [("q", term.text), ("max", String(count))]),
+            url: CatalogueAnswer.address("\(base)/api/1.0/\(method)", parameters),
             fields: [
                 ("Accept", "application/json"), ("X-Auth-Key", key), ("X-Auth-Date", String(now)),
                 ("Authorization", signature),
@@ -42,7 +52,7 @@ package struct PodcastIndexCatalogue: Catalogue {
     /// Skips feeds that the index marks as dead.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let feeds = try CatalogueAnswer.objects(
-            "feeds", complaint: "description", head: head, body: body, catalogue: name)
+            "feeds", or: "feed", complaint: "description", head: head, body: body, catalogue: name)
         let entries = feeds.lazy.filter { CatalogueAnswer.number($0["dead"]) != 1 }.compactMap { feed in
             CatalogueEntry(
                 untrustedTitle: feed["title"] as? String,

@@ -131,8 +131,15 @@ final class Searches: ServicePart {
     }
 
     private func ask(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [CatalogueEntry] {
+        try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
+    }
+
+    /// Sends a request to a catalogue and reads its answer; `nil` without a request.
+    private func entries(
+        of catalogue: any Catalogue, _ request: () throws -> CatalogueRequest?
+    ) async throws -> [CatalogueEntry]? {
         do {
-            let asked = try catalogue.request(for: term, limit: count, now: now())
+            guard let asked = try request() else { return nil }
             var request = DataRequest(url: asked.url, limit: CatalogueAnswer.largest)
             request.fields = asked.fields
             request.timeout = configuration.searchTimeout
@@ -158,6 +165,25 @@ final class Searches: ServicePart {
             let says = isLate ? "no answer within \(configuration.searchTimeout / 1_000) s" : error.message
             throw Failure(errorNumber: error.errorNumber, message: "\(catalogue.name): \(says)")
         }
+    }
+
+    // MARK: Pages of directories
+
+    /// Returns the feed of the show that a directory's page presents.
+    func feed(of page: CataloguePage) async throws -> CatalogueEntry {
+        for catalogue in configuration.catalogues {
+            guard let entries = try await entries(of: catalogue, { try catalogue.request(for: page, now: now()) })
+            else {
+                continue
+            }
+            guard let entry = entries.first else {
+                throw Failure(message: "\(page.directory) names no feed for this page: find the show with podfs search")
+            }
+            return entry
+        }
+        throw Failure(
+            message: "this is a page of \(page.directory), which podfs can resolve only with a key; "
+                + "see search.podcastindex.key in podfs.conf(5), or find the show with podfs search")
     }
 
     /// Returns the address space of the catalogue that recently returned this feed; `nil` if none has.

@@ -36,16 +36,17 @@ extension PodcastService {
         case .renameByTemplate(let podcasts, let isDryRun):
             return try subscriptions.renameByTemplate(podcasts, isDryRun: isDryRun)
         case .inspect(let url):
-            try Subscriptions.checkAddress(url)
+            let (url, reach) = try await subscriptions.feedAddress(url)
             guard
                 case .feed(let feed, _) = try await context.fetcher.fetch(
-                    url, reach: nil, credentials: PrivateAddress(url).credentials ?? context.netrc.credentials(for: url)
+                    url, reach: reach,
+                    credentials: PrivateAddress(url).credentials ?? context.netrc.credentials(for: url)
                 )
             else {
                 throw Failure(message: "\(PrivateAddress(url).visible): no answer")
             }
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
-        case .tasks: return .tasks(driver.core.list(refresher.feeds.tasks))
+        case .tasks: return .tasks(driver.waitingOpens() + driver.core.list(refresher.feeds.tasks))
         case .counters: return .counters(counters)
         case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
         case .publish(let request): return try uploads.publish(request)

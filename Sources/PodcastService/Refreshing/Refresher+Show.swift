@@ -109,8 +109,9 @@ extension Refresher {
             await kept
         case .gone, .failed, .backOff:
             if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
-            let failure =
+            var failure =
                 found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer is malformed")
+            if move.outcome == .gone { failure.message = Self.endText }
             try failed(podcast, failure, head: found.head)
             result.error = failure.message
             return (result, end)
@@ -120,6 +121,11 @@ extension Refresher {
         try tidier.tidy(podcast.id)
         return (result, end)
     }
+
+    /// The message for a feed that is gone for good, with what happens now.
+    private static let endText =
+        "the feed has ended (the server answered 410): its episodes stay, and podfs fetches it again only when "
+        + "podfs refresh asks for it"
 
     /// Stores the fetched document as the show's; a failure does not fail the refresh.
     nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {

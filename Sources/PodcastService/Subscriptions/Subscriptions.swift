@@ -34,7 +34,7 @@ final class Subscriptions: ServicePart {
     }
 
     func subscribe(_ url: String, name: String?) async throws -> Reply {
-        try Self.checkAddress(url)
+        let (url, reach) = try await feedAddress(url)
         let address = PrivateAddress(url)
         if let known = try library.podcast(url: address.url), !known.ephemeral {
             guard let given = address.credentials, given != credentials[known.id] else {
@@ -46,7 +46,7 @@ final class Subscriptions: ServicePart {
         defer { driver.endFetch(task) }
         do {
             let result = try await add(
-                address, name: name, reach: searches.catalogueSpace(of: address.url), task: task)
+                address, name: name, reach: reach ?? searches.catalogueSpace(of: address.url), task: task)
             return .subscribed(
                 name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
         } catch LibraryError.alreadySubscribed(let name) {
@@ -126,7 +126,16 @@ final class Subscriptions: ServicePart {
         return .renamed(changes)
     }
 
+    /// Returns the address of a feed: that of the show that a directory's page presents, otherwise the given one.
+    func feedAddress(_ url: String) async throws -> (url: String, reach: AddressSpace?) {
+        try Self.checkAddress(url)
+        guard let page = CataloguePage(url) else { return (url, nil) }
+        let found = try await searches.feed(of: page)
+        return (found.feedURL, found.space)
+    }
+
     static func checkAddress(_ url: String) throws {
+        if let advice = CataloguePage.advice(on: url) { throw Failure(message: advice) }
         guard URLReference.isHTTP(url) else {
             throw Failure(
                 kind: .usage,

@@ -179,6 +179,34 @@ extension CoreDriver {
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
     }
 
+    /// The name and the size of an episode, for a waiting open, which has no task.
+    struct OpenFacts {
+        /// `SHOW/EPISODE`.
+        var path: String
+        /// The size in bytes as far as it is known.
+        var estimate: Int64?
+    }
+
+    /// Returns `nil` if the episode was removed.
+    func facts(of episode: EpisodeID) -> OpenFacts? {
+        guard let entry = try? library.entry(id: episode), let show = try? library.folder(id: entry.podcast) else {
+            return nil
+        }
+        return OpenFacts(
+            path: show.name + "/" + entry.name, estimate: entry.sizeSource == .unknown ? nil : entry.size)
+    }
+
+    /// Returns the opens that wait for failing servers, as queued tasks without a number.
+    func waitingOpens() -> [TaskInfo] {
+        core.waitingOpens(now: now()).compactMap { info in
+            guard let facts = info.episode.flatMap(facts(of:)) else { return nil }
+            var info = info
+            info.path = facts.path
+            info.estimate = facts.estimate
+            return info
+        }
+    }
+
     /// Returns the stored events after a sequence number, in order.
     func keptEvents(since sequence: Int64) throws -> [Event] {
         try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }

@@ -262,6 +262,14 @@ final class CoreDriver: ServicePart {
     }
 
     private func tell(_ event: Event) {
+        var event = event
+        // A waiting open has no task, and so no path, but clients show what it waits for.
+        if case .state(var report) = event.body, report.path == nil, report.error != nil,
+            let facts = report.episode.flatMap(facts(of:))
+        {
+            (report.path, report.estimate) = (facts.path, facts.estimate)
+            event.body = .state(report)
+        }
         clients.broadcast(event)
         let name = event.path ?? event.episode.map { "episode \($0)" } ?? ""
         switch event.body {

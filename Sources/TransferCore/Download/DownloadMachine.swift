@@ -100,6 +100,9 @@ package struct DownloadMachine: Sendable {
     /// Whether a connection was lost, and a retry is scheduled.
     package var isRetrying: Bool { retry != nil && isFilling && connections.isEmpty }
 
+    /// The time of the next attempt after a lost connection.
+    package var nextTry: Int64? { connections.isEmpty && isWanted && !isSuspended ? retry?.at : nil }
+
     /// The reason why the task does not proceed, or the last error while it is retried, as shown to people.
     package var error: TransferError? {
         if isCached { return nil }

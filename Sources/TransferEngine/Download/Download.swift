@@ -53,6 +53,8 @@ final class Download {
         /// The number of the last event.
         var lastEvent = 0
         var last: DownloadSnapshot?
+        /// The time of the next attempt, as last reported.
+        var nextTry: Int64?
         /// The time of the next progress report in milliseconds.
         var due: Int64 = 0
         /// The digest of a file that was complete when it was loaded, until the owner was notified again.
@@ -370,12 +372,13 @@ final class Download {
             force || reported?.state != state || reported?.generation != machine.generation
             || reported?.error != machine.error || reported?.priority != machine.priority
             || reported?.isWaitingForConditions != machine.isWaitingForConditions
-            || reported?.isRetrying != machine.isRetrying
+            || reported?.isRetrying != machine.isRetrying || reports.nextTry != machine.nextTry
         guard isNews || now >= reports.due && reports.last?.isOutdated(by: machine) != false else { return }
         let snapshot = self.snapshot
         // Loading a machine is not worth an event.
         let isNewsToOwner = force || reported != nil || state != .remote
         reports.last = snapshot
+        reports.nextTry = machine.nextTry
         reports.due = now + Self.reportInterval
         if isNewsToOwner { emit(.progress(snapshot)) }
     }
@@ -387,6 +390,6 @@ final class Download {
             rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.error,
             present: machine.present, isTask: machine.isFilling, priority: machine.priority,
             isWaitingForConditions: machine.isWaitingForConditions, isWaitingForSpace: machine.isWaitingForSpace,
-            isRetrying: machine.isRetrying)
+            isRetrying: machine.isRetrying, retryIn: machine.nextTry.map { max(0, $0 - engine.now) })
     }
 }

@@ -23,6 +23,8 @@ struct DownloadCommand: PodfsCommand {
     @Flag(help: "Wait until each episode is complete, has failed or waits for space.")
     var wait = false
 
+    @OptionGroup var report: Reporting
+
     func validate() throws {
         if let latest, latest < 1 { throw ValidationError("--latest needs a number, 1 or more") }
         if paths.isEmpty { throw ValidationError("name episodes or shows") }
@@ -30,10 +32,20 @@ struct DownloadCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let episodes = try episodes(PathResolver(library: installation.existingLibrary()))
+        let library = try installation.existingLibrary()
+        let episodes = try episodes(PathResolver(library: library))
+        let missing = try episodes.filter { try library.episode(id: $0)?.complete != true }
+        if missing.isEmpty {
+            let all = episodes.count == 1 ? "the episode is" : "all \(episodes.count) episodes are"
+            return report.say(episodes.isEmpty ? "there is no episode to download" : "\(all) downloaded already")
+        }
         let problems =
             try await wait
             ? DownloadWait(installation: installation, episodes: episodes).run() : begin(episodes, installation)
+        let count = ReportText.count(max(0, missing.count - problems.count), "episode")
+        if problems.count < missing.count {
+            report.say(wait ? "\(count) downloaded" : "downloading \(count); to watch: podfs status --watch")
+        }
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
             let code = problems.count < episodes.count ? CommandError.Code.partlyFailed : .failed
@@ -42,9 +54,9 @@ struct DownloadCommand: PodfsCommand {
     }
 
     private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {
-        guard let latest else { return try resolver.episodes(paths, for: .download) }
+        guard let latest else { return try resolver.episodes(paths, for: .download, matching: .part) }
         return try paths.flatMap { path in
-            try resolver.library.entries(of: try resolver.show(path).id).prefix(latest).map(\.id)
+            try resolver.library.entries(of: try resolver.show(path, matching: .part).id).prefix(latest).map(\.id)
         }
     }
 

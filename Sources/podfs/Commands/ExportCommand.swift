@@ -25,6 +25,8 @@ struct ExportCommand: PodfsCommand {
     @Flag(help: "Include user names and passwords; only the owner can read the file.")
     var withSecrets = false
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         let installation = try Installation()
         let subscriptions = try installation.library()?.subscriptions() ?? []
@@ -46,6 +48,7 @@ struct ExportCommand: PodfsCommand {
         } catch {
             throw CommandError(.failed, error.description)
         }
+        report.say("\(ReportText.count(subscriptions.count, "show")) exported to \(file)")
     }
 
     /// Writes to a pipe or a device, which cannot be replaced atomically.

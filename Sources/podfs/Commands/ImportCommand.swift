@@ -21,11 +21,13 @@ struct ImportCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("An OPML file; - is standard input.", valueName: "file.opml"), completion: .file())
     var file: String
 
+    @OptionGroup var report: Reporting
+
     private var shownFile: String { file == "-" ? "standard input" : file }
 
     func perform() async throws {
         let list = try parse()
-        report(list)
+        say(list)
         let subscriptions = Self.distinct(list.subscriptions)
         guard !subscriptions.isEmpty else {
             throw CommandError(.failed, "\(shownFile): no usable subscription was found")
@@ -44,7 +46,7 @@ struct ImportCommand: PodfsCommand {
             progress.show(ProgressText.count(done, of: subscriptions.count, subscription.title ?? ""))
         }
         progress.end()
-        Terminal.print(tally.text)
+        report.say(tally.text)
         if tally.isPartlyFailed {
             throw ExitCode((tally.isUseless ? CommandError.Code.failed : .partlyFailed).rawValue)
         }
@@ -79,7 +81,7 @@ struct ImportCommand: PodfsCommand {
     /// The number of corrected mistakes that are reported.
     private static let mendings = 5
 
-    private func report(_ list: OPML) {
+    private func say(_ list: OPML) {
         for problem in list.unusable { Terminal.error("\(shownFile):\(problem.line): \(problem.message)") }
         let mended = list.diagnostics.filter { !list.unusable.contains($0) }
         for note in mended.prefix(Self.mendings) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
@@ -170,7 +172,10 @@ struct ImportCommand: PodfsCommand {
         var isUseless: Bool { added + known + kept == 0 }
 
         var text: String {
-            var parts = ["\(added) show\(added == 1 ? "" : "s") imported"]
+            if known > 0, added + kept + refused + unusable == 0 {
+                return "nothing to import: \(known == 1 ? "the show is" : "all \(known) shows are") subscribed already"
+            }
+            var parts = ["\(ReportText.count(added, "show")) imported"]
             if known > 0 { parts.append("\(known) already subscribed") }
             if kept > 0 { parts.append("\(kept) added without episodes") }
             if refused + unusable > 0 { parts.append("\(refused + unusable) not usable") }

@@ -26,10 +26,11 @@ struct InspectCommand: PodfsCommand {
     private static let pieceSize = 128 << 10
 
     func perform() async throws {
-        if source.contains("://") {
+        let address = access(source, F_OK) == 0 ? source : try FeedArgument.address(source)
+        if address.contains("://") {
             let daemon = try Installation().daemon()
             defer { daemon.end() }
-            guard case .text(let text) = try await daemon.perform(.inspect(url: source)) else { return }
+            guard case .text(let text) = try await daemon.perform(.inspect(url: address)) else { return }
             if json {
                 Terminal.print(json: text)
             } else {

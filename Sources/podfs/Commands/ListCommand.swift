@@ -12,13 +12,23 @@ struct ListCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the shows, or the episodes of one.",
         discussion: """
+            A part of a show's name is enough if no other show has it. With --unplayed or --downloaded and no show, the \
+            matching episodes of all shows are listed as SHOW/EPISODE.
+
             Examples:
               podfs list
               podfs list 'Example Show' --json
+              podfs list --unplayed --downloaded
             """)
 
     @Argument(help: "A show, by its folder.", completion: NameCompletion.shows)
     var show: String?
+
+    @Flag(help: "Only episodes that were not played.")
+    var unplayed = false
+
+    @Flag(help: "Only episodes that are completely downloaded.")
+    var downloaded = false
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -26,39 +36,61 @@ struct ListCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let library = try installation.library()
-        guard let show else {
-            let podcasts = try library?.podcasts() ?? []
-            if json {
-                let tags = try library?.tagsOfShows() ?? [:]
-                Terminal.print(OrderedJSON.array(podcasts.map { Self.json($0, tags: tags[$0.id] ?? []) }))
-            } else if podcasts.isEmpty {
-                Terminal.print("no subscriptions yet: podfs subscribe URL")
-            } else {
-                for podcast in podcasts { Terminal.print(Self.line(podcast)) }
-            }
-            return
+        if let show {
+            guard let library else { throw CommandError(.failed, "there is no show '\(show)': podfs subscribe URL") }
+            let found = try PathResolver(library: library).show(show, matching: .part)
+            try await list([found], namesShow: false, library, installation)
+        } else if unplayed || downloaded {
+            let shows = try library?.folders().map { ($0.id, $0.name) } ?? []
+            if let library { try await list(shows, namesShow: true, library, installation) }
+        } else {
+            let tags = try library?.tagsOfShows() ?? [:]
+            listShows(try library?.podcasts() ?? [], tags: tags)
         }
-        guard let library else { throw CommandError(.failed, "there is no show '\(show)': podfs subscribe URL") }
-        let found = try PathResolver(library: library).show(show)
-        let podcast = try library.podcast(id: found.id)
+    }
+
+    private func listShows(_ podcasts: [Podcast], tags: [ShowID: [String]]) {
+        if json {
+            Terminal.print(OrderedJSON.array(podcasts.map { Self.json($0, tags: tags[$0.id] ?? []) }))
+        } else if podcasts.isEmpty {
+            Terminal.print("no subscriptions yet: podfs subscribe URL")
+        } else {
+            for podcast in podcasts { Terminal.print(Self.line(podcast)) }
+        }
+    }
+
+    /// - Parameter namesShow: Whether each line says which show the episode belongs to.
+    private func list(
+        _ shows: [(id: ShowID, name: String)], namesShow: Bool, _ library: Library, _ installation: Installation
+    ) async throws {
         let live = try await Self.liveStates(installation)
-        let episodes = try library.episodes(of: found.id)
         let configuration = try installation.configuration()
-        let reasons = try AutoDownload.reasons(
-            of: episodes, show: found.id, in: library, count: configuration.autoDownload,
-            rules: configuration.autoDownloadRules, keep: configuration.keep, now: Int64(time(nil)))
-        for (index, episode) in episodes.enumerated() {
-            let state = Self.state(of: episode, live[episode.id])
-            if json {
-                Terminal.put(json: index == 0 ? "[" : ",\n ")
-                let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
-                let value = Self.json(episode, state, url: url, reasons[episode.id])
-                Terminal.put(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
-            } else {
-                Terminal.print(Self.line(episode, state))
+        var count = 0
+        for show in shows {
+            let podcast = try library.podcast(id: show.id)
+            let episodes = try library.episodes(of: show.id)
+            let reasons = try AutoDownload.reasons(
+                of: episodes, show: show.id, in: library, count: configuration.autoDownload,
+                rules: configuration.autoDownloadRules, keep: configuration.keep, now: Int64(time(nil)))
+            for episode in episodes where isWanted(episode) {
+                count += 1
+                let state = Self.state(of: episode, live[episode.id])
+                if json {
+                    Terminal.put(json: count == 1 ? "[" : ",\n ")
+                    let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
+                    let value = Self.json(
+                        episode, state, url: url, reasons[episode.id], show: namesShow ? show.name : nil)
+                    Terminal.put(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
+                } else {
+                    Terminal.print((namesShow ? show.name + "/" : "") + Self.line(episode, state))
+                }
             }
         }
-        if json { Terminal.print(try library.entries(of: found.id).isEmpty ? "[]" : "]") }
+        if json { Terminal.print(count == 0 ? "[]" : "]") }
+    }
+
+    private func isWanted(_ episode: Episode) -> Bool {
+        !(unplayed && episode.played) && !(downloaded && !episode.complete)
     }
 
     /// Returns the daemon's tasks by episode; empty if no daemon runs.
@@ -98,7 +130,14 @@ struct ListCommand: PodfsCommand {
         let length = size.source == .unknown ? "?" : mark + ByteText.size(size.bytes)
         let name = state.name.rawValue
         let shown = [.remote, .cached, .stream].contains(state.name) ? name : "\(name) \(state.progress)%"
-        return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)"
+        return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)\(listening(episode))"
+    }
+
+    /// Returns how far an episode was heard; empty for one that was not begun.
+    private static func listening(_ episode: Episode) -> String {
+        if episode.played { return "  played" }
+        guard let position = episode.position, position >= 1 else { return "" }
+        return "  at \(TimeText.clock(position))" + (episode.duration.map { " of \(TimeText.clock($0))" } ?? "")
     }
 
     private static func json(_ podcast: Podcast, tags: [String]) -> OrderedJSON {
@@ -112,20 +151,21 @@ struct ListCommand: PodfsCommand {
     }
 
     private static func json(
-        _ episode: Episode, _ state: State, url: String, _ reason: AutoDownload.Reason?
+        _ episode: Episode, _ state: State, url: String, _ reason: AutoDownload.Reason?, show: String?
     ) -> OrderedJSON {
         let size = episode.size
-        return .object([
-            ("name", .string(episode.name)), ("title", .string(episode.title)), ("guid", .string(orNull: episode.guid)),
-            ("published", .string(orNull: episode.published.map(TimeText.iso8601))),
-            ("duration", .double(orNull: episode.duration)), ("url", .string(url)),
-            ("type", .string(orNull: episode.type)),
-            ("size", size.source == .unknown ? .null : .int(size.bytes)),
-            ("size_source", .string(size.source.rawValue)), ("state", .string(state.name.rawValue)),
-            ("progress", .double(state.progress)), ("auto_download", .string(orNull: reason?.rawValue)),
-            ("played", .bool(episode.played)),
-            ("position", .double(orNull: episode.position)),
-            ("last_played", .string(orNull: episode.lastPlayed.map(TimeText.iso8601))),
-        ])
+        return .object(
+            (show.map { [("show", .string($0))] } ?? []) + [
+                ("name", .string(episode.name)), ("title", .string(episode.title)),
+                ("guid", .string(orNull: episode.guid)),
+                ("published", .string(orNull: episode.published.map(TimeText.iso8601))),
+                ("duration", .double(orNull: episode.duration)), ("url", .string(url)),
+                ("type", .string(orNull: episode.type)),
+                ("size", size.source == .unknown ? .null : .int(size.bytes)),
+                ("size_source", .string(size.source.rawValue)), ("state", .string(state.name.rawValue)),
+                ("progress", .double(state.progress)), ("auto_download", .string(orNull: reason?.rawValue)),
+                ("played", .bool(episode.played)), ("position", .double(orNull: episode.position)),
+                ("last_played", .string(orNull: episode.lastPlayed.map(TimeText.iso8601))),
+            ])
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Fuse
 import Glibc
 import PodcastClient
+import PodcastLibrary
 import PodcastProtocol
 
 struct MountCommand: PodfsCommand {
@@ -38,6 +39,8 @@ struct MountCommand: PodfsCommand {
         name: .customShort("o"), help: ArgumentHelp("Mount options, separated by commas.", valueName: "options")
     )
     var options: [String] = []
+
+    @OptionGroup var report: Reporting
 
     @Option(help: .hidden)
     var readyDescriptor: Int32?
@@ -134,6 +137,12 @@ struct MountCommand: PodfsCommand {
             arguments += ["--", "/dev/fd/\(SpawnedSelf.handedDescriptor)"]
         }
         try SpawnedSelf.start(arguments, log: installation.places.state + "/mount.log", handing: handed)
+        // mount(8) reports by its exit code alone.
+        guard source == nil, case .folder = point else { return }
+        report.say("mounted on \(folder)")
+        if let library = try? installation.library(), try library.folders().isEmpty {
+            report.say("it has no shows yet: podfs subscribe URL")
+        }
     }
 
     private func serve(

@@ -17,6 +17,8 @@ struct RefreshCommand: PodfsCommand {
     @Argument(help: "Shows, by their folders; default: all.", completion: NameCompletion.shows)
     var shows: [String] = []
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         let installation = try Installation()
         let progress = ProgressLine()
@@ -24,7 +26,7 @@ struct RefreshCommand: PodfsCommand {
         let isWanted = !shows.isEmpty || progress.isShown || !installation.hasLibrary
         let library = isWanted ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
-        let ids = try shows.compactMap { try resolver?.show($0).id }
+        let ids = try shows.compactMap { try resolver?.show($0, matching: .part).id }
         let total = try progress.isShown && ids.isEmpty ? library?.folders().count ?? 0 : ids.count
         let done = Mutex(0)
         let daemon = try installation.daemon(onEvent: { event in
@@ -44,8 +46,13 @@ struct RefreshCommand: PodfsCommand {
             if let error = result.error {
                 Terminal.error("\(result.name): \(error)")
             } else if result.added > 0 {
-                Terminal.print("\(result.name): \(result.added) new")
+                report.say("\(ReportText.count(result.added, "new episode")) in \(result.name)")
             }
+        }
+        let unchanged = results.filter { $0.error == nil && $0.added == 0 }
+        if let one = unchanged.first {
+            let names = results.count == 1 ? one.name : ReportText.count(unchanged.count, "show")
+            report.say(results.count == 1 ? "\(names): nothing new" : "\(names) without news")
         }
         let failed = results.filter { $0.error != nil }.count
         if failed > 0 {

@@ -32,6 +32,8 @@ struct RenameCommand: PodfsCommand {
     @Flag(help: "With --template: print the changes only.")
     var dryRun = false
 
+    @OptionGroup var report: Reporting
+
     func validate() throws {
         if dryRun, !template { throw ValidationError("--dry-run is for --template") }
         if template ? name != nil : name == nil {
@@ -42,10 +44,8 @@ struct RenameCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        guard let library = try installation.library() else {
-            if template, path == nil { return }
-            throw CommandError(.failed, "there is no show '\(path ?? "")'")
-        }
+        if template, path == nil, try installation.library() == nil { return }
+        let library = try installation.existingLibrary()
         let target = try path.map { try PathResolver(library: library).resolve($0) }
         let daemon = try installation.daemon()
         defer { daemon.end() }
@@ -67,8 +67,14 @@ struct RenameCommand: PodfsCommand {
         }
         guard let name, let target else { return }
         switch target {
-        case .show(let id): _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
-        case .episode(let id): _ = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
+        case .show(let id):
+            let former = try library.folder(id: id)?.name ?? ""
+            _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
+            report.say("'\(former)' is now '\(name)'")
+        case .episode(let id):
+            let former = try library.place(of: id)?.name ?? ""
+            let reply = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
+            if case .text(let name) = reply { report.say("'\(former)' is now '\(name)'") }
         }
     }
 }

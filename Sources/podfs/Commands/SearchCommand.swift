@@ -27,6 +27,8 @@ struct SearchCommand: PodfsCommand {
         help: ArgumentHelp("Subscribe to the result with this number instead of listing the results.", valueName: "n"))
     var subscribe: Int?
 
+    @OptionGroup var report: Reporting
+
     /// The maximum number of results, the same as in the folder `.search/TERM`.
     private static let results = 50
 
@@ -34,8 +36,8 @@ struct SearchCommand: PodfsCommand {
         if json, subscribe != nil {
             throw ValidationError("--json and --subscribe cannot be combined: give one of them")
         }
-        if let subscribe, !(1...Self.results).contains(subscribe) {
-            throw ValidationError("--subscribe needs the number of a result, 1 to \(Self.results)")
+        if let subscribe, subscribe < 1 {
+            throw ValidationError("--subscribe needs the number of a result, 1 or more")
         }
     }
 
@@ -47,7 +49,7 @@ struct SearchCommand: PodfsCommand {
         else { throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor") }
         for problem in problems { Terminal.error("warning: \(problem)") }
         if let subscribe {
-            try await Self.subscribe(to: subscribe, of: shows, term: term, daemon)
+            try await self.subscribe(to: subscribe, of: shows, term: term, daemon)
         } else if json {
             Terminal.print(OrderedJSON.array(shows.enumerated().map { Self.json($1, number: $0 + 1) }))
         } else if shows.isEmpty {
@@ -62,18 +64,23 @@ struct SearchCommand: PodfsCommand {
         }
     }
 
-    private static func subscribe(
+    private func subscribe(
         to number: Int, of shows: [FoundShow], term: String, _ daemon: DaemonConnection
     ) async throws {
         guard number <= shows.count else {
-            let count = shows.isEmpty ? "nothing" : shows.count == 1 ? "1 show" : "\(shows.count) shows"
-            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' found \(count)")
+            let found =
+                switch shows.count {
+                case 0: "found nothing"
+                case 1: "found 1 show: give 1"
+                case let count: "found \(count) shows: give 1 to \(count)"
+                }
+            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' \(found)")
         }
         let reply = try await daemon.perform(.subscribe(url: shows[number - 1].url, name: nil))
         guard case .subscribed(let name, let episodes, let skipped) = reply else {
             throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
-        Terminal.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
+        report.say(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }
 
     /// Returns title, author, number of episodes, and the folder of a subscribed show. Titles are untrusted: they must

@@ -17,7 +17,7 @@ struct SetCommand: PodfsCommand {
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
             With a wider keep the episodes that the feed lists return under their previous names.
             played=all marks all episodes of the show as played, played=none as not played.
-            An episode: played=0 or 1, position=SECONDS.
+            An episode: played=0 or 1, position=SECONDS or H:MM:SS. Without KEY=VALUE its values are printed.
 
             Examples:
               podfs set 'Example Show' auto_download=3 keep='30 episodes'
@@ -35,6 +35,8 @@ struct SetCommand: PodfsCommand {
     @Flag(help: "Allow keep to remove episodes that are cached or played.")
     var yes = false
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         let installation = try Installation()
         let library = try installation.existingLibrary()
@@ -47,22 +49,23 @@ struct SetCommand: PodfsCommand {
             defer { daemon.end() }
             if !settings.isEmpty {
                 let reply = try await daemon.perform(.set(podcast: id, assignments: settings, confirmed: yes))
-                if case .settings(_, let change?) = reply { Self.print(change) }
+                report.say("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
+                if case .settings(_, let change?) = reply { say(change) }
             }
             for played in marks {
                 let reply = try await daemon.perform(.setShowPlayed(podcast: id, played))
                 guard case .acted(let count, _) = reply else { continue }
                 let noun = count == 1 ? "episode is" : "episodes are"
-                Terminal.print("\(count) \(noun) now marked as \(played ? "played" : "not played")")
+                report.say("\(count) \(noun) now marked as \(played ? "played" : "not played")")
             }
         case .episode(let id):
-            let commands = try assignments.map { try Self.command($0, episode: id) }
-            guard !commands.isEmpty else {
-                throw CommandError(.usage, "nothing to set: give played=0, played=1 or position=SECONDS")
-            }
+            guard let episode = try library.episode(id: id) else { return }
+            if assignments.isEmpty { return EpisodeSetting.values(of: episode).forEach { Terminal.print($0) } }
+            let settings = try assignments.map { try EpisodeSetting($0) }
             let daemon = try installation.daemon()
             defer { daemon.end() }
-            for command in commands { _ = try await daemon.perform(command) }
+            for setting in settings { _ = try await daemon.perform(setting.command(for: id)) }
+            report.say("\(episode.name): \(settings.map(\.description).joined(separator: ", "))")
         }
     }
 
@@ -78,31 +81,23 @@ struct SetCommand: PodfsCommand {
         }
     }
 
+    /// Returns the assignments as they were accepted, and which keys have no value of the show's own any more.
+    private static func changes(_ assignments: [String]) -> String {
+        assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
+    }
+
     private static func print(_ settings: [String: String]) {
+        if settings.isEmpty, Terminal.isInteractive { Terminal.print("no settings of its own; see podfs.conf(5)") }
         for (key, value) in settings.sorted(by: { $0.key < $1.key }) { Terminal.print("\(key)=\(value)") }
     }
 
-    private static func print(_ change: KeepChange) {
+    private func say(_ change: KeepChange) {
         if change.removed > 0 {
-            Terminal.print(
+            report.say(
                 "removed \(change.removed) of \(change.total) episodes, \(ByteText.size(change.bytes)) freed")
         }
         if change.returned > 0 {
-            Terminal.print("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
+            report.say("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
         }
-    }
-
-    private static func command(_ assignment: String, episode: EpisodeID) throws -> Command {
-        let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        switch (parts.first.map(String.init), parts.dropFirst().first.map(String.init)) {
-        case ("played", "0"): return .setPlayed(episode: episode, false)
-        case ("played", "1"): return .setPlayed(episode: episode, true)
-        case ("position", let text?):
-            guard let seconds = Double(text), seconds.isFinite, seconds >= 0 else { break }
-            return .setPosition(episode: episode, seconds: seconds)
-        default: break
-        }
-        throw CommandError(
-            .usage, "'\(assignment)' cannot be set for an episode: give played=0, played=1 or position=SECONDS")
     }
 }

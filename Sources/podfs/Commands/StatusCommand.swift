@@ -11,8 +11,9 @@ struct StatusCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the active tasks, as the file .status in a mount does.",
         discussion: """
-            With --watch it shows live bars until Ctrl-C, which does not affect the transfers. If standard output is not a \
-            terminal it prints a line for each change instead.
+            With --watch it shows live bars until q or Ctrl-C, which do not affect the transfers. Keys: arrows select a task, s \
+            suspends it, r resumes it, c cancels it, o opens its file. If standard output is not a terminal it prints a line for \
+            each change instead.
 
             Examples:
               podfs status
@@ -23,7 +24,7 @@ struct StatusCommand: PodfsCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Show live bars until Ctrl-C.")
+    @Flag(help: "Show live bars until q or Ctrl-C.")
     var watch = false
 
     func validate() throws {

@@ -17,11 +17,16 @@ struct SubscribeCommand: PodfsCommand {
               podfs subscribe ~/Podcasts/.search/tides/Tide\\ Tables
             """)
 
-    @Argument(help: ArgumentHelp("The http or https address of a feed.", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp(
+            "The address of a feed (https:// may be left out), or of a show's page at Apple Podcasts.", valueName: "url"
+        ))
     var urls: [String]
 
     @Option(help: "The folder's name; by default the show's title.")
     var name: String?
+
+    @OptionGroup var report: Reporting
 
     func validate() throws {
         if name != nil, urls.count > 1 { throw ValidationError("--name needs exactly one address") }
@@ -46,11 +51,15 @@ struct SubscribeCommand: PodfsCommand {
                         .subscribe(url: Self.address(url), name: name))
                 else { continue }
                 progress.clear()
-                Terminal.print(Self.line(name: name, episodes: episodes, skipped: skipped))
+                report.say(Self.line(name: name, episodes: episodes, skipped: skipped))
             } catch {
                 progress.clear()
-                failures.append(CommandError(error))
-                Terminal.error("\(CommandError(error))")
+                var problem = CommandError(error)
+                if problem.code == .usage, let advice = FeedArgument.advice(on: url) {
+                    problem.description += "; " + advice
+                }
+                failures.append(problem)
+                Terminal.error(problem.description)
             }
         }
         guard let first = failures.first else { return }
@@ -59,9 +68,9 @@ struct SubscribeCommand: PodfsCommand {
 
     /// Returns the address, or for a found show's folder in a mount that of its feed. The attribute has the full
     /// address, since catalogues list no credentials.
-    private static func address(_ text: String) -> String {
+    private static func address(_ text: String) throws -> String {
         guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
-            return text
+            return try FeedArgument.address(text)
         }
         return PathResolver.attribute("user.xdg.origin.url", of: text) ?? text
     }
@@ -90,6 +99,8 @@ struct UnsubscribeCommand: PodfsCommand {
         completion: .directory)
     var save: String?
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         let installation = try Installation()
         guard let library = try installation.library() else {
@@ -102,9 +113,9 @@ struct UnsubscribeCommand: PodfsCommand {
             let cache = installation.places.cache
             let saved = try SavedEpisodes(of: found.id, to: save, library: library, cache: cache)
             try saved.save(cache: cache)
-            Terminal.print("\(saved.count) episode\(saved.count == 1 ? "" : "s") saved in \(save)")
+            report.say("\(ReportText.count(saved.count, "episode")) saved in \(save)")
         }
         _ = try await daemon.perform(.unsubscribe(podcast: found.id))
-        Terminal.print("unsubscribed from \(found.name)")
+        report.say("unsubscribed from \(found.name)")
     }
 }

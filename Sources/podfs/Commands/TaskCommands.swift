@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import PodcastClient
 import PodcastLibrary
+import PodcastPages
 import PodcastProtocol
 import TransferCore
 
@@ -9,6 +10,7 @@ import TransferCore
 protocol TaskCommand: PodfsCommand {
     static var action: TaskAction { get }
     var paths: [String] { get }
+    var report: Reporting { get }
 }
 
 extension TaskCommand {
@@ -17,25 +19,86 @@ extension TaskCommand {
         let action = Self.action
         let uploads = paths.compactMap { UploadName($0)?.id }
         let paths = paths.filter { UploadName($0) == nil }
+        var done = ActionReport(action: action)
         var commands: [Command] = []
-        if !paths.isEmpty {
-            let episodes = try PathResolver(library: installation.existingLibrary()).episodes(paths, for: action)
-            commands.append(.act(action, episodes: episodes))
+        let library = paths.isEmpty ? nil : try installation.existingLibrary()
+        var episodes: [EpisodeID] = []
+        if let library {
+            episodes = try PathResolver(library: library).episodes(paths, for: action)
+            try done.begin(episodes, in: library)
+            if !episodes.isEmpty { commands.append(.act(action, episodes: episodes)) }
         }
         if !uploads.isEmpty { commands.append(.actOnUploads(action, ids: uploads)) }
+        guard !commands.isEmpty else { return report.say(done.text) }
         let daemon = try installation.daemon()
         defer { daemon.end() }
         var count = 0
         var problems: [String] = []
         for command in commands {
             guard case .acted(let some, let more) = try await daemon.perform(command) else { continue }
+            if case .actOnUploads = command { done.uploads += some } else { done.episodes += some }
             count += some
             problems += more
         }
+        if let library { try done.end(episodes, in: library) }
+        if count > 0 { report.say(done.text) }
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
             throw ExitCode((count > 0 ? CommandError.Code.partlyFailed : CommandError.Code.failed).rawValue)
         }
+    }
+}
+
+/// The result of a command on tasks, in words.
+struct ActionReport {
+    let action: TaskAction
+    /// The number of episodes that the action changed.
+    var episodes = 0
+    var uploads = 0
+    /// The cached bytes of the episodes before and after.
+    private var before: Int64 = 0
+    private var after: Int64 = 0
+    /// The number of the episodes that had a task.
+    private var tasks = 0
+
+    init(action: TaskAction) { self.action = action }
+
+    mutating func begin(_ ids: [EpisodeID], in library: Library) throws {
+        guard action == .evict || action == .cancel else { return }
+        for episode in try ids.compactMap({ try library.episode(id: $0) }) {
+            before += episode.cachedBytes
+            if let state = episode.download?.state, state != .failed { tasks += 1 }
+        }
+    }
+
+    mutating func end(_ ids: [EpisodeID], in library: Library) throws {
+        guard action == .evict else { return }
+        after = try ids.reduce(0) { try $0 + (library.episode(id: $1)?.cachedBytes ?? 0) }
+    }
+
+    var text: String {
+        let downloads = action == .cancel ? min(tasks, episodes) : episodes
+        switch action {
+        case .evict:
+            let freed = max(0, before - after)
+            if freed > 0 { return "freed \(ByteText.size(freed)) of \(count(episodes, "episode"))" }
+            // A download that has just begun has bytes that the library does not count yet.
+            return tasks > 0 ? "\(count(episodes, "episode")) evicted" : "nothing was cached"
+        case .pin: return "\(count(episodes, "episode")) pinned"
+        case .unpin: return "\(count(episodes, "episode")) unpinned"
+        case .resume: return transfers(downloads, "resumed")
+        case .suspend: return transfers(downloads, "suspended")
+        case .cancel: return transfers(downloads, "cancelled")
+        case .download: return transfers(downloads, "started")
+        }
+    }
+
+    private func count(_ count: Int, _ noun: String) -> String { ReportText.count(count, noun) }
+
+    private func transfers(_ downloads: Int, _ participle: String) -> String {
+        let parts =
+            (downloads > 0 ? [count(downloads, "download")] : []) + (uploads > 0 ? [count(uploads, "upload")] : [])
+        return parts.isEmpty ? "nothing to \(action.rawValue)" : "\(parts.joined(separator: " and ")) \(participle)"
     }
 }
 
@@ -77,6 +140,8 @@ struct ResumeCommand: TaskCommand {
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)
     var paths: [String]
+
+    @OptionGroup var report: Reporting
 }
 
 struct SuspendCommand: TaskCommand {
@@ -88,6 +153,8 @@ struct SuspendCommand: TaskCommand {
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)
     var paths: [String]
+
+    @OptionGroup var report: Reporting
 }
 
 struct CancelCommand: TaskCommand {
@@ -98,6 +165,8 @@ struct CancelCommand: TaskCommand {
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)
     var paths: [String]
+
+    @OptionGroup var report: Reporting
 }
 
 struct EvictCommand: TaskCommand {
@@ -109,6 +178,8 @@ struct EvictCommand: TaskCommand {
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
+
+    @OptionGroup var report: Reporting
 }
 
 struct PinCommand: TaskCommand {
@@ -118,6 +189,8 @@ struct PinCommand: TaskCommand {
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
+
+    @OptionGroup var report: Reporting
 }
 
 struct UnpinCommand: TaskCommand {
@@ -127,4 +200,6 @@ struct UnpinCommand: TaskCommand {
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
+
+    @OptionGroup var report: Reporting
 }

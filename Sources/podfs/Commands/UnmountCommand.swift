@@ -24,10 +24,17 @@ struct UnmountCommand: PodfsCommand {
     @Flag(help: "Detach the folder even if it is in use.")
     var force = false
 
+    @OptionGroup var report: Reporting
+
     /// The time for the mount's process to exit, in milliseconds; it only has to answer its last requests.
     private static let patience: Int32 = 10_000
 
     func perform() async throws {
+        try unmount()
+        report.say("unmounted \(folder)")
+    }
+
+    private func unmount() throws {
         let path = MountPoint.absolute(folder)
         guard let mounted = MountedFolder.at(path) else {
             throw CommandError(.failed, "\(folder) is not mounted")

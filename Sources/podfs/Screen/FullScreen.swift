@@ -10,13 +10,13 @@ struct FullScreen {
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Switches to the alternate screen and turns off echo.
+    /// Switches to the alternate screen, and turns off echo and the editing of lines, so that a key arrives at once.
     init(descriptor: Int32) {
         self.descriptor = descriptor
         var mode = termios()
         if tcgetattr(descriptor, &mode) == 0 {
             former = mode
-            mode.c_lflag &= ~tcflag_t(ECHO)
+            mode.c_lflag &= ~tcflag_t(ECHO | ICANON)
             tcsetattr(descriptor, TCSANOW, &mode)
         } else {
             former = nil
@@ -27,8 +27,12 @@ struct FullScreen {
     /// Replaces the drawn lines, in one write so that no partial frame is visible.
     func draw(_ lines: [String]) {
         var text = "\u{1B}[H"
-        for (index, line) in lines.enumerated() { text += (index > 0 ? "\r\n" : "") + line + "\u{1B}[K" }
-        Terminal.write(text + "\u{1B}[J", to: descriptor)
+        for (index, line) in lines.enumerated() {
+            // Erase before the line is written: after a line as wide as the screen the cursor is still on its last
+            // cell, which an erasure would clear.
+            text += (index > 0 ? "\r\n" : "") + (index == lines.count - 1 ? "\u{1B}[J" : "\u{1B}[K") + line
+        }
+        Terminal.write(lines.isEmpty ? text + "\u{1B}[J" : text, to: descriptor)
     }
 
     /// Restores the previous screen.

@@ -1,13 +1,17 @@
+import Foundation
 import Platform
 import PodcastPages
 import PodcastProtocol
 import Synchronization
+import TransferCore
 
 /// The progress line of a long command on standard error, if that is a terminal. Thread-safe.
 final class ProgressLine: Sendable {
     private struct State {
         var isDrawn = false
         var last = -Double.infinity
+        /// The number of columns of the drawn text.
+        var columns = 0
         /// The text of the next frame.
         var pending: String?
         /// Whether drawing has ended: events may still arrive while a command finishes.
@@ -46,15 +50,30 @@ final class ProgressLine: Sendable {
         state.last = ContinuousClock.now.seconds
         state.isDrawn = true
         // A line as wide as the terminal would wrap on some terminals.
-        let width = TerminalTraits(descriptor: descriptor).width - 1
-        Terminal.write("\r\(TextWidth.cut(PlainText.oneLine(text), to: width))\u{1B}[K", to: descriptor)
+        let width = TerminalTraits(descriptor: descriptor).width
+        let line = TextWidth.cut(PlainText.oneLine(text), to: width - 1)
+        Terminal.write("\(Self.start(of: state.columns, in: width))\(line)\u{1B}[K", to: descriptor)
+        state.columns = TextWidth.columns(line)
+    }
+
+    /// Returns the control sequence that moves to the start of the drawn line. A terminal that has become narrower has
+    /// wrapped it, so that the cursor is some rows below its start; xterm and the Linux console cut lines instead.
+    static func start(
+        of columns: Int, in width: Int, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String {
+        let rows = max(0, columns - 1) / max(1, width)
+        let wraps = environment["XTERM_VERSION"] == nil && environment["TERM"] != "linux"
+        return rows > 0 && wraps ? "\u{1B}[\(rows)A\r\u{1B}[J" : "\r"
     }
 
     /// Clears the line before another line is printed.
     func clear() {
         guard isShown else { return }
         state.withLock { state in
-            if state.isDrawn { Terminal.write("\r\u{1B}[K", to: descriptor) }
+            if state.isDrawn {
+                let width = TerminalTraits(descriptor: descriptor).width
+                Terminal.write("\(Self.start(of: state.columns, in: width))\u{1B}[K", to: descriptor)
+            }
             state = State(hasEnded: state.hasEnded)
         }
     }
@@ -92,6 +111,11 @@ enum ProgressText {
             words.append("\(ByteText.size(sum.received))\(sum.expected.map { "/\(mark)" + ByteText.size($0) } ?? "")")
             if let rate = sum.rate { words.append(ByteText.rate(rate)) }
             if let eta = sum.eta { words.append("\(TimeText.duration(eta)) left") }
+        }
+        // While nothing moves, the reason is more useful than a rate.
+        let tasks = board.tasks(now: now)
+        if !tasks.contains(where: { $0.state == .running }), let waiting = tasks.first(where: { $0.reason != nil }) {
+            words.append("\(waiting.path): \(waiting.reason ?? "")")
         }
         return words.joined(separator: " ")
     }

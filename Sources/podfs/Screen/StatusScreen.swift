@@ -7,11 +7,18 @@ struct StatusScreen {
     /// The maximum number of lines; `nil` for all.
     var height: Int?
     var hasColour: Bool
+    /// The task to which keys apply.
+    var selected: TaskID?
+    /// The last line: the keys, or the answer to the last one.
+    var footer: String?
+    /// Whether the transfers that have ended are listed below the active ones.
+    var listsEnded = false
 
     /// Select Graphic Rendition (ECMA-48, 8.3.117).
     enum Style: Int {
         case bold = 1
         case dim = 2
+        case inverse = 7
         case red = 31
         case green = 32
         case yellow = 33
@@ -26,6 +33,9 @@ struct StatusScreen {
     /// The width from which a task takes one line instead of two.
     private static let wide = 110
 
+    /// The number of lines from which there is a footer.
+    private static let tall = 8
+
     /// Returns at most `height` lines, none wider than `width`.
     func lines(_ board: TaskBoard, now: Double) -> [String] {
         let tasks = board.tasks(now: now)
@@ -34,18 +44,53 @@ struct StatusScreen {
             head.append(details(of: total.task, style: .green, isEstimate: total.isEstimate))
         }
         if !tasks.isEmpty { head.append([]) }
-        var shown = head
-        for (index, block) in tasks.map(block).enumerated() {
+        let hasFooter = footer != nil && height ?? 0 >= Self.tall
+        let room = height.map { max(0, $0 - (hasFooter ? 1 : 0)) }
+        var shown = head + list(tasks, room: room.map { max(0, $0 - head.count) })
+        if listsEnded { shown += ended(board, room: room.map { $0 - shown.count } ?? .max) }
+        if let room { shown = Array(shown.prefix(room)) }
+        if hasFooter, let footer, let room {
+            shown += Array(repeating: [], count: max(0, room - shown.count))
+            shown.append([Piece(text: TextWidth.cut(PlainText.oneLine(footer), to: width), style: .dim)])
+        }
+        return shown.map(draw)
+    }
+
+    /// Returns the lines of as many tasks as fit, the selected one among them.
+    private func list(_ tasks: [StatusReport.Task], room: Int?) -> [[Piece]] {
+        let blocks = tasks.map(block)
+        guard let room else { return blocks.flatMap(\.self) }
+        var start = 0
+        if let selected, let index = tasks.firstIndex(where: { $0.id == selected }) {
+            while start < index, blocks[start...index].reduce(0, { $0 + $1.count }) > room - 1 { start += 1 }
+        }
+        var shown: [[Piece]] = []
+        for (index, block) in blocks.enumerated().dropFirst(start) {
             let isLast = index == tasks.count - 1
             // The last line is reserved for the number of tasks that do not fit.
-            if let height, shown.count + block.count > (isLast ? height : height - 1) {
+            if shown.count + block.count > (isLast ? room : room - 1) {
                 shown.append([Piece(text: "and \(tasks.count - index) more", style: .dim)])
                 break
             }
             shown += block
         }
-        if let height { shown = Array(shown.prefix(height)) }
-        return shown.map(draw)
+        return shown
+    }
+
+    private func ended(_ board: TaskBoard, room: Int) -> [[Piece]] {
+        guard !board.ended.isEmpty, room >= 3 else { return [] }
+        let lines = board.ended.prefix(room - 1).map { transfer -> [Piece] in
+            let path = PlainText.oneLine(transfer.path)
+            let facts = transfer.error.map(PlainText.oneLine) ?? transfer.size.map(ByteText.size) ?? ""
+            let end = TextWidth.cut("  \(facts)", to: max(0, width / 2))
+            let label = transfer.error == nil ? "done" : "failed"
+            let space = max(0, width - 8 - TextWidth.columns(end))
+            return [
+                Piece(text: TextWidth.padded(label, to: 6), style: transfer.error == nil ? .green : .red),
+                Piece(text: TextWidth.cutMiddle(path, to: space) + end),
+            ]
+        }
+        return [[]] + lines
     }
 
     private func heading(_ tasks: [StatusReport.Task], done: Int) -> String {
@@ -59,15 +104,16 @@ struct StatusScreen {
 
     private func block(_ task: StatusReport.Task) -> [[Piece]] {
         // Names are untrusted: they must not control the terminal.
-        let path = PlainText.oneLine(task.path)
+        let isSelected = task.id == selected
+        let path = (isSelected && !hasColour ? "> " : "") + PlainText.oneLine(task.path)
+        let pathStyle: Style? = isSelected ? .inverse : nil
         let style = Self.style(of: task.state)
         let state = task.kind == "download" ? task.state.rawValue : task.kind
-        if let error = task.error {
-            let reason = PlainText.oneLine(error)
+        if let reason = task.reason {
             let label = "\(state): "
             let room = max(0, width - 2 - TextWidth.columns(label))
             return [
-                [Piece(text: TextWidth.cutMiddle(path, to: width))],
+                [Piece(text: TextWidth.cutMiddle(path, to: width), style: pathStyle)],
                 [Piece(text: "  \(label)\(TextWidth.cut(reason, to: room))", style: style)],
             ]
         }
@@ -76,24 +122,24 @@ struct StatusScreen {
             // Details are in columns of fixed width, and the path gets the remaining width.
             let columns = hasBar(task) ? details(of: task, style: style, width: Self.wide - 40) : []
             let used = (columns + [label]).reduce(0) { $0 + TextWidth.columns($1.text) + 1 }
-            return [[label] + columns + [Piece(text: TextWidth.cutMiddle(path, to: width - used))]]
+            return [[label] + columns + [Piece(text: TextWidth.cutMiddle(path, to: width - used), style: pathStyle)]]
         }
         guard hasBar(task) else {
             return [
-                [Piece(text: TextWidth.cutMiddle(path, to: width))],
+                [Piece(text: TextWidth.cutMiddle(path, to: width), style: pathStyle)],
                 [Piece(text: TextWidth.cut("  \(state)", to: width), style: style)],
             ]
         }
         let room = width - 12
         if room >= 30 {
             return [
-                [Piece(text: TextWidth.cutMiddle(path, to: width))],
+                [Piece(text: TextWidth.cutMiddle(path, to: width), style: pathStyle)],
                 [Piece(text: " "), Piece(text: TextWidth.padded(state, to: 9), style: style)]
                     + details(of: task, style: style, width: room),
             ]
         }
         return [
-            [Piece(text: TextWidth.cutMiddle(path, to: width))],
+            [Piece(text: TextWidth.cutMiddle(path, to: width), style: pathStyle)],
             [Piece(text: " ")] + details(of: task, style: style, width: width - 2),
         ]
     }
@@ -115,8 +161,8 @@ struct StatusScreen {
         of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
     ) -> [Piece] {
         let width = width ?? self.width
-        let percent = Self.percent(task.progress)
-        let expected = task.expected.map { (isEstimate ? "~" : "") + ByteText.size($0) } ?? "?"
+        let percent = Self.percent(task.shownProgress)
+        let expected = (isEstimate && task.expected != nil ? "~" : "") + task.sizeText
         let size = "\(ByteText.size(task.received))/\(expected)"
         var optional = [
             (TextWidth.padded(task.eta.map(TimeText.duration) ?? "-", to: 6, atStart: true), 7),
@@ -135,7 +181,7 @@ struct StatusScreen {
             let bare = String(percent.drop { $0 == " " })
             return [Piece(text: TextWidth.cut(bare, to: width), style: style)]
         }
-        let bar = ProgressBar.text(task.progress, width: min(30, room - 2))
+        let bar = ProgressBar.text(task.shownProgress, width: min(30, room - 2))
         return [Piece(text: bar, style: style), Piece(text: percent)] + extra.map { Piece(text: $0) }
     }
 

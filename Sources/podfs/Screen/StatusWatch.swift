@@ -5,6 +5,7 @@ import PodcastClient
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 /// `podfs status --watch`: displays the daemon's events until it is interrupted. It never affects the transfers.
 struct StatusWatch {
@@ -16,6 +17,9 @@ struct StatusWatch {
         /// The daemon has exited, or could not be reached.
         case lost(any Error)
         case signal(Int32)
+        case keys([WatchKey])
+        /// The answer to a key.
+        case message(String)
         case frame
     }
 
@@ -28,8 +32,13 @@ struct StatusWatch {
         let sources = numbers.map { number in
             Self.source(number) { inbox.yield(.signal(number)) }
         }
-        defer { for source in sources { source.cancel() } }
-        var picture: any StatusPicture = traits.isScreen ? StatusDrawing(traits) : StatusPrinting()
+        let keyboard = traits.isScreen && isatty(0) == 1 ? Self.keyboard { inbox.yield(.keys($0)) } : nil
+        defer {
+            for source in sources { source.cancel() }
+            keyboard?.cancel()
+        }
+        var picture: any StatusPicture =
+            traits.isScreen ? StatusDrawing(traits, hasKeys: keyboard != nil) : StatusPrinting()
         connect(inbox, after: .zero)
         var connection: DaemonConnection?
         var failures = 0
@@ -59,6 +68,21 @@ struct StatusWatch {
                 picture.end()
                 connection?.end()
                 Self.end(by: number)
+            case .keys(let keys):
+                for key in keys {
+                    if key == .quit {
+                        picture.end()
+                        connection?.end()
+                        return
+                    }
+                    wanted = picture.press(key) ?? wanted
+                    guard let task = picture.selected, let connection else { continue }
+                    let actions = WatchActions(installation: installation, connection: connection)
+                    Task(executorPreference: WorkerPool.shared) {
+                        if let answer = await actions.perform(key, on: task) { inbox.yield(.message(answer)) }
+                    }
+                }
+            case .message(let text): wanted = picture.show(text)
             case .frame: wanted = picture.draw()
             }
             if let wanted {
@@ -104,6 +128,20 @@ struct StatusWatch {
         return source
     }
 
+    /// Reads keys from the terminal as they are typed.
+    private static func keyboard(_ action: @escaping @Sendable ([WatchKey]) -> Void) -> any DispatchSourceRead {
+        let source = DispatchSource.makeReadSource(fileDescriptor: 0, queue: DispatchQueue(label: "podfs.keys"))
+        source.setEventHandler {
+            var bytes = [UInt8](repeating: 0, count: 256)
+            let count = read(0, &bytes, bytes.count)
+            // The terminal has gone.
+            if count == 0 { action([.quit]) }
+            if count > 0 { action(WatchKey.keys(in: Array(bytes.prefix(count)))) }
+        }
+        source.resume()
+        return source
+    }
+
     /// Ends the process with the default action of the caught signal, so that a shell sees which signal ended it.
     private static func end(by number: Int32) -> Never {
         signal(number, SIG_DFL)
@@ -128,6 +166,18 @@ private protocol StatusPicture {
     mutating func draw() -> Double?
     mutating func resume() -> Double?
     mutating func end()
+    /// Moves the selection.
+    mutating func press(_ key: WatchKey) -> Double?
+    /// Shows the answer to a key.
+    mutating func show(_ message: String) -> Double?
+    /// The task to which keys apply.
+    var selected: TaskInfo? { get }
+}
+
+extension StatusPicture {
+    mutating func press(_ key: WatchKey) -> Double? { nil }
+    mutating func show(_ message: String) -> Double? { nil }
+    var selected: TaskInfo? { nil }
 }
 
 /// Output as consecutive lines.
@@ -159,13 +209,49 @@ private struct StatusDrawing: StatusPicture {
     private var traits: TerminalTraits
     private var screen: FullScreen?
 
-    init(_ traits: TerminalTraits) { self.traits = traits }
+    private let hasKeys: Bool
+    private var choice: TaskID?
+    private var message: String?
+
+    /// - Parameter hasKeys: Whether keys can be typed.
+    init(_ traits: TerminalTraits, hasKeys: Bool) {
+        self.traits = traits
+        self.hasKeys = hasKeys
+    }
 
     private var now: Double { ContinuousClock.now.seconds }
 
     private func lines(isWhole: Bool = false) -> [String] {
-        StatusScreen(width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
-            .lines(board, now: now)
+        var screen = StatusScreen(
+            width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
+        screen.listsEnded = true
+        if hasKeys, !isWhole {
+            screen.selected = choice
+            let help = TextWidth.columns(WatchKey.help) <= traits.width ? WatchKey.help : WatchKey.shortHelp
+            screen.footer = message ?? help
+        }
+        return screen.lines(board, now: now)
+    }
+
+    var selected: TaskInfo? { choice.flatMap(board.info(of:)) }
+
+    mutating func press(_ key: WatchKey) -> Double? {
+        message = nil
+        let ids = board.tasks(now: now).map(\.id)
+        let index = choice.flatMap { ids.firstIndex(of: $0) }
+        switch key {
+        case .down: choice = index.map { ids[min($0 + 1, ids.count - 1)] } ?? ids.first
+        case .up: choice = index.map { ids[max($0 - 1, 0)] } ?? ids.last
+        // A key without a selection applies to the first task.
+        case .suspend, .resume, .cancel, .open: choice = index.map { ids[$0] } ?? ids.first
+        case .quit: break
+        }
+        return pace.want(at: now, now: now)
+    }
+
+    mutating func show(_ message: String) -> Double? {
+        self.message = message
+        return pace.want(at: now, now: now)
     }
 
     mutating func replace(with tasks: [TaskInfo]) -> Double? {

@@ -11,6 +11,18 @@ final class TaskBoard {
     /// The number of downloads completed since the board was created.
     private(set) var done = 0
     private(set) var doneBytes: Int64 = 0
+    /// The transfers that ended since the board was created, newest first; at most `endedLimit`.
+    private(set) var ended: [Ended] = []
+
+    /// A transfer that has ended.
+    struct Ended {
+        var path: String
+        var size: Int64?
+        /// The reason of a failure.
+        var error: String?
+    }
+
+    static let endedLimit = 5
 
     /// The seconds without an event after which a rate has expired; the daemon reports progress four times a second.
     private static let silence = 5.0
@@ -31,7 +43,21 @@ final class TaskBoard {
             done += 1
             doneBytes += LiveTasks.bytes(task.received ?? 0)
         }
+        guard let report = event.task, let path = report.path else { return }
+        switch event.kind {
+        case .completed: note(Ended(path: path, size: report.received))
+        case .failed: note(Ended(path: path, error: report.error ?? "no reason is known"))
+        default: break
+        }
     }
+
+    private func note(_ transfer: Ended) {
+        ended.insert(transfer, at: 0)
+        if ended.count > Self.endedLimit { ended.removeLast() }
+    }
+
+    /// Returns the daemon's description of a task.
+    func info(of task: TaskID) -> TaskInfo? { live.all.first { $0.id == task } }
 
     /// The tasks, active ones first.
     func tasks(now: Double) -> [StatusReport.Task] {
@@ -59,7 +85,7 @@ final class TaskBoard {
             $0.kind == "download" && ($0.state == .running || $0.state == .queued)
         }
         guard !active.isEmpty else { return nil }
-        let known = active.compactMap { task in task.expected.map { max($0, task.received) } }
+        let known = active.compactMap { task in (task.expected ?? task.estimate).map { max($0, task.received) } }
         let unknown = active.count - known.count
         let sum = known.reduce(0, +)
         let (all, count) = (sum + doneBytes, known.count + done)
@@ -69,6 +95,6 @@ final class TaskBoard {
             id: 0, kind: "download", path: "", state: .running,
             received: active.reduce(doneBytes) { $0 + $1.received }, expected: guess.map { all + $0 },
             rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
-        return Total(task: task, isEstimate: unknown > 0)
+        return Total(task: task, isEstimate: active.contains { $0.expected == nil })
     }
 }

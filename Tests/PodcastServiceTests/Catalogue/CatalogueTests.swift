@@ -27,6 +27,39 @@ struct CatalogueTests {
         }
     }
 
+    // MARK: Pages
+
+    @Test(
+        arguments: [
+            ("https://podcasts.apple.com/us/podcast/the-show/id917918570?i=1000", CataloguePage.apple(id: 917_918_570)),
+            ("https://podcasts.apple.com/podcast/id12", .apple(id: 12)),
+            ("http://itunes.apple.com/de/podcast/id1/id34?mt=2#x", .apple(id: 34)),
+            ("https://podcastindex.org/podcast/920666", .podcastIndex(id: 920_666)),
+            ("https://www.podcastindex.org/podcast/7?episode=1", .podcastIndex(id: 7)),
+            ("https://podcasts.apple.com/us/browse", nil), ("https://podcasts.apple.com/us/podcast/id12x", nil),
+            ("https://podcastindex.org/podcast/", nil), ("https://podcastindex.org/stats/5", nil),
+            ("https://example.com/podcast/id12", nil), ("https://podcasts.apple.com.evil.example/id12", nil),
+            ("podcasts.apple.com/id12", nil), ("https://podcasts.apple.com/id99999999999999999999", nil),
+        ] as [(String, CataloguePage?)]) func aDirectoryPageIsRecognised(address: String, page: CataloguePage?)
+    {
+        #expect(CataloguePage(address) == page)
+    }
+
+    @Test func thePageOfADirectoryIsLookedUp() throws {
+        let page = CataloguePage.apple(id: 12)
+        #expect(
+            try iTunes.request(for: page, now: Self.now)?.url == "https://itunes.apple.com/lookup?id=12&entity=podcast")
+        #expect(
+            try ITunesCatalogue(url: "http://h/api/?country=DE").request(for: page, now: Self.now)?.url
+                == "http://h/api/lookup?country=DE&id=12&entity=podcast")
+        #expect(try iTunes.request(for: .podcastIndex(id: 1), now: Self.now) == nil)
+        let signed = try #require(try index.request(for: .podcastIndex(id: 5), now: Self.now))
+        #expect(signed.url.hasSuffix("/api/1.0/podcasts/byfeedid?id=5") && signed.hasCredentials)
+        #expect(try index.request(for: page, now: Self.now) == nil)
+        let answer = #"{"status":"true","feed":{"title":"One","url":"https://one.example/feed"}}"#
+        #expect(try entries(index, answer).map(\.feedURL) == ["https://one.example/feed"])
+    }
+
     // MARK: Requests
 
     @Test func iTunesIsAskedByAQueryAlone() throws {

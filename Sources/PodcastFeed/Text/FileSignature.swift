@@ -1,0 +1,62 @@
+/// Recognition of files that are not feeds by their first bytes, so that a message can name what came instead.
+///
+/// Consulted only for documents that the parser has rejected: a feed with stray bytes at its beginning stays a feed.
+enum FileSignature {
+    private struct Signature {
+        var bytes: [UInt8]
+        var offset: Int
+        var name: String
+
+        init(_ text: String, at offset: Int = 0, _ name: String) {
+            self.init(Array(text.utf8), at: offset, name)
+        }
+
+        init(_ bytes: [UInt8], at offset: Int = 0, _ name: String) {
+            self.bytes = bytes
+            self.offset = offset
+            self.name = name
+        }
+    }
+
+    /// The formats that servers send in place of feeds, and that people paste: the media itself, the cover, an archive.
+    private static let signatures = [
+        Signature("ID3", "an MP3 file"), Signature("OggS", "an Ogg file"), Signature("fLaC", "a FLAC file"),
+        Signature("WAVE", at: 8, "a WAV file"), Signature("AVI ", at: 8, "an AVI video"),
+        Signature("WEBP", at: 8, "a WebP image"), Signature("ftypavif", at: 4, "an AVIF image"),
+        Signature("ftypheic", at: 4, "a HEIC image"), Signature("ftypM4A", at: 4, "an M4A file"),
+        Signature("ftyp", at: 4, "an MP4 file"), Signature([0x1A, 0x45, 0xDF, 0xA3], "a Matroska or WebM file"),
+        Signature([0x89, 0x50, 0x4E, 0x47], "a PNG image"), Signature([0xFF, 0xD8, 0xFF], "a JPEG image"),
+        Signature("GIF8", "a GIF image"), Signature("%PDF-", "a PDF document"),
+        Signature([0x50, 0x4B, 3, 4], "a ZIP archive"), Signature([0x1F, 0x8B], "a gzip archive"),
+        Signature("#EXTM3U", "a playlist"), Signature("[playlist]", "a playlist"), Signature("WEBVTT", "a transcript"),
+        Signature([0x7F, 0x45, 0x4C, 0x46], "a program"),
+    ]
+
+    /// The number of bytes that `name(of:)` needs.
+    static let size = 512
+
+    /// Returns the format with its article, such as `an MP3 file`; `nil` for what may be text.
+    static func name(of head: [UInt8]) -> String? {
+        if let found = signatures.first(where: { head.dropFirst($0.offset).starts(with: $0.bytes) }) {
+            return found.name
+        }
+        if isAudioFrame(head) { return "an MP3 file" }
+        return isBinary(head) ? "binary data" : nil
+    }
+
+    /// Whether the bytes are an MPEG audio frame without tags (ISO 11172-3, 2.4.1.3): eleven bits set, layer III, and
+    /// no reserved version, bit rate or sampling frequency.
+    private static func isAudioFrame(_ head: [UInt8]) -> Bool {
+        guard head.count > 3, head[0] == 0xFF, head[1] & 0xE0 == 0xE0 else { return false }
+        return head[1] & 0x18 != 0x08 && head[1] & 0x06 == 0x02 && (1...14).contains(head[2] >> 4)
+            && head[2] & 0x0C != 0x0C
+    }
+
+    /// Whether the bytes cannot be text: control characters that no text has, or NUL, unless the NULs are those of
+    /// UTF-16 and UTF-32.
+    private static func isBinary(_ head: [UInt8]) -> Bool {
+        guard !head.isEmpty, !head.starts(with: [0xFF, 0xFE]), !head.starts(with: [0xFE, 0xFF]) else { return false }
+        let controls = head.count { $0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0) || $0 == 0x7F }
+        return controls * 20 > head.count
+    }
+}

@@ -1,0 +1,124 @@
+import GRDB
+package import TransferCore
+
+/// An episode on a page of several shows.
+package struct ShelfEpisode: Sendable, Equatable {
+    package var id: EpisodeID
+    package var show: ShowID
+    /// The file name.
+    package var name: String
+    package var title: String
+    /// Seconds since 1970 UTC.
+    package var published: Int64?
+    /// The UTC offset of the feed's time zone in seconds.
+    package var publishedOffset: Int
+    /// The duration and the playback position in seconds.
+    package var duration: Double?
+    package var position: Double?
+    package var played: Bool
+    /// Whether the episode is completely cached.
+    package var complete: Bool
+    /// The MIME type according to the feed.
+    package var type: String?
+
+    package init(
+        id: EpisodeID, show: ShowID, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
+        duration: Double? = nil, position: Double? = nil, played: Bool = false, complete: Bool = false,
+        type: String? = nil
+    ) {
+        self.id = id
+        self.show = show
+        self.name = name
+        self.title = title
+        self.published = published
+        self.publishedOffset = publishedOffset
+        self.duration = duration
+        self.position = position
+        self.played = played
+        self.complete = complete
+        self.type = type
+    }
+
+    /// The position in seconds from which an episode counts as begun, as for `keep`.
+    package static let begun = 30.0
+}
+
+/// The title of an episode, for a search over all shows.
+package struct TitleEntry: Sendable, Equatable {
+    package var id: EpisodeID
+    package var show: ShowID
+    package var title: String
+
+    package init(id: EpisodeID, show: ShowID, title: String) {
+        self.id = id
+        self.show = show
+        self.title = title
+    }
+}
+
+extension Library {
+    private static let shelfColumns = """
+        SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, e.duration, e.position, e.played, \
+        r.complete, e.type FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id \
+        WHERE p.ephemeral = 0 AND e.buried = 0
+        """
+
+    /// Returns the episodes that were begun and not finished, the last played ones first.
+    package func episodesInProgress(limit: Int) throws -> [ShelfEpisode] {
+        try shelf(
+            "AND e.played = 0 AND e.position >= ? ORDER BY coalesce(e.last_played, e.last_opened, 0) DESC, e.moment DESC LIMIT ?",
+            [ShelfEpisode.begun, limit])
+    }
+
+    /// Returns the newest episodes of all shows.
+    package func newestEpisodes(limit: Int) throws -> [ShelfEpisode] {
+        try shelf("ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
+    }
+
+    /// Returns the newest episodes that were not played.
+    package func unplayedEpisodes(limit: Int) throws -> [ShelfEpisode] {
+        try shelf("AND e.played = 0 ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
+    }
+
+    /// Returns the completely cached episodes, newest first.
+    package func cachedEpisodes(limit: Int) throws -> [ShelfEpisode] {
+        try shelf("AND r.complete = 1 ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
+    }
+
+    private func shelf(_ condition: String, _ arguments: StatementArguments) throws -> [ShelfEpisode] {
+        try query { db in
+            let statement = try db.cachedStatement(sql: Self.shelfColumns + " " + condition)
+            return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+                ShelfEpisode(
+                    id: row[0], show: row[1], name: row[2], title: row[3], published: row[4], publishedOffset: row[5],
+                    duration: row[6], position: row[7], played: row[8], complete: row[9] ?? false, type: row[10])
+            }
+        }
+    }
+
+    /// Returns the titles of the newest episodes of all shows.
+    package func titles(limit: Int) throws -> [TitleEntry] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT e.id, e.podcast, e.title FROM episode e JOIN podcast p ON p.id = e.podcast \
+                    WHERE p.ephemeral = 0 AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC LIMIT ?
+                    """)
+            return try Row.fetchCursor(statement, arguments: [limit]).mapAll {
+                TitleEntry(id: $0[0], show: $0[1], title: $0[2])
+            }
+        }
+    }
+
+    /// Returns the numbers of episodes that were not played, by show; none for shows that were played completely.
+    package func unplayedCounts() throws -> [ShowID: Int] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT podcast, count(*) FROM episode WHERE buried = 0 AND played = 0 GROUP BY podcast")
+            let rows = try Row.fetchCursor(statement)
+            var counts: [ShowID: Int] = [:]
+            while let row = try rows.next() { counts[row[0]] = row[1] }
+            return counts
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package import PodcastLibrary
+package import TransferCore
+
+/// A list of episodes of all shows that has a page in the root.
+package enum ViewKind: String, CaseIterable, Sendable {
+    case latest, inProgress, unplayed, downloaded
+
+    /// The name of the page's file. It begins with a dot, like `.status.html`, because no folder of a show does.
+    package var file: String {
+        switch self {
+        case .latest: ".latest.html"
+        case .inProgress: ".in-progress.html"
+        case .unplayed: ".unplayed.html"
+        case .downloaded: ".downloaded.html"
+        }
+    }
+
+    package var title: String {
+        switch self {
+        case .latest: "Latest"
+        case .inProgress: "In progress"
+        case .unplayed: "Unplayed"
+        case .downloaded: "Downloaded"
+        }
+    }
+
+    /// The text of a page without episodes.
+    var none: String {
+        switch self {
+        case .latest: "No episodes yet. podfs subscribe URL adds a show."
+        case .inProgress: "Nothing has been begun and not finished."
+        case .unplayed: "Everything has been played."
+        case .downloaded: "Nothing is downloaded. What is played, or fetched by podfs download, shows up here."
+        }
+    }
+
+    /// The maximum number of episodes on the page.
+    package static let limit = 500
+}
+
+/// A page with episodes of all shows, such as the latest, each with a player.
+package struct ViewPage: Sendable {
+    private let kind: ViewKind
+    private let episodes: [ShelfEpisode]
+    private let shows: [ShowID: Podcast]
+
+    /// - Parameter episodes: In the order of the page.
+    package init(_ kind: ViewKind, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
+        self.kind = kind
+        self.episodes = episodes
+        self.shows = shows
+    }
+
+    package var bytes: [UInt8] {
+        var page = PageText()
+        page.begin(title: "\(kind.title) – podfs", kind: "view")
+        page.navigation(current: kind.file)
+        page.add("<header><h1>\(kind.title)</h1><p class=\"facts line\">")
+        page.add("<span>\(page.counted(episodes.count, "episode"))</span></p></header>\n<main>\n")
+        if episodes.isEmpty {
+            page.add("<p class=\"none\">\(kind.none)</p>\n")
+        } else {
+            page.add("<div class=\"bar\"><h2>Episodes</h2><p class=\"filter\" hidden><input type=\"search\" ")
+            page.add(
+                "placeholder=\"Filter episodes\" aria-label=\"Filter episodes\"></p></div>\n<ol class=\"episodes\">\n")
+            for episode in episodes { add(episode, to: &page) }
+            page.add("</ol>\n")
+        }
+        page.add("</main>\n")
+        page.end()
+        return page.bytes
+    }
+
+    private func add(_ episode: ShelfEpisode, to page: inout PageText) {
+        guard let show = shows[episode.show] else { return }
+        page.add("<li\(episode.played ? " class=\"played\"" : "")><details><summary>")
+        page.heading("h3", episode.title, isPlayed: episode.played)
+        page.add("<span class=\"facts\"><span>")
+        if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
+        page.add("</span><span>\(episode.duration.map(TimeText.clock) ?? "")</span><span></span>")
+        page.state(isComplete: episode.complete)
+        page.add("</span>")
+        page.heard(episode.position, of: episode.duration, isPlayed: episode.played)
+        page.add("</summary><div class=\"inside\">\n")
+        let fileExtension = FileName.fileExtension(of: episode.name)
+        if MediaType(type: episode.type, url: "file.\(fileExtension)").major != .other {
+            let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
+            page.add("<p><a data-player=\"\(isVideo ? "video" : "audio")\"")
+            if let duration = episode.duration { page.add(" data-length=\"\(TimeText.clock(duration))\"") }
+            if let position = episode.position, position >= 1 { page.add(" data-at=\"\(position)\"") }
+            page.add(" href=\"")
+            page.path(show.name, episode.name)
+            page.add("\" aria-label=\"")
+            page.text(episode.title)
+            page.add("\">Play</a></p>\n")
+        }
+        page.add("<p class=\"facts line\"><a href=\"")
+        page.path(show.name, "index.html")
+        page.add("#e\(episode.id)\">")
+        page.text(show.title)
+        page.add("</a><a href=\"")
+        page.path(show.name, episode.name)
+        page.add("\">File</a></p>\n</div></details></li>\n")
+    }
+}
+
+extension PageText {
+    /// Adds the title of an episode as a heading, with a mark if it was played.
+    mutating func heading(_ element: String, _ title: String, isPlayed: Bool) {
+        add("<\(element) dir=\"auto\">")
+        text(title)
+        if isPlayed { add(" <span class=\"mark\" aria-hidden=\"true\">✓</span><span class=\"hidden\"> played</span>") }
+        add("</\(element)>")
+    }
+
+    /// Adds whether all of an episode is on this machine.
+    mutating func state(isComplete: Bool) {
+        add(
+            isComplete
+                ? "<span class=\"cached\" title=\"All of it is on this machine\">downloaded</span>"
+                : "<span class=\"remote\" title=\"It is fetched when it is played\">not downloaded</span>")
+    }
+
+    /// Adds a bar with the playback position; nothing for an episode that was not begun, or was played.
+    mutating func heard(_ position: Double?, of duration: Double?, isPlayed: Bool) {
+        guard !isPlayed, let position, let duration, position >= ShelfEpisode.begun, duration > 0, position.isFinite,
+            duration.isFinite
+        else { return }
+        let part = Int(min(100, position / duration * 100))
+        let text = "\(TimeText.clock(position)) of \(TimeText.clock(duration)) played"
+        add("<progress max=\"100\" value=\"\(part)\" aria-label=\"\(text)\" title=\"\(text)\"></progress>")
+    }
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+
+/// A show's page in a podcast directory, as people copy it from a browser. Pure.
+///
+/// Such a page is no feed, but its address contains the number under which the directory lists the show, and the
+/// directory's interface returns the feed's address for that number.
+package enum CataloguePage: Sendable, Equatable {
+    /// A page of Apple Podcasts: `https://podcasts.apple.com/us/podcast/NAME/id123`.
+    case apple(id: Int64)
+    /// A page of the Podcast Index: `https://podcastindex.org/podcast/123`.
+    case podcastIndex(id: Int64)
+
+    private static let appleHosts: Set = ["podcasts.apple.com", "itunes.apple.com", "geo.itunes.apple.com"]
+    private static let indexHosts: Set = ["podcastindex.org", "www.podcastindex.org"]
+
+    /// Returns `nil` for any other address.
+    package init?(_ text: String) {
+        guard let address = FeedAddress(text), let scheme = text.firstRange(of: "://") else { return nil }
+        let path = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
+        let parts = path.split(separator: "/").dropFirst()
+        if Self.appleHosts.contains(address.host) {
+            // The last one: a show may be called "id1".
+            guard let id = parts.last(where: { Self.number($0, after: "id") != nil }) else { return nil }
+            self = .apple(id: Self.number(id, after: "id") ?? 0)
+        } else if Self.indexHosts.contains(address.host), parts.first == "podcast",
+            let id = parts.dropFirst().first.flatMap({ Self.number($0, after: "") })
+        {
+            self = .podcastIndex(id: id)
+        } else {
+            return nil
+        }
+    }
+
+    private static func number(_ text: Substring, after prefix: String) -> Int64? {
+        guard text.hasPrefix(prefix) else { return nil }
+        let digits = text.dropFirst(prefix.count)
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(digits)
+    }
+
+    /// The directory's name, used in messages.
+    var directory: String {
+        switch self {
+        case .apple: "Apple Podcasts"
+        case .podcastIndex: "the Podcast Index"
+        }
+    }
+
+    /// The sites of players that publish no feed addresses: a search by name is the way to a feed.
+    private static let closedHosts: Set = [
+        "open.spotify.com", "music.amazon.com", "www.audible.com", "music.youtube.com", "www.youtube.com",
+        "youtube.com",
+        "www.deezer.com", "pca.st", "play.pocketcasts.com", "castbox.fm", "overcast.fm",
+    ]
+
+    /// Returns advice on an address that cannot be a feed, such as a show's page of a player; `nil` for any other.
+    static func advice(on text: String) -> String? {
+        guard let host = FeedAddress(text)?.host, closedHosts.contains(host) else { return nil }
+        return "\(host) has pages of shows, not their feeds: find the feed with podfs search NAME"
+    }
+}

@@ -1,0 +1,68 @@
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+import PodcastService
+import TransferCore
+
+/// A value of an episode that `podfs set` changes: `played=1`, `position=1:02:30`.
+enum EpisodeSetting: Equatable, CustomStringConvertible {
+    case played(Bool)
+    /// In seconds.
+    case position(Double)
+
+    /// Parses `KEY=VALUE`.
+    ///
+    /// - Throws: `CommandError` with the allowed values.
+    init(_ assignment: String) throws {
+        let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let value = parts.count > 1 ? parts[1] : ""
+        switch (parts[0], value.lowercased()) {
+        case ("played", "0"), ("played", "no"), ("played", "false"): self = .played(false)
+        case ("played", "1"), ("played", "yes"), ("played", "true"): self = .played(true)
+        case ("position", _) where Self.seconds(value) != nil: self = .position(Self.seconds(value) ?? 0)
+        case ("played", _): throw Self.refused(assignment, "give played=0 or played=1")
+        case ("position", _): throw Self.refused(assignment, "give seconds or H:MM:SS, such as position=1:02:30")
+        case (let key, _):
+            let near = SettingText.nearest(to: key, in: ["played", "position"]).map { "; did you mean '\($0)'?" }
+            throw Self.refused(assignment, "an episode has played=0 or 1, and position=H:MM:SS" + (near ?? ""))
+        }
+    }
+
+    private static func refused(_ assignment: String, _ advice: String) -> CommandError {
+        CommandError(.usage, "'\(assignment)' cannot be set for an episode: \(advice)")
+    }
+
+    /// Parses `3750`, `3750.5`, `62:30` or `1:02:30`; minutes and seconds after a colon are below 60.
+    static func seconds(_ text: String) -> Double? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count) else { return nil }
+        var total = 0.0
+        for (index, part) in parts.enumerated() {
+            guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
+                let value = Double(part), index == 0 || value < 60,
+                index == parts.count - 1 || !part.contains(".")
+            else { return nil }
+            total = total * 60 + value
+        }
+        return total
+    }
+
+    func command(for episode: EpisodeID) -> Command {
+        switch self {
+        case .played(let value): .setPlayed(episode: episode, value)
+        case .position(let seconds): .setPosition(episode: episode, seconds: seconds)
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .played(let value): "played=\(value ? 1 : 0)"
+        case .position(let seconds): "position=\(TimeText.clock(seconds))"
+        }
+    }
+
+    /// Returns an episode's values, in the form in which they are set.
+    static func values(of episode: Episode) -> [String] {
+        [EpisodeSetting.played(episode.played), .position(episode.position ?? 0)].map(\.description)
+    }
+}

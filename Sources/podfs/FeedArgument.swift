@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+
+/// An argument that stands for the address of a feed. Pure, except that it looks for a file of that name.
+enum FeedArgument {
+    /// Schemes by which web pages hand feeds to podcast programs; the address behind them is http or https.
+    private static let handlers: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]
+
+    /// Returns the address that was meant: `example.com/feed.xml` and `feed://example.com/feed.xml` mean https.
+    ///
+    /// - Throws: If the argument is a file.
+    static func address(_ argument: String) throws(CommandError) -> String {
+        let text = trimmed(argument)
+        if let colon = text.firstIndex(of: ":"), handlers.contains(text[..<colon].lowercased()) {
+            var rest = text[text.index(after: colon)...]
+            if rest.hasPrefix("//") { rest = rest.dropFirst(2) }
+            return rest.contains("://") ? String(rest) : "https://" + rest
+        }
+        if text.contains("://") { return text }
+        if access(text, F_OK) == 0 {
+            throw CommandError(
+                .usage, "'\(argument)' is a file: podfs import reads lists of shows (OPML), podfs inspect shows a feed")
+        }
+        return isHost(text.prefix { $0 != "/" && $0 != "?" }) ? "https://" + text : text
+    }
+
+    /// Returns advice on words that are no address; `nil` for what looks like one.
+    static func advice(on argument: String) -> String? {
+        let text = trimmed(argument)
+        guard !text.isEmpty, !text.contains("://"), !text.contains("/"), !text.hasPrefix("-") else { return nil }
+        return "to find a show by its name: podfs search \(text)"
+    }
+
+    private static func trimmed(_ argument: String) -> String {
+        argument.trimmingCharacters(in: CharacterSet.whitespacesAndNewlines.union(CharacterSet(charactersIn: "<>\"")))
+    }
+
+    /// Whether a word is a host's name with a dot, or `localhost`, with an optional port.
+    private static func isHost(_ text: Substring) -> Bool {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = parts.first, parts.count == 1 || UInt16(parts[1]) != nil else { return false }
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        let isPlausible = labels.allSatisfy { label in
+            !label.isEmpty && label.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
+        }
+        return isPlausible && (labels.count > 1 || name == "localhost")
+    }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// The option of commands that say what they did.
+struct Reporting: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Print only errors.")
+    var quiet = false
+
+    /// Prints what the command did.
+    func say(_ text: String) {
+        if !quiet { Terminal.print(text) }
+    }
+}
+
+/// Words of reports.
+enum ReportText {
+    /// Returns a number with its noun: `1 episode`, `12 episodes`.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Glibc
+import Platform
+import PodcastClient
+import PodcastProtocol
+
+/// The effects of the keys of `podfs status --watch` on the selected task.
+struct WatchActions: Sendable {
+    let installation: Installation
+    let connection: DaemonConnection
+
+    /// Returns the line to show; `nil` for a key that only moves the selection.
+    func perform(_ key: WatchKey, on task: TaskInfo) async -> String? {
+        switch key {
+        case .suspend: await act(.suspend, on: task, "suspended")
+        case .resume: await act(.resume, on: task, "resumed")
+        case .cancel: await act(.cancel, on: task, "cancelled")
+        case .open: open(task)
+        case .up, .down, .quit: nil
+        }
+    }
+
+    private func act(_ action: TaskAction, on task: TaskInfo, _ participle: String) async -> String {
+        let command: Command
+        switch (task.kind, task.episode) {
+        case (.download, let episode?): command = .act(action, episodes: [episode])
+        case (.upload, _): command = .actOnUploads(action, ids: [task.id])
+        default: return "\(task.path): a \(task.kind.rawValue) ends by itself"
+        }
+        do {
+            guard case .acted(let count, let problems) = try await connection.perform(command) else { return "" }
+            return problems.first ?? (count > 0 ? "\(participle) \(task.path)" : "nothing to \(action.rawValue)")
+        } catch {
+            return CommandError(error).description
+        }
+    }
+
+    /// Opens the episode with the desktop's program, through a folder where it is mounted.
+    private func open(_ task: TaskInfo) -> String {
+        guard task.kind == .download else { return "\(task.path): there is no file to open" }
+        let mounts = MountedFolder.all().filter { $0.type == "fuse.podfs" }
+        guard let folder = mounts.first(where: { access("\($0.path)/\(task.path)", F_OK) == 0 }) else {
+            return "not mounted: podfs mount DIR"
+        }
+        var spawner = ProcessSpawner(
+            "xdg-open", ["xdg-open", "\(folder.path)/\(task.path)"], environment: ProcessInfo.processInfo.environment)
+        spawner.standardError = .file("/dev/null")
+        spawner.startsSession = true
+        do {
+            _ = try spawner.start()
+            return "opened \(task.path)"
+        } catch {
+            return "xdg-open cannot be started: \(error)"
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// A key of `podfs status --watch`.
+enum WatchKey: Equatable, Sendable {
+    case up, down, suspend, resume, cancel, open, quit
+
+    /// Returns the keys in bytes from a terminal. Arrow keys are control sequences with `[`, or with `O` in application
+    /// mode (ECMA-48, 8.3.22; DEC VT100). Other keys are ignored.
+    static func keys(in bytes: [UInt8]) -> [WatchKey] {
+        var keys: [WatchKey] = []
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            guard byte == 0x1B else {
+                if let key = Self.letters[byte] { keys.append(key) }
+                continue
+            }
+            guard let kind = rest.first, kind == UInt8(ascii: "[") || kind == UInt8(ascii: "O") else { continue }
+            rest.removeFirst()
+            // Parameters, then the final byte.
+            while let next = rest.popFirst() {
+                guard (0x40...0x7E).contains(next) else { continue }
+                if next == UInt8(ascii: "A") { keys.append(.up) }
+                if next == UInt8(ascii: "B") { keys.append(.down) }
+                break
+            }
+        }
+        return keys
+    }
+
+    private static let letters: [UInt8: WatchKey] = [
+        UInt8(ascii: "q"): .quit, UInt8(ascii: "Q"): .quit, UInt8(ascii: "k"): .up, UInt8(ascii: "j"): .down,
+        UInt8(ascii: "s"): .suspend, UInt8(ascii: "r"): .resume, UInt8(ascii: "c"): .cancel, UInt8(ascii: "o"): .open,
+        0x0D: .open, 0x0A: .open,
+    ]
+
+    /// The line that explains the keys, and a shorter one.
+    static let help = "↑↓ select   s suspend   r resume   c cancel   o open   q quit"
+    static let shortHelp = "s r c o  q quit"
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import PodcastService
+
+/// A command line that cannot be understood: what is wrong, what was probably meant, and where to look.
+///
+/// The argument parser's own messages begin with `Error:`; these speak like all others of podfs.
+struct UsageMistake {
+    /// The lines for standard error, without the program's name.
+    let lines: [String]
+
+    /// - Parameters:
+    ///   - arguments: The arguments, without the program's name.
+    ///   - message: The parser's message.
+    ///   - full: The parser's message with its lines `Usage:` and `See`.
+    init(_ arguments: [String], root: any ParsableCommand.Type, message: String, full: String) {
+        if let line = Self.unknownCommand(arguments, root) {
+            lines = [line]
+            return
+        }
+        let text = message.prefix(1).lowercased() + message.dropFirst().replacing(". Did you", with: "; did you")
+        let usage = full.split(separator: "\n").drop { !$0.hasPrefix("Usage: ") }.map { line in
+            line.trimmingCharacters(in: .whitespaces)
+        }
+        let form = usage.prefix { !$0.hasPrefix("See ") }.joined(separator: " ").dropFirst("Usage: ".count)
+        let command = Self.path(arguments, root).joined(separator: " ")
+        lines = [text, (form.isEmpty ? "" : "usage: \(form); ") + "see: \(command) --help"]
+    }
+
+    /// Names of commands in other programs.
+    private static let synonyms = [
+        "add": "subscribe", "follow": "subscribe", "remove": "unsubscribe", "rm": "unsubscribe",
+        "delete": "unsubscribe",
+        "ls": "list", "shows": "list", "episodes": "list", "update": "refresh", "fetch": "refresh",
+        "sync-feeds": "refresh",
+        "find": "search", "get": "download", "pause": "suspend", "stop": "cancel", "continue": "resume",
+        "start": "resume",
+        "free": "evict", "clean": "evict", "purge": "evict", "umount": "unmount", "mv": "rename", "config": "set",
+        "watch": "status --watch", "progress": "status", "queue": "status", "check": "doctor", "upload": "publish",
+        "install": "service install", "login": "sync login", "logout": "sync logout", "version": "--version",
+    ]
+
+    /// Returns the message for a word that is no command; `nil` if the commands are all known.
+    private static func unknownCommand(_ arguments: [String], _ root: any ParsableCommand.Type) -> String? {
+        let path = path(arguments, root)
+        let commands = command(path, root).configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard !commands.isEmpty, let word = arguments.dropFirst(path.count - 1).first, !word.hasPrefix("-") else {
+            return nil
+        }
+        let place = path.joined(separator: " ")
+        let synonym = path.count == 1 ? synonyms[word.lowercased()] : nil
+        guard let meant = synonym ?? SettingText.nearest(to: word.lowercased(), in: commands) else {
+            return "there is no command '\(place) \(word)'; see: \(place) --help"
+        }
+        return "there is no command '\(place) \(word)'; did you mean '\(place) \(meant)'?"
+    }
+
+    /// Returns the names of the commands at the beginning of the arguments: `["podfs", "sync", "login"]`.
+    private static func path(_ arguments: [String], _ root: any ParsableCommand.Type) -> [String] {
+        var path = ["podfs"]
+        var current = root
+        for word in arguments {
+            guard let next = current.configuration.subcommands.first(where: { $0.configuration.commandName == word })
+            else { break }
+            path.append(word)
+            current = next
+        }
+        return path
+    }
+
+    private static func command(_ path: [String], _ root: any ParsableCommand.Type) -> any ParsableCommand.Type {
+        path.dropFirst().reduce(root) { type, name in
+            type.configuration.subcommands.first { $0.configuration.commandName == name } ?? type
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import PodcastProtocol
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import podfs
+
+/// Parsing of typed values and addresses; no process is started.
+struct TypedValueTests {
+    @Test(
+        arguments: [
+            ("90", 90.0), ("90.5", 90.5), ("1:30", 90), ("62:30", 3_750), ("1:02:30", 3_750), ("0:00:01.5", 1.5),
+            ("0", 0),
+            ("1:75", nil), ("1:2:3:4", nil), ("-5", nil), ("", nil), ("1:", nil), ("1.5:00", nil), ("abc", nil),
+            ("1e3", nil),
+            (" 5", nil), ("0x10", nil), ("inf", nil),
+        ] as [(String, Double?)]) func aPositionIsSecondsOrAClock(text: String, seconds: Double?)
+    {
+        #expect(EpisodeSetting.seconds(text) == seconds)
+    }
+
+    @Test func aSettingIsPrintedAsItIsTyped() throws {
+        #expect(try EpisodeSetting("position=1:02:30").description == "position=1:02:30")
+        #expect(try EpisodeSetting("position=90").description == "position=1:30")
+        #expect(try EpisodeSetting("played=yes") == .played(true))
+        #expect(throws: CommandError.self) { try EpisodeSetting("played") }
+        #expect(throws: CommandError.self) { try EpisodeSetting("=1") }
+    }
+
+    @Test(arguments: [
+        ("example.com/feed.xml", "https://example.com/feed.xml"), ("example.com", "https://example.com"),
+        ("localhost:8080/f", "https://localhost:8080/f"), ("example.com:81?x", "https://example.com:81?x"),
+        ("feed://example.com/f", "https://example.com/f"), ("feed:https://example.com/f", "https://example.com/f"),
+        ("pcast://example.com/f", "https://example.com/f"), ("FEED:http://h/f", "http://h/f"),
+        ("<https://example.com/f>", "https://example.com/f"), (" https://example.com/f\n", "https://example.com/f"),
+        ("http://example.com/f", "http://example.com/f"), ("ftp://example.com/f", "ftp://example.com/f"),
+        ("history of rome", "history of rome"), ("nonsense", "nonsense"), ("a..b/c", "a..b/c"), ("", ""),
+        ("x.y:port/z", "x.y:port/z"), ("/no/such/file", "/no/such/file"),
+    ]) func anAddressWithoutASchemeMeansHTTPS(typed: String, address: String) throws {
+        #expect(try FeedArgument.address(typed) == address)
+    }
+
+    /// The waits of a download that a command without a terminal waits for: each reason is printed once.
+    @Test func aReasonIsPrintedOnce() {
+        var log = DownloadWait.TroubleLog()
+        func event(_ error: String?, received: Int64 = 0, retryIn: Int64? = nil) -> Event {
+            var report = TaskReport(id: 1, state: error == nil ? .running : .queued)
+            (report.path, report.error, report.received) = ("A/B.mp3", error, received)
+            report.retryIn = retryIn
+            return Event(sequence: 1, time: 100, .progress(report))
+        }
+        #expect(log.line(for: event("500", retryIn: 11_200)) == "A/B.mp3: 500; next try in 12s")
+        #expect(log.line(for: event("500", retryIn: 50_000)) == nil)
+        #expect(log.line(for: event("no route")) == "A/B.mp3: no route")
+        #expect(log.line(for: event(nil)) == nil)
+        #expect(log.line(for: event("no route")) == nil)
+        #expect(log.line(for: event(nil, received: 5)) == nil)
+        #expect(log.line(for: event("no route")) == "A/B.mp3: no route")
+    }
+}

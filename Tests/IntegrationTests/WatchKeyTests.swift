@@ -1,0 +1,70 @@
+import PodcastProtocol
+import Testing
+import TransferCore
+
+@testable import podfs
+
+/// Keys of `podfs status --watch`, and what the screen shows for them.
+struct WatchKeyTests {
+    @Test(arguments: [
+        ("q", [WatchKey.quit]), ("jk", [.down, .up]), ("\u{1B}[A\u{1B}[B", [.up, .down]), ("\u{1B}OB", [.down]),
+        ("\u{1B}[1;5A", [.up]), ("src", [.suspend, .resume, .cancel]), ("o\r", [.open, .open]), ("\u{1B}", []),
+        ("xyz \u{7F}", []), ("\u{1B}[200~q", [.quit]), ("\u{1B}[", []),
+    ]) func bytesAreKeys(text: String, keys: [WatchKey]) {
+        #expect(WatchKey.keys(in: Array(text.utf8)) == keys)
+    }
+
+    private func board(_ count: Int) -> TaskBoard {
+        let board = TaskBoard()
+        board.replace(
+            with: (1...count).map { number in
+                var info = TaskInfo(
+                    id: TaskID(Int64(number)), kind: .download, path: "Show/Episode \(number).mp3", episode: nil,
+                    state: .queued, received: 0, expected: nil, rate: nil, error: nil, started: Int64(number))
+                info.estimate = 3_000_000
+                return info
+            }, now: 0)
+        return board
+    }
+
+    @Test func theSelectedTaskIsVisibleAndTheFooterLast() {
+        var screen = StatusScreen(width: 80, height: 12, hasColour: true)
+        (screen.selected, screen.footer) = (9, WatchKey.help)
+        let lines = screen.lines(board(20), now: 0)
+        #expect(
+            lines.count == 12 && lines.allSatisfy { TextWidth.columns($0.replacing(/\e\[[0-9]+m/, with: "")) <= 80 })
+        #expect(lines.contains("\u{1B}[7mShow/Episode 9.mp3\u{1B}[0m"))
+        #expect(lines.last == "\u{1B}[2m\(WatchKey.help)\u{1B}[0m")
+        #expect(lines.contains { $0.contains("0.0%          0 B/~2.9 MiB") })
+        // Without colours a mark replaces the inversion.
+        screen.hasColour = false
+        #expect(screen.lines(board(20), now: 0).contains("> Show/Episode 9.mp3"))
+        // A small screen is for the tasks.
+        screen.height = 5
+        #expect(screen.lines(board(20), now: 0).last?.hasSuffix("more") == true)
+    }
+
+    @Test func whatEndedIsListedBelow() {
+        let board = board(1)
+        var report = TaskReport(id: 7, state: .cached)
+        (report.path, report.received) = ("Show/Done.mp3", 2_048)
+        board.take(Event(sequence: 1, time: 0, .completed(report)), now: 1)
+        (report.path, report.error, report.state) = ("Show/Gone.mp3", "the server answered 404", .failed)
+        report.id = nil
+        board.take(Event(sequence: 2, time: 0, .failed(report)), now: 1)
+        var screen = StatusScreen(width: 80, height: 12, hasColour: false)
+        screen.listsEnded = true
+        let lines = screen.lines(board, now: 1)
+        #expect(lines.contains("failed Show/Gone.mp3  the server answered 404"))
+        #expect(lines.contains("done   Show/Done.mp3  2.0 KiB"))
+    }
+
+    /// A terminal that became narrower has wrapped the drawn line: the cursor goes up before the line is replaced.
+    @Test func aWrappedProgressLineIsErased() {
+        #expect(ProgressLine.start(of: 79, in: 80, environment: [:]) == "\r")
+        #expect(ProgressLine.start(of: 79, in: 40, environment: [:]) == "\u{1B}[1A\r\u{1B}[J")
+        #expect(ProgressLine.start(of: 79, in: 26, environment: [:]) == "\u{1B}[3A\r\u{1B}[J")
+        #expect(ProgressLine.start(of: 79, in: 40, environment: ["XTERM_VERSION": "XTerm(379)"]) == "\r")
+        #expect(ProgressLine.start(of: 0, in: 40, environment: ["TERM": "linux"]) == "\r")
+    }
+}
