@@ -135,8 +135,11 @@ extension BrowserTests {
         do { try await browser.open(address) } catch is Browser.Failure {}
         let shown = try await browser.value("location.protocol", as: String.self)
         let type = try await browser.value("document.contentType", as: String.self)
-        if shown == "about:" || shown == "chrome-error:" || name.hasSuffix(".html") { return }
+        let title = try await browser.value("document.title", as: String.self)
+        // A stream that is no playlist cannot be opened: nginx answers with its own page.
+        let isRefused = name.hasSuffix(".m3u8") && ["403 Forbidden", "500 Internal Server Error"].contains(title)
+        if shown == "about:" || shown == "chrome-error:" || name.hasSuffix(".html") || isRefused { return }
         #expect(type != "text/html" && (!type.hasSuffix("xml") || name == ".subscriptions.opml"), "\(name): \(type)")
-        #expect(try await browser.value("document.title", as: String.self) != "pwned", "\(name)")
+        #expect(title != "pwned", "\(name)")
     }
 }
