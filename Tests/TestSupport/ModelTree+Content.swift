@@ -84,14 +84,23 @@ extension ModelTree {
         return Self.playlist(show.feed.title, episodes.map { ($0, $0.name) })
     }
 
-    /// Returns the node of a view's playlist. That of `In Progress` is in the order of playing, which is not modelled.
+    /// Returns the node of a view's playlist. That of `In Progress` is in the order of playing, which is not modelled,
+    /// and that of `Downloaded` may have the episodes whose downloads may have ended.
     func viewPlaylist(_ view: String, _ inode: UInt64) -> ModelNode {
         let text = Self.playlist(view, links(view))
         let lines = text.split(separator: "\n").sorted()
+        let isMoving = library.episodes.contains { $0.phase == .moving }
         let content: ModelNode.Content =
-            view == "In Progress"
-            ? .judged { String(decoding: $0, as: UTF8.self).split(separator: "\n").sorted() == lines ? nil : text }
-            : .bytes(Array(text.utf8))
+            switch view {
+            case "In Progress":
+                .judged { String(decoding: $0, as: UTF8.self).split(separator: "\n").sorted() == lines ? nil : text }
+            case "Downloaded" where isMoving:
+                .judged {
+                    let found = Set(String(decoding: $0, as: UTF8.self).split(separator: "\n"))
+                    return found.isSuperset(of: lines) ? nil : text
+                }
+            default: .bytes(Array(text.utf8))
+            }
         return ModelNode(file: inode, content, modified: .between(0, .max))
     }
 

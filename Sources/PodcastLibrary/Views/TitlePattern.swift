@@ -8,6 +8,8 @@ package struct TitlePattern: Sendable, Equatable {
     /// The expression as the user wrote it.
     package let text: String
     private let program: [Instruction]
+    /// The ASCII characters with which a match can begin; `nil` if it can begin with none or with a condition.
+    private let beginnings: ASCIISet?
 
     /// One step of the compiled expression. Targets are indices of instructions.
     enum Instruction: Sendable, Equatable {
@@ -31,6 +33,24 @@ package struct TitlePattern: Sendable, Equatable {
         self.text = text
         var parser = TitlePatternParser(text)
         program = try TitlePatternParser.compile(try parser.parse())
+        beginnings = Self.beginnings(of: program)
+    }
+
+    /// Returns the ASCII characters that the instructions reachable from the start consume.
+    private static func beginnings(of program: [Instruction]) -> ASCIISet? {
+        var pending = [0]
+        var seen: Set<Int> = []
+        var result = ASCIISet()
+        while let index = pending.popLast() {
+            guard seen.insert(index).inserted else { continue }
+            switch program[index] {
+            case .one(let scalarClass): result.formUnion(scalarClass.ascii)
+            case .jump(let target): pending.append(target)
+            case .split(let first, let second): pending += [first, second]
+            case .start, .end, .boundary, .found: return nil
+            }
+        }
+        return result
     }
 
     package static func == (one: Self, other: Self) -> Bool { one.text == other.text }
@@ -42,6 +62,12 @@ package struct TitlePattern: Sendable, Equatable {
         var steps = 0
         for position in 0...scalars.count {
             // A match may start anywhere.
+            if current.list.isEmpty, let beginnings {
+                guard position < scalars.count else { break }
+                let value = scalars[position].value
+                if value < 128, !beginnings.contains(UInt8(value)) { continue }
+                current.removeAll()
+            }
             if follow(0, at: position, scalars, &current, &steps) { return true }
             guard position < scalars.count, steps < Self.stepLimit else { break }
             next.removeAll()
@@ -85,21 +111,40 @@ package struct TitlePattern: Sendable, Equatable {
     /// The instructions that the matcher has reached at one position of the title.
     private struct Threads {
         var list: [Int] = []
-        private var seen: [Bool]
+        /// The round in which each instruction was visited last.
+        private var visits: [Int]
+        private var round = 1
 
-        init(_ count: Int) { seen = Array(repeating: false, count: count) }
+        init(_ count: Int) { visits = Array(repeating: 0, count: count) }
 
         /// Returns whether the instruction is visited for the first time at this position.
         mutating func visit(_ index: Int) -> Bool {
-            if seen[index] { return false }
-            seen[index] = true
+            if visits[index] == round { return false }
+            visits[index] = round
             return true
         }
 
         mutating func removeAll() {
             list.removeAll(keepingCapacity: true)
-            for index in seen.indices { seen[index] = false }
+            round += 1
         }
+    }
+}
+
+/// A set of ASCII characters.
+struct ASCIISet: Sendable, Equatable {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+
+    func contains(_ byte: UInt8) -> Bool { (byte < 64 ? low >> byte : high >> (byte - 64)) & 1 == 1 }
+
+    mutating func insert(_ byte: UInt8) {
+        if byte < 64 { low |= 1 << byte } else { high |= 1 << (byte - 64) }
+    }
+
+    mutating func formUnion(_ other: ASCIISet) {
+        low |= other.low
+        high |= other.high
     }
 }
 
@@ -108,17 +153,23 @@ struct ScalarClass: Sendable, Equatable {
     var ranges: [ClosedRange<UInt32>]
     /// The classes named by escapes in brackets, such as `\d` in `[\d-]`.
     var parts: [ScalarClass] = []
+    /// Whether all letters beyond ASCII belong to the set.
+    var hasOtherLetters = false
     var isInverted = false
+    /// Those in ASCII, once `prepared` has found them.
+    private(set) var ascii = ASCIISet()
 
     static let any = ScalarClass(ranges: [0...0x10FFFF])
     static let digit = ScalarClass(ranges: [0x30...0x39])
     static let space = ScalarClass(ranges: [0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x2000...0x200A, 0x3000...0x3000])
-    /// Letters, digits and the underscore; beyond ASCII, all letters of the Basic Multilingual Plane by their property.
-    static let word = ScalarClass(ranges: [0x30...0x39, 0x5F...0x5F, 0x61...0x7A, 0x41...0x5A], parts: [.otherLetters])
-    /// Stands for the letters beyond ASCII, which are found by their property.
-    private static let otherLetters = ScalarClass(ranges: [])
+    /// Letters, digits and the underscore.
+    static let word = ScalarClass(
+        ranges: [0x30...0x39, 0x5F...0x5F, 0x61...0x7A, 0x41...0x5A], hasOtherLetters: true
+    ).prepared
 
-    init(ranges: [ClosedRange<UInt32>], parts: [ScalarClass] = []) { (self.ranges, self.parts) = (ranges, parts) }
+    init(ranges: [ClosedRange<UInt32>], hasOtherLetters: Bool = false) {
+        (self.ranges, self.hasOtherLetters) = (ranges, hasOtherLetters)
+    }
 
     init(_ scalar: Unicode.Scalar) { ranges = [scalar.value...scalar.value] }
 
@@ -128,12 +179,23 @@ struct ScalarClass: Sendable, Equatable {
         return copy
     }
 
-    /// - Parameter scalar: a scalar of a folded title.
+    /// The same class, whose ASCII characters are found by one step.
+    var prepared: ScalarClass {
+        var copy = self
+        copy.ascii = ASCIISet()
+        for byte in UInt8(0)..<128 where search(Unicode.Scalar(byte)) { copy.ascii.insert(byte) }
+        return copy
+    }
+
+    /// - Parameter scalar: a scalar of a folded title. The class must be prepared.
     func contains(_ scalar: Unicode.Scalar) -> Bool {
-        if self == .otherLetters { return scalar.value > 0x7F && scalar.properties.isAlphabetic }
-        var isIn = has(scalar.value)
+        scalar.value < 128 ? ascii.contains(UInt8(scalar.value)) : search(scalar)
+    }
+
+    private func search(_ scalar: Unicode.Scalar) -> Bool {
+        var isIn = has(scalar.value) || hasOtherLetters && scalar.value > 0x7F && scalar.properties.isAlphabetic
         if !isIn, let upper = Self.only(scalar.properties.uppercaseMapping), upper != scalar { isIn = has(upper.value) }
-        return (isIn || parts.contains { $0.contains(scalar) }) != isInverted
+        return (isIn || parts.contains { $0.search(scalar) }) != isInverted
     }
 
     private func has(_ value: UInt32) -> Bool { ranges.contains { $0.contains(value) } }

@@ -200,6 +200,7 @@ struct TitlePatternParser {
         if program.count > programLimit { throw ViewError(message: "it is too long when its counts are expanded") }
         switch node {
         case .empty: break
+        case .step(.one(let scalarClass)): program.append(.one(scalarClass.prepared))
         case .step(let instruction): program.append(instruction)
         case .sequence(let parts): for part in parts { try emit(part, &program) }
         case .choice(let branches):
@@ -239,13 +240,13 @@ struct TitlePatternParser {
 extension ScalarClass {
     /// The value of a class of one written character.
     fileprivate var only: UInt32? {
-        guard parts.isEmpty, !isInverted, ranges.count == 1, ranges[0].count == 1 else { return nil }
+        guard parts.isEmpty, !isInverted, !hasOtherLetters, ranges.count == 1, ranges[0].count == 1 else { return nil }
         return ranges[0].lowerBound
     }
 
     /// Adds a member of brackets.
     fileprivate mutating func add(_ other: ScalarClass) {
-        if other.isInverted || !other.parts.isEmpty {
+        if other.isInverted || other.hasOtherLetters || !other.parts.isEmpty {
             parts.append(other)
         } else {
             ranges += other.ranges
