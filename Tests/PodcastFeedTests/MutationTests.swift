@@ -63,6 +63,10 @@ import Testing
         if isXML { #expect(feeds > 12) }
     }
 
+    private static func lines(of list: OPML) -> [String] {
+        list.subscriptions.map { "\($0.url) \($0.title ?? "-")" }.sorted()
+    }
+
     @Test(arguments: try OPMLTests.documents)
     func damageNeverCrashesTheReaderOfLists(name: String) throws {
         let original = try OPMLTests.bytes(name)
@@ -77,8 +81,8 @@ import Testing
             #expect(inPieces == whole)
             guard let list = whole else { continue }
             let again = try OPML.parse(list.document())
-            #expect(again.subscriptions.map(\.url) == list.subscriptions.map(\.url))
-            #expect(again.subscriptions.map(\.title) == list.subscriptions.map(\.title))
+            // Folders are written first, so the order may change.
+            #expect(Self.lines(of: again) == Self.lines(of: list))
             #expect(again.diagnostics.isEmpty)
         }
     }

@@ -44,7 +44,7 @@ struct TreeTests {
         let show = try mounted.entry("Show")
         let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
         let missing = RecordedReply.Answer.error(.noSuchFileOrDirectory)
-        for name in ["show", "SHOW", "Show ", "Sho", "", ".", "..", ".status ", "Show/x", "\u{1B}"] {
+        for name in ["show", "SHOW", "Show ", "Sho", "", ".status ", "Show/x", "\u{1B}"] {
             #expect(mounted.lookup(name) == missing, "\(name)")
         }
         for name in ["2026-01-01 episode 1.mp3", "Episode 1.mp3", ".status", ""] {
