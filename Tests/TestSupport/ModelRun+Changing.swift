@@ -145,7 +145,10 @@ extension ModelRun {
             let result = try await subject.home.run("rename", "\(show.name)/\(episode.name)", stem)
             if result.exitCode != 0 { throw difference("another name", result.error) }
             change(episode.id) { $0.name = "\(stem).\($0.item.kind.fileExtension)" }
-            try await compareStatus([show.name, episode.name])
+            // The former name of an open episode stays.
+            if !files.contains(where: { $0.episode == episode.id }) {
+                try await compareStatus([show.name, episode.name])
+            }
         }
         isDaemonAlive = true
     }
