@@ -249,8 +249,8 @@ struct ReadOnlyTests {
             "find",
             [
                 root, "-printf", "%P|%i|%m|%n|%U|%G|%s|%b|%l|", "(", "-name", ".status*", "-o", "-path",
-                "\(root)/index.html", "-o", "-printf", "%T@|%C@",
-                ")", "-printf", "\\n",
+                "\(root)/index.html", "-o", "-path", "\(root)/.*.html", "-o", "-printf", "%T@|%C@", ")",
+                "-printf", "\\n",
             ])
         let attributes = try await ChildProcess.run("getfattr", ["-R", "-d", "-m", "-", "--absolute-names", root])
         let sum = try await ChildProcess.run("sha256sum", [show.path(3)])

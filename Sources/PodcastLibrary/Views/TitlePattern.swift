@@ -179,7 +179,7 @@ struct ScalarClass: Sendable, Equatable {
         return copy
     }
 
-    /// The same class, whose ASCII characters are found by one step.
+    /// A copy with a bitmap of its ASCII characters, so that each is found in one step.
     var prepared: ScalarClass {
         var copy = self
         copy.ascii = ASCIISet()
