@@ -85,7 +85,7 @@ import Testing
         }
         // Listing uses a running daemon and starts none; nor does completion.
         #expect(home.daemonProcessIdentifier == nil)
-        try await expect(terminal, "podfs set Example\\ Show/2026-01-02", runs: "nothing to set")
+        try await expect(terminal, "podfs set Example\\ Show/2026-01-02", runs: "played=0")
         terminal.type("exit\r")
         _ = try await terminal.wait()
         #expect(!FileManager.default.fileExists(atPath: home.directory.file("owned")))

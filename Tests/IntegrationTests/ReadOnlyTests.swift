@@ -242,14 +242,14 @@ struct ReadOnlyTests {
     }
 
     /// Returns everything that a program can see of the tree except access times, and the times of the status files and
-    /// of the page of all shows, which are always the current time.
+    /// of the pages of all shows, which are always the current time.
     private static func state(_ show: MountedShow) async throws -> String {
         let root = show.mount.mountPoint
         let tree = try await ChildProcess.run(
             "find",
             [
                 root, "-printf", "%P|%i|%m|%n|%U|%G|%s|%b|%l|", "(", "-name", ".status*", "-o", "-path",
-                "\(root)/index.html", "-o", "-path", "\(root)/.*.html", "-o", "-printf", "%T@|%C@", ")",
+                "\(root)/index.html", "-o", "-name", ".*.html", "-o", "-printf", "%T@|%C@", ")",
                 "-printf", "\\n",
             ])
         let attributes = try await ChildProcess.run("getfattr", ["-R", "-d", "-m", "-", "--absolute-names", root])
