@@ -239,7 +239,7 @@ import Testing
                 chmod 644 "$2" && touch /etc/fstab && mount --bind "$2" /etc/fstab || exit 8
                 \(MountNamespace.openDevice("true")) || exit 6
                 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'mount "$1" && cat "$2"' sh "$1" "$3" || exit 7
-                setpriv --reuid=65534 --regid=65534 --clear-groups "$0" unmount "$1"
+                setpriv --reuid=65534 --regid=65534 --clear-groups "$0" unmount --quiet "$1"
                 """
         let result = try await ChildProcess.run(
             "unshare",
