@@ -106,7 +106,7 @@ let package = Package(
             path: "Sources/DebianPackage"),
 
         .target(
-            name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["CLinux", "Platform"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests(

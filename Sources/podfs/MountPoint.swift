@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Fuse
 import Glibc
+import Platform
 import PodcastFilesystem
 
 /// A folder to mount on, or a filesystem already mounted that waits to be served.
@@ -111,7 +112,7 @@ struct MountedFolder: Equatable {
     static func at(_ path: String) -> MountedFolder? { all().last { $0.path == path } }
 
     static func all() -> [MountedFolder] {
-        guard let text = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8) else { return [] }
+        guard let text = SystemFile.contents("/proc/self/mounts") else { return [] }
         return text.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             guard fields.count > 2 else { return nil }

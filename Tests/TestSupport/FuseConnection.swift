@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 
 /// The kernel's state of a mounted FUSE filesystem: a folder of fusectl, /sys/fs/fuse/connections.
 package struct FuseConnection: Sendable {
@@ -11,14 +12,14 @@ package struct FuseConnection: Sendable {
     package static let areVisible = getuid() == 0 || isMounted
 
     private static var isMounted: Bool {
-        let table = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+        let table = SystemFile.contents("/proc/self/mounts") ?? ""
         return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(2).first == "fusectl" }
     }
 
     /// - Parameter mountPoint: The path as in /proc/self/mountinfo, without characters that are escaped there.
     package init(at mountPoint: String) async throws {
         if !Self.isMounted { _ = try await ChildProcess.run("mount", ["-t", "fusectl", "none", Self.control]) }
-        let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+        let table = SystemFile.contents("/proc/self/mountinfo") ?? ""
         let line = table.split(separator: "\n").map { $0.split(separator: " ") }.last { fields in
             fields.count > 4 && fields[4] == mountPoint
         }

@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 
 /// Guarantees that a FUSE mount is removed, even if its process hangs or was killed.
 ///
@@ -95,7 +96,7 @@ package final class MountGuard: Sendable {
     /// MOUNTPOINT OPTIONS … - TYPE SOURCE …` of proc(5)'s mountinfo.
     private static func connections(at mountPoint: String, in namespace: MountNamespace?) -> [String] {
         let file = namespace?.mountInfo ?? "/proc/self/mountinfo"
-        guard let table = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
+        guard let table = SystemFile.contents(file) else { return [] }
         return table.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             guard let dash = fields.firstIndex(of: "-"), fields.count > max(dash + 1, 5),

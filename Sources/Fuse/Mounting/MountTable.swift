@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The kernel's list of mounts: /proc/self/mountinfo, see proc_pid_mountinfo(5).
 package enum MountTable {
     /// The device number of a mount, which distinguishes a filesystem from another one mounted later at the same path.

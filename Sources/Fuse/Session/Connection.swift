@@ -1,5 +1,6 @@
 internal import CFuse
 import Glibc
+internal import Platform
 
 /// The parameters negotiated with the kernel at the mount. The corresponding C type is `struct
 /// fuse_conn_info`.

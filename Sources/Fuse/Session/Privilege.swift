@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The capabilities of this process, from /proc.
 enum Privilege {
     /// Whether the process currently has CAP_SYS_ADMIN in the initial user namespace (`capable` in the kernel).

@@ -177,6 +177,7 @@ final class CoreDriver: ServicePart {
     func stop() {
         isRunning = false
         timer?.cancel()
+        events.end()
     }
 
     private func write(_ row: Effect.Row) throws {

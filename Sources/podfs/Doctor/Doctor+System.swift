@@ -13,7 +13,7 @@ extension Doctor {
         uname(&name)
         let release = withUnsafeBytes(of: name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         // An unloaded module is not a problem if opening the device loads it.
-        let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
+        let known = SystemFile.contents("/proc/filesystems") ?? ""
         let isLoaded = known.split(separator: "\n").contains { $0.split(separator: "\t").last == "fuse" }
         guard isLoaded || access("/dev/fuse", F_OK) == 0 else {
             return .problem("kernel", "Linux \(release) has no FUSE", remedy: "load it: modprobe fuse")

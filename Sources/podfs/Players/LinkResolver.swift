@@ -56,7 +56,7 @@ enum LinkResolver {
 
     /// Writes the result to the pipe, in the child.
     static func answer(_ path: String, below folder: String) {
-        let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+        let table = SystemFile.contents("/proc/self/mountinfo") ?? ""
         let links = LinkedPath(mountInfo: table) { path in
             withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
                 guard let base = buffer.baseAddress else { return nil }

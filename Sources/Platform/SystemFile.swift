@@ -1,10 +1,9 @@
 import Glibc
-internal import Platform
 
 /// Small files of /proc and /sys.
-enum SystemFile {
+package enum SystemFile {
     /// Returns the content; `nil` if the file cannot be read. Invalid UTF-8 is replaced.
-    static func contents(_ path: String) -> String? {
+    package static func contents(_ path: String) -> String? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
