@@ -4,31 +4,25 @@
 #define CLINUX_H
 
 // _GNU_SOURCE is defined in CLinux.c and not here: it changes the layout of fd_set, which other modules use too.
+// A header that the module Glibc includes is included here only where a declaration below needs it: a C type that two
+// modules declare belongs, for Swift, to the one that a compilation happens to load first.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <malloc.h>
-#include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
-#include <sys/inotify.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 /// Gets the credentials of a Unix socket's peer: getsockopt(SO_PEERCRED), see unix(7). Returns 0, or -1 with errno.

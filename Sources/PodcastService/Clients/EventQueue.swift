@@ -43,8 +43,7 @@ final class EventQueue: Sendable {
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Ends `wakes`, so that its consumer, which retains this queue, ends too.
-    func end() { wake.finish() }
+    deinit { wake.finish() }
 
     /// Queues an item. An urgent item is delivered at once, a non-urgent one after the delay that `settle` starts.
     func put(_ item: Item) {

@@ -106,6 +106,8 @@ final class FeedPump: Sendable {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
+    deinit { wake.finish() }
+
     // MARK: The queue
 
     func withQueue<Value: Sendable>(_ body: (inout HostQueue) -> Value) -> Value {

@@ -37,7 +37,7 @@ final class Refresher: ServicePart {
 
     func start() throws {
         documents.removeAll(but: try library.podcastIDs())
-        startTask { [self] in for await _ in feeds.wakes { takeFeedReports() } }
+        startTask { [weak self, wakes = feeds.wakes] in for await _ in wakes { self?.takeFeedReports() } }
     }
 
     func stop() {

@@ -169,7 +169,7 @@ final class CoreDriver: ServicePart {
     /// Starts processing events and scheduled work. Call after loading the state of the previous daemon.
     func start() {
         isRunning = true
-        startTask { [self] in for await _ in events.wakes { takeEvents() } }
+        startTask { [weak self, wakes = events.wakes] in for await _ in wakes { self?.takeEvents() } }
         settle()
     }
 
@@ -177,7 +177,6 @@ final class CoreDriver: ServicePart {
     func stop() {
         isRunning = false
         timer?.cancel()
-        events.end()
     }
 
     private func write(_ row: Effect.Row) throws {
