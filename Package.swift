@@ -106,7 +106,8 @@ let package = Package(
             path: "Sources/DebianPackage"),
 
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "Platform"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["CLinux", "CSystemd", "Platform"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests(
@@ -115,7 +116,7 @@ let package = Package(
         tests(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
-        tests("PlayersTests", ["Players", "Listening", "TransferCore", "CSystemd", "CLinux", "TestSupport"]),
+        tests("PlayersTests", ["Players", "Listening", "TransferCore", "TestSupport"]),
         tests("ListeningTests", ["Listening", "TransferCore", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
         tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
@@ -128,8 +129,7 @@ let package = Package(
             [
                 "PodcastService", "Platform", "PodcastClient", "PodcastLibrary", "PodcastFeed", "Listening",
                 "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache", "TestSupport",
-                "CSystemd", "CLinux", systemPackage,
-                grdb,
+                "CLinux", systemPackage, grdb,
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CLinux", systemPackage]),
@@ -137,9 +137,8 @@ let package = Package(
             "PodcastFilesystemTests",
             [
                 "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
-                "PodcastPages",
-                "ContentCache", "Platform",
-                "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
+                "PodcastPages", "ContentCache", "Platform", "TransferCore", "Fuse", "TestSupport", "CLinux",
+                systemPackage,
             ]),
         tests(
             "IntegrationTests",
