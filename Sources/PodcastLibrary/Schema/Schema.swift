@@ -2,64 +2,36 @@ import GRDB
 
 /// The tables, and the migrations of older files.
 ///
-/// Migrations are registered by name and never edited once released: a change is a new migration with a new version.
+/// Migrations are registered by their version and never edited once released: a change is a new migration.
 enum Schema {
     /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
-    static let version = 11
+    static var version: Int { steps.count }
+
+    /// The migrations; the first leads to version 1.
+    private static let steps: [@Sendable (Database) throws -> Void] = [
+        { db in try db.execute(sql: first) },
+        { db in try db.execute(sql: second) },
+        { db in try db.execute(sql: third) },
+        { db in try db.execute(sql: sync) },
+        { db in try renameUnsafeFiles(db) },
+        // The state of the complete cache file; opaque to this module.
+        { db in try db.execute(sql: "ALTER TABLE rendition ADD COLUMN file_state TEXT") },
+        { db in try db.execute(sql: access) },
+        { db in try db.execute(sql: details) },
+        { db in try db.execute(sql: media) },
+        { db in try db.execute(sql: listening) },
+        { db in try addViews(db) },
+    ]
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { db in
-            try db.execute(sql: first)
-            try reach(1, db)
-        }
-        migrator.registerMigration("2") { db in
-            try db.execute(sql: second)
-            try reach(2, db)
-        }
-        migrator.registerMigration("3") { db in
-            try db.execute(sql: third)
-            try reach(3, db)
-        }
-        migrator.registerMigration("4") { db in
-            try db.execute(sql: sync)
-            try reach(4, db)
-        }
-        migrator.registerMigration("5") { db in
-            try renameUnsafeFiles(db)
-            try reach(5, db)
-        }
-        migrator.registerMigration("6") { db in
-            // The state of the complete cache file; opaque to this module.
-            try db.execute(sql: "ALTER TABLE rendition ADD COLUMN file_state TEXT")
-            try reach(6, db)
-        }
-        migrator.registerMigration("7") { db in
-            try db.execute(sql: access)
-            try reach(7, db)
-        }
-        migrator.registerMigration("8") { db in
-            try db.execute(sql: details)
-            try reach(8, db)
-        }
-        migrator.registerMigration("9") { db in
-            try db.execute(sql: media)
-            try reach(9, db)
-        }
-        migrator.registerMigration("10") { db in
-            try db.execute(sql: listening)
-            try reach(10, db)
-        }
-        migrator.registerMigration("11") { db in
-            try addViews(db)
-            try reach(11, db)
+        for (version, step) in zip(1..., steps) {
+            migrator.registerMigration("\(version)") { db in
+                try step(db)
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
         }
         return migrator
-    }
-
-    /// Records the completion of a migration.
-    private static func reach(_ version: Int, _ db: Database) throws {
-        try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
     /// AUTOINCREMENT, because an id is an inode number: a reused id would be mixed up with another file in the kernel's
