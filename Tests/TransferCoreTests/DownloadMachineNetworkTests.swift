@@ -64,8 +64,10 @@ import Testing
         #expect(bench.machine.deadline == bench.now + 30_000)
     }
 
-    /// Trackers among the redirects count a play once: after an outage the last address is asked first.
-    @Test func theRedirectsAreNotRequestedAgainAfterAnOutage() {
+    /// Trackers among the redirects count a play once: after an outage the last address is asked first, whether the
+    /// system reported the outage or packets were dropped unseen.
+    @Test(arguments: [TransferError.Code.unreachable, .timedOut])
+    func theRedirectsAreNotRequestedAgainAfterAnOutage(_ outage: TransferError.Code) {
         let bench = playing()
         var isDirect: [Bool] = []
         var connection = 1
@@ -77,11 +79,11 @@ import Testing
         }
         note(changed(bench, lost: [1]))
         for _ in 1...4 {
-            _ = bench.failed(connection, .unreachable)
+            _ = bench.failed(connection, outage)
             note(bench.tick())
         }
         #expect(isDirect == [true, false, true, false, true])
-        _ = bench.failed(connection, .unreachable)
+        _ = bench.failed(connection, outage)
         note(changed(bench, isBack: true))
         #expect(isDirect.last == true)
         // A server that refuses the address has been reached: the redirects lead to another.

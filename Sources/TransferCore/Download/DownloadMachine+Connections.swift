@@ -230,7 +230,8 @@ extension DownloadMachine {
     ) -> [Action] {
         let connection = connections.remove(id)
         if let connection, !connection.isReceiving {
-            address.failed(direct: connection.request.direct, unreachable: error.code == .unreachable)
+            let isSilent = error.code == .unreachable || error.code == .timedOut
+            address.failed(direct: connection.request.direct, unreachable: isSilent)
         }
         let without = attempts.failed(error, now: now)
         if without >= limits.retry.giveUp { return fail(error, now: now) }
