@@ -1,0 +1,60 @@
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+import TransferEngine
+
+/// A network whose portal shows a login page in place of everything: it answers each request with the page (nil) or
+/// redirects it there.
+@Suite struct CaptivePortalTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    @Test(arguments: [nil, 301, 302, 303, 307, 308]) func nothingOfItsPageIsStored(status: Int?) async throws {
+        home.publish(episodes: 2)
+        let daemon = try await home.start { $0.transfers.limits.failureMemory = 100 }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+
+        let page = Resource(
+            text: "<!DOCTYPE html><html><body>Accept the terms</body></html>", contentType: "text/html")
+        let login = home.web.url("/login")
+        home.web.serve("/login", page)
+        for path in ["/feed.xml", "/feed-1.mp3", "/feed-2.mp3", "/new.xml"] {
+            home.web.serve(path, page) { _ in status.map { .redirect(to: login, status: $0) } ?? .normal }
+        }
+        let results = try await refresh(client)
+        #expect(results.count == 1 && results[0].error?.contains("web page") == true, "\(results)")
+        #expect(await client.failure(of: .subscribe(url: home.web.url("/new.xml"), name: nil)) != nil)
+        let id = try daemon.episode().id
+        let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
+        let failure = await #expect(throws: Failure.self) {
+            try await client.connection.exchange(.read, request.payload)
+        }
+        #expect(failure?.errorNumber == EIO && failure?.message.contains("a web page") == true)
+        #expect(home.cacheFiles.isEmpty)
+        let shows = try daemon.library.podcasts()
+        #expect(shows.map(\.url) == [show.url] && shows.map(\.episodes) == [2] && shows.map(\.title) == ["Show"])
+
+        // After the login everything continues at its own address.
+        home.publish(episodes: 3)
+        home.web.clearLog()
+        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
+        try await waitUntil(description: "the failure is forgotten, and the episode is read") {
+            (try? await client.connection.exchange(.read, request.payload))?.kind == .grant
+        }
+        #expect(home.web.requests(for: "/login").isEmpty)
+        await daemon.stop()
+    }
+
+    private func refresh(_ client: ServiceClient) async throws -> [RefreshResult] {
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [])) else { return [] }
+        return results
+    }
+}
