@@ -1,12 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// MemberImportVisibility is left out. To Swift, a C type that several modules include, such as `stat`, is a member of
-/// the one that a compilation loads first, so that adding or moving a file broke the build of another.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
     .treatAllWarnings(as: .error),
 ]
 
