@@ -1,4 +1,6 @@
 // libcurl, and one typed wrapper for each argument type of its variadic functions. No logic.
+// The C library's types belong to its module: see CLinux.h.
+#pragma clang module import SwiftGlibc
 #include <curl/curl.h>
 
 static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {

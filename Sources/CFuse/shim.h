@@ -5,6 +5,8 @@
 
 // Not _GNU_SOURCE: it changes the layout of fd_set, which other modules use too.
 #define FUSE_USE_VERSION 314
+// The C library's types belong to its module: see CLinux.h.
+#pragma clang module import SwiftGlibc
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
 #include <stddef.h>

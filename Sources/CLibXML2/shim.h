@@ -1,7 +1,6 @@
-// libxml2 without ICU's headers: where a distribution builds it with ICU they clash with those of Foundation's own ICU.
-// Only the tail of xmlCharEncodingHandler depends on it, which is never touched from Swift.
-#include <libxml/xmlversion.h>
-#undef LIBXML_ICU_ENABLED
+// The C library's types belong to its module: see CLinux.h.
+#pragma clang module import SwiftGlibc
+
 /* Debian's libxml2 is built with ICU, and its headers then bring in ICU's, of which Foundation has copies of its own:
    the two definitions of one enum do not compile together. Without ICU only the tail of xmlCharEncodingHandler
    changes, which nobody reads. */

@@ -113,7 +113,8 @@ package final class PseudoTerminal: Sendable {
     package func resize(columns: Int, rows: Int) { Self.resize(master, columns, rows) }
 
     private static func resize(_ descriptor: Int32, _ columns: Int, _ rows: Int) {
-        var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        // `struct winsize` of ioctl_tty(2): rows, columns, and two unused fields.
+        var size = [UInt16(rows), UInt16(columns), 0, 0]
         _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
     }
 

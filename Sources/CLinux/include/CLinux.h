@@ -4,8 +4,13 @@
 #define CLINUX_H
 
 // _GNU_SOURCE is defined in CLinux.c and not here: it changes the layout of fd_set, which other modules use too.
-// A header that the module Glibc includes is included here only where a declaration below needs it: a C type that two
-// modules declare belongs, for Swift, to the one that a compilation happens to load first.
+
+// To Swift, the types of the C library belong to its module, here and in every other module of this package that includes
+// the same headers. Without the import they would be members of the module that a compilation happens to load first, and
+// `import Glibc` alone would not always make their fields visible.
+#ifdef __swift__
+#pragma clang module import SwiftGlibc
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>

@@ -12,11 +12,12 @@ struct TerminalTraits: Equatable {
     /// - Parameter environment: NO_COLOR (no-color.org), TERM, and COLUMNS and LINES for a terminal that does not
     ///   report its size.
     init(descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
-        var size = winsize()
+        // `struct winsize` of ioctl_tty(2): rows, columns, and two unused fields.
+        var size: [UInt16] = [0, 0, 0, 0]
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
         self.init(
-            isTerminal: isatty(descriptor) == 1, width: isKnown ? Int(size.ws_col) : 0,
-            height: isKnown ? Int(size.ws_row) : 0, environment: environment)
+            isTerminal: isatty(descriptor) == 1, width: isKnown ? Int(size[1]) : 0, height: isKnown ? Int(size[0]) : 0,
+            environment: environment)
     }
 
     /// The range of plausible sizes, whatever a variable contains: lines are padded with spaces to the width.
