@@ -37,7 +37,7 @@ struct ListingTests {
         #expect(entries[19].node == NodeNumber(kind: .show, row: first.id).node)
         #expect(entries[20].node == NodeNumber(kind: .show, row: second.id).node)
         #expect(entries[13...20].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
-        #expect(entries[0].inode == 1 && entries[1].inode == 1)
+        #expect(entries[0].inode == 0x8000_0001 && entries[1].inode == 0x8000_0001)
         #expect(mounted.list(.root, handle, from: 21) == [])
         #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
     }
@@ -49,7 +49,7 @@ struct ListingTests {
         let entries = try #require(mounted.list(show, handle))
         #expect(
             entries.map(\.name) == [".", ".."] + madeInShow + [3, 2, 1].map { "2026-01-0\($0) Episode \($0).mp3" })
-        #expect(entries[0].inode == show.rawValue && entries[1].inode == 1)
+        #expect(entries[0].inode == show.rawValue && entries[1].inode == 0x8000_0001)
         for entry in entries.dropFirst(2 + madeInShow.count) {
             let looked = try mounted.entry("Show", entry.name)
             #expect(entry.node == looked.node && entry.inode == looked.attributes.inode && entry.size == 500_000)

@@ -18,6 +18,7 @@ struct NodeNumberTests {
     @Test func numbersAreTheSameInEveryVersion() {
         // Programs such as backups and indexers have stored these inode numbers.
         #expect(NodeNumber.root.node == .root)
+        #expect(NodeNumber.root.inode == 0x8000_0001)
         #expect(NodeNumber(kind: .show, row: 3).node.rawValue == 0x0400_0000_0000_0003)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).node.rawValue == 0x0800_0500_0000_0007)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).inode == 0x0800_0000_0000_0007)

@@ -114,7 +114,7 @@ extension ModelRun {
 
     /// Returns the names of a folder, including `.` and `..`.
     private func allNames(in path: [String]) -> [ModelName] {
-        let own = path.isEmpty ? 1 : tree.node(at: path)?.inode ?? 0
+        let own = path.isEmpty ? ModelTree.rootInode : tree.node(at: path)?.inode ?? 0
         return [
             ModelName(name: ".", inode: own, kind: .folder),
             ModelName(name: "..", inode: tree.parentInode(of: path), kind: .folder),

@@ -117,8 +117,10 @@ package struct ModelTree: Sendable {
 
     /// Returns the inode number of `..` in a folder.
     package func parentInode(of path: [String]) -> UInt64 {
-        path.count == 2 ? (show(path[0]).map { Self.inode(1, $0.id) } ?? 1) : 1
+        path.count == 2 ? (show(path[0]).map { Self.inode(1, $0.id) } ?? Self.rootInode) : Self.rootInode
     }
+
+    package static let rootInode: UInt64 = 0x8000_0001
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
@@ -167,7 +169,7 @@ package struct ModelTree: Sendable {
 
     /// Returns the node at a path; `nil` if there is none.
     package func node(at path: [String]) -> ModelNode? {
-        guard let last = path.last else { return ModelNode(folder: 1, modified: ModelRange(started)) }
+        guard let last = path.last else { return ModelNode(folder: Self.rootInode, modified: ModelRange(started)) }
         if path.count == 2, path[0] == ".search" {
             return last.hasPrefix(".") || last.isEmpty || last.utf8.count > 255 ? nil : termNode
         }

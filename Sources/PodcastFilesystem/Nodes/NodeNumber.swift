@@ -88,7 +88,13 @@ package struct NodeNumber: Sendable, Hashable {
 
     package var row: Int64 { Int64(node.rawValue & (1 << Self.rowBits - 1)) }
 
-    package var inode: UInt64 { NodeNumber(kind: kind, row: row).node.rawValue }
+    /// The inode number that programs see.
+    ///
+    /// That of the root differs from its node id in bit 31: mpd compares the lower 32 bits of a folder's number and of
+    /// those above it to find loops, and would skip the show of row 1.
+    package var inode: UInt64 {
+        self == .root ? node.rawValue | 1 << 31 : NodeNumber(kind: kind, row: row).node.rawValue
+    }
 }
 
 extension NodeNumber {
