@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.allCases)
-    func aFileThatLooksOtherwiseIsNotBelieved(tampering: Tampering) async throws {
+    func aFileWithADifferentStateIsNotTrusted(tampering: Tampering) async throws {
         let (name, checkpoint) = try makeWhole()
         let state = try #require(cache.checkpoint(of: name)?.state)
         let whole = CacheExpectation.recorded(state, size: 200_000)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.allCases.filter { $0 != .folder })
-    func theWriterDropsWhatLooksOtherwise(tampering: Tampering) async throws {
+    func theWriterDropsAFileWithADifferentState(tampering: Tampering) async throws {
         let (name, _) = try makeWhole()
         let (other, _) = try makeWhole()
         try await tampering.apply(to: path(name))
@@ -95,7 +95,7 @@ import Testing
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
-    @Test func withoutARecordNothingIsKnownButTheSize() throws {
+    @Test func withoutARecordOnlyTheSizeIsCompared() throws {
         let (name, _) = try makeWhole()
         #expect(defect(of: name, expecting: .recorded(nil, size: 200_000)) == .changed)
         #expect(
@@ -103,7 +103,7 @@ import Testing
         #expect(try cache.state(of: name, size: 200_000) == cache.checkpoint(of: name)?.state)
     }
 
-    @Test func aFileThatTheDiskKeepsWithoutItsZerosIsNotChanged() throws {
+    @Test func aFileStoredWithHolesIsNotTreatedAsChanged() throws {
         let file = try cache.create(size: 1 << 20)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
         var checkpoint = Checkpoint(key: 1, generation: 1)

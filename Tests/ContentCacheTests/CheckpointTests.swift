@@ -13,7 +13,7 @@ import Testing
         return Checkpoint.decode(Data(text.utf8))
     }
 
-    @Test func whatNoFileCanBeIsDamaged() {
+    @Test func impossibleSizesCountAsDamage() {
         #expect(checkpoint("100", "1", "0", "100")?.receivedRanges == RangeSet(0..<100))
         #expect(checkpoint("null", "1", "0", "100") != nil)
         #expect(checkpoint("100", "1", "50", "10") == nil)

@@ -96,7 +96,7 @@ import Testing
         #expect(status.st_size == 5_000)
     }
 
-    @Test func digestsAreThoseOfTheStandard() throws {
+    @Test func digestsMatchTheStandardsTestVectors() throws {
         // FIPS 180-2, appendix B.1 and B.2, and the empty message.
         let vectors = [
             ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aDigestOfManyPiecesIsThatOfTheWhole() async throws {
+    @Test func aDigestInPiecesEqualsTheDigestOfTheWhole() async throws {
         let file = try cache.create(size: nil)
         try write(0..<1_000_000, to: file)
         let result = try await ChildProcess.run("sha256sum", [file.path.string])
@@ -179,7 +179,7 @@ import Testing
         #expect(cache.names() == [])
     }
 
-    @Test func aCheckpointOfAnotherVersionIsNone() throws {
+    @Test func aCheckpointOfAnotherVersionIsIgnored() throws {
         let name = try makeFile(received: 0..<300_000, synced: 0..<100_000).name
         try edit(name) { $0["version"] = 2 }
         #expect(cache.checkpoint(of: name) == nil)
@@ -199,7 +199,7 @@ import Testing
         #expect(cache.reopen(file.name) == nil)
     }
 
-    @Test func aFileWithoutACheckpointOrANameIsNothing() {
+    @Test func aMissingFileIsNotReopened() {
         #expect(cache.reopen("00112233445566778899aabbccddeeff") == nil)
         #expect(cache.checkpoint(of: "00112233445566778899aabbccddeeff") == nil)
     }
@@ -231,7 +231,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: cache.directory.string).filter { $0 != "media" }.sorted()
     }
 
-    @Test func filesInReserveAreUsedUpAndMadeAnew() throws {
+    @Test func theReserveIsUsedUpAndRefilled() throws {
         #expect(cache.isLowOnFiles)
         cache.prepare()
         #expect(!cache.isLowOnFiles)
@@ -260,7 +260,7 @@ import Testing
         for name in names { #expect(cache.reopen(name) != nil) }
     }
 
-    @Test func aReserveThatHasGoneOrCannotBeMadeIsNotMissed() throws {
+    @Test func filesAreCreatedWithoutAReserve() throws {
         cache.prepare()
         for name in try filesInReserve() { unlink(cache.directory.appending(name).string) }
         for number in 0..<3 as Range<Int64> {
@@ -277,7 +277,7 @@ import Testing
         #expect(cache.names() == [file.name])
     }
 
-    @Test func checkpointsTakeTurnsInTheSameFiles() throws {
+    @Test func checkpointsReuseTheSameFiles() throws {
         var inodes: Set<UInt64> = []
         let files = try (0..<4 as Range<Int64>).map { number in
             let file = try cache.create(size: 1_000)
@@ -313,7 +313,7 @@ import Testing
         #expect(cache.names() == [])
     }
 
-    @Test func whatAKilledProcessLeftIsSweptUp() throws {
+    @Test func leftoversOfAKilledProcessAreRemoved() throws {
         let kept = try makeFile(received: 0..<1_000, synced: 0..<0)
         let orphan = try makeFile(received: 0..<1_000, synced: 0..<0)
         unlink(orphan.path.string)

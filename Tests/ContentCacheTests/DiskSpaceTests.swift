@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct DiskSpaceTests {
-    @Test func itIsWhatTheFileSystemReports() throws {
+    @Test func freeSpaceIsWhatTheFileSystemReports() throws {
         let folder = try TemporaryDirectory()
         let space = try DiskSpace(at: FilePath(folder.path))
         let attributes = try FileManager.default.attributesOfFileSystem(forPath: folder.path)
@@ -13,7 +13,7 @@ struct DiskSpaceTests {
         #expect((0...space.total).contains(space.free))
     }
 
-    @Test func whatIsWrittenIsNoLongerFree() async throws {
+    @Test func writtenBytesAreNoLongerFree() async throws {
         // A file system in memory, to which few other programs write.
         let folder = try TemporaryDirectory(in: "/dev/shm")
         let path = FilePath(folder.path)

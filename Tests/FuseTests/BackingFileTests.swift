@@ -14,7 +14,7 @@ struct BackingFileTests {
         SessionOptions(fsname: "test", subtype: "test", backingFolder: folder)
     }
 
-    @Test func passthroughIsAskedForWhereItIsOfferedToAnAdministrator() throws {
+    @Test func passthroughIsRequestedIfOfferedToAnAdministrator() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(
             filesystem, options: Self.options(folder: "/"), flags: KernelSide.allFlags | Self.extension2,
@@ -63,7 +63,7 @@ struct BackingFileTests {
         #expect(direct.number(UInt32.self, at: 8) == 1 << 7 | 1 << 5 | 1)
     }
 
-    @Test func aDeviceThatTakesNoFilesIsAskedOnce() throws {
+    @Test func aDeviceThatRejectsBackingFilesIsTriedOnce() throws {
         let kernel = try KernelSide(
             TestFilesystem(), options: Self.options(folder: "/"), flags: KernelSide.allFlags | Self.extension2,
             moreFlags: Self.passthrough)
@@ -77,7 +77,7 @@ struct BackingFileTests {
         #expect(backings.register(file) == nil)
     }
 
-    @Test func theIdentifierIsGivenBackOnce() {
+    @Test func theIdentifierIsReleasedOnce() {
         let ended = Mutex<[BackingID]>([])
         do {
             let file = BackingFile(id: BackingID(rawValue: 3)) { id in ended.withLock { $0.append(id) } }

@@ -48,7 +48,7 @@ struct InvalidatorTests {
         #expect(done.wait(101))
     }
 
-    @Test func completionsWaitForNoSession() throws {
+    @Test func completionsRunWithoutASession() throws {
         let done = Counter()
         do {
             let session = try Session(operations: TestFilesystem(), options: .test)

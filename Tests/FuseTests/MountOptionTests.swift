@@ -9,7 +9,7 @@ struct MountOptionTests {
         #expect(!options.allowOther)
     }
 
-    @Test func podfsTakesItsOwn() throws {
+    @Test func podfsParsesItsOwnOptions() throws {
         let options = try MountOptions(
             parsing: ["allow_other,fsname=my\\,shows,subtype=pods,uid=1000,gid=audio,setuid=ann"])
         #expect(options.allowOther)
@@ -27,7 +27,7 @@ struct MountOptionTests {
         #expect(!options.passthrough && options.kernel.isEmpty)
     }
 
-    @Test func aListGoesToAnotherProcessAsItIs() throws {
+    @Test func optionsSurviveTheirTextForm() throws {
         var options = try MountOptions(
             parsing: [
                 "nosuid,allow_other,no_passthrough,fsname=a\\,b\\\\c=d,uid=7,gid=8,subtype=s,max_read=4096,setuid=ann"
@@ -47,7 +47,7 @@ struct MountOptionTests {
         #expect(try MountOptions(parsing: [list]) == MountOptions())
     }
 
-    @Test func aLaterOptionTakesAnEarlierOneBack() throws {
+    @Test func aLaterOptionOverridesAnEarlierOne() throws {
         #expect(try MountOptions(parsing: ["noexec,sync,exec"]).kernel == ["sync"])
         #expect(try MountOptions(parsing: ["noexec", "exec,noexec"]).kernel == ["noexec"])
     }
@@ -68,7 +68,7 @@ struct MountOptionTests {
         #expect(refusal?.description.contains(advice) ?? false, "\(refusal?.description ?? "")")
     }
 
-    @Test func mountMayAskToPassOverTheUnknown() throws {
+    @Test func unknownOptionsAreIgnoredOnRequest() throws {
         let options = try MountOptions(parsing: ["frobnicate,nosuid"], ignoresUnknown: true)
         #expect(options.kernel == ["nosuid"])
         #expect(throws: MountOptions.Refusal.self) { try MountOptions(parsing: ["ro"], ignoresUnknown: true) }

@@ -47,7 +47,7 @@ struct ParkedRequestTests {
         #expect(try kernel.answer(to: read).error == -EINTR)
     }
 
-    @Test func answersAndInterruptsAtTheSameTimeGiveOneAnswerEach() throws {
+    @Test func concurrentRepliesAndInterruptsAnswerOnce() throws {
         let number = 400
         let parked = Counter()
         let filesystem = TestFilesystem(whenParked: { _ in parked.add() })
@@ -78,7 +78,7 @@ struct ParkedRequestTests {
         #expect((0...number).contains(interrupted))
     }
 
-    @Test func onlyTheFirstTakesTheRequest() {
+    @Test func onlyTheFirstThreadTakesTheRequest() {
         let reply = RecordedReply()
         let parked = ParkedRequest(reply.request())
         let won = Atomic(0)

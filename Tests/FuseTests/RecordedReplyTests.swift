@@ -66,7 +66,7 @@ struct RecordedReplyTests {
         request.reply(error: .interrupted)
     }
 
-    @Test func aRefusedAnswerIsTold() {
+    @Test func aRejectedReplyIsReported() {
         let accepted = RecordedReply().request().reply(open: OpenReply())
         #expect(accepted)
         let refused = RecordedReply(refusing: true).request().reply(open: OpenReply())

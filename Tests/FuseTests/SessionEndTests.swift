@@ -48,7 +48,7 @@ struct SessionEndTests {
         #expect(kernel.waitForEnd().error == nil)
     }
 
-    @Test func aDisagreementAtTheBeginningIsAnError() throws {
+    @Test func aProtocolMismatchIsAnError() throws {
         // libfuse parses the digits; the binding does not accept this as a number.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["max_read=65536x"])
         let kernel = try KernelSide(TestFilesystem(), options: options)

@@ -14,7 +14,7 @@ struct SessionTests {
     private static let parallelDirectories: UInt32 = 1 << 18
     private static let explicitInvalidate: UInt32 = 1 << 25
 
-    @Test func initAgreesOnWhatAReadOnlyFilesystemNeeds() throws {
+    @Test func initNegotiatesTheCapabilitiesOfAReadOnlyFilesystem() throws {
         let filesystem = TestFilesystem()
         let options = SessionOptions(
             fsname: "test", subtype: "test", maxBackground: 3_000, congestionThreshold: 2_500, readahead: 65_536)
@@ -36,7 +36,7 @@ struct SessionTests {
         #expect(connection.readahead == 65_536)
     }
 
-    @Test func whatTheKernelDoesNotOfferIsNotAskedFor() throws {
+    @Test func unofferedCapabilitiesAreNotRequested() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem, flags: Self.asyncRead)
         let flags = kernel.greeting.number(UInt32.self, at: 12)
@@ -75,7 +75,7 @@ struct SessionTests {
         #expect(try kernel.call(.lookup, node: 1, text("error")).error == -EACCES)
     }
 
-    @Test func aNameThatIsNoTextIsNotFound() throws {
+    @Test func aNameThatIsNotUTF8IsNotFound() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem)
         #expect(try kernel.call(.lookup, node: 1, [0xff, 0xfe, 0]).error == -ENOENT)
@@ -88,7 +88,7 @@ struct SessionTests {
         #expect(try kernel.call(.lookup, node: 1, text("dropped")).error == -EIO)
     }
 
-    @Test func getattrKnowsTheOpenFile() throws {
+    @Test func getattrReceivesTheHandle() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem)
         let plain = try kernel.call(.getattr, node: 2, bytes(UInt32(0), UInt32(0), UInt64(0)))
@@ -99,7 +99,7 @@ struct SessionTests {
         #expect(filesystem.calls.withLock { $0 } == ["getattr 2 -", "getattr 2 77"])
     }
 
-    @Test func openTellsTheHandleAndItsMode() throws {
+    @Test func openReturnsTheHandleAndItsMode() throws {
         let kernel = try KernelSide(TestFilesystem())
         let cached = try kernel.call(.open, node: 2, bytes(UInt32(O_RDONLY), UInt32(0)))
         #expect(cached.number(UInt64.self, at: 0) == 77)
@@ -150,7 +150,7 @@ struct SessionTests {
         #expect(try kernel.call(.listxattr, node: 2, bytes(UInt32(0), UInt32(0))).error == -ENOSYS)
     }
 
-    @Test func releaseAndForgetAreTold() throws {
+    @Test func releaseAndForgetReachTheFilesystem() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem, threads: 1)
         kernel.send(.forget, node: 2, bytes(UInt64(4)))
@@ -170,7 +170,7 @@ struct SessionTests {
         #expect(try kernel.call(.lseek, node: 2, bytes(UInt64(77), UInt64(10), UInt32(3), UInt32(0))).error == -ENOSYS)
     }
 
-    @Test func readdirplusGoesOnWhereTheBufferWasFull() throws {
+    @Test func readdirplusContinuesWhereTheBufferWasFull() throws {
         let kernel = try KernelSide(TestFilesystem())
         var listed: [RecordedReply.ListedEntry] = []
         var pages = 0
@@ -205,7 +205,7 @@ struct SessionTests {
             ])
     }
 
-    @Test func defaultsAnswerWhatIsNotImplemented() throws {
+    @Test func unimplementedOperationsHaveDefaultReplies() throws {
         let kernel = try KernelSide(TestFilesystem())
         #expect(try kernel.call(.opendir, node: 1, bytes(UInt32(0), UInt32(0))).error == 0)
         #expect(try kernel.call(.releasedir, node: 1, bytes(UInt64(0), UInt32(0), UInt32(0), UInt64(0))).error == 0)

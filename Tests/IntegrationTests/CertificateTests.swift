@@ -28,7 +28,7 @@ import Testing
         #expect(absent.error.contains("there are no certificate authorities (/nowhere.pem)"), "\(absent.error)")
     }
 
-    @Test func theHostAndTheReasonAreTold() async throws {
+    @Test func theErrorNamesHostAndReason() async throws {
         let other = try await SecureServer(names: ["DNS:other.example"])
         let trust = { (server: SecureServer) in "[transfers]\nca_file = \"\(server.authority)\"\n" }
         let named = try await subscribe(to: other.url("/feed.xml"), configuration: trust(other))

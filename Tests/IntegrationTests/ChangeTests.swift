@@ -118,7 +118,7 @@ import Testing
     }
 
     /// The length in the feed changes repeatedly, while the file on the server stays the same.
-    @Test func anOpenTellsTheTrueSizeWhateverTheFeedHasClaimedSince() async throws {
+    @Test func anOpenReportsTheTrueSizeDespiteLaterFeedChanges() async throws {
         let show = try await MountedShow(episodes: 1, length: 200_000)
         let server = show.server
         // More often than once a second: the atime, which is invalidated as well, has whole seconds.

@@ -106,7 +106,7 @@ import Testing
         try await tryAll("fish", setUp: "podfs --generate-completion-script fish | source")
     }
 
-    @Test func whatWasTypedIsReadAsTheShellReadsIt() {
+    @Test func completionParsesQuotesLikeTheShell() {
         #expect(NameCompletion.unquoted("Example\\ Sh") == "Example Sh")
         #expect(NameCompletion.unquoted("'It'\\''s") == "It's")
         #expect(NameCompletion.unquoted("\"a b") == "a b")

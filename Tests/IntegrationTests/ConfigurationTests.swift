@@ -229,12 +229,12 @@ import Testing
         #expect(try self.complaint(text) == complaint)
     }
 
-    @Test func theFirstErrorOfTheFileIsTold() throws {
+    @Test func theFirstErrorOfTheFileIsReported() throws {
         #expect(try complaint("keep = 1\n[cache]\nlimit = \"x\"").hasPrefix("config.toml:1: keep:"))
         #expect(try complaint("user_agent = \"x\"\nkeep = 1\nauto_download = -1").hasPrefix("config.toml:2: keep:"))
     }
 
-    @Test func whatIsNotTOMLIsNamedWithItsLine() throws {
+    @Test func aSyntaxErrorIsReportedWithItsLine() throws {
         #expect(try complaint("[cache]\nlimit = \n").hasPrefix("config.toml:2: "))
         #expect(try complaint("keep = \"all\"\nkeep = \"all\"\n").hasPrefix("config.toml:2: "))
         let path = try directory.write("config.toml", Array("keep = \"all\"\n# caf".utf8) + [0xE9, 0x0A])

@@ -111,7 +111,7 @@ import Testing
         #expect(show.server.requests.count == requests)
     }
 
-    @Test func grepFindsWhatStandsAtTheEnd() async throws {
+    @Test func grepFindsTextAtTheEndOfTheFile() async throws {
         let line = "all the same, line for line\n"
         // The first bytes are those of media: plain text would be refused.
         let text = Array(("fLaC\n" + String(repeating: line, count: 80_000) + "the needle\n").utf8)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("file"), "file is not installed"))
-    func fileTellsTheTypeOfAnUncachedEpisode() async throws {
+    func fileReportsTheTypeOfAnUncachedEpisode() async throws {
         let show = try await MountedShow(length: 200_000)
         let ogg = Array("OggS\u{0}\u{2}".utf8) + [UInt8](repeating: 0, count: 300_000)
         show.server.serve("/1.mp3", Resource(bytes: ogg, contentType: "audio/ogg"))
@@ -137,7 +137,7 @@ import Testing
         #expect(type.output == "Ogg data\n", "\(type.output)\(type.error)")
     }
 
-    @Test func duTellsTheCacheAndItsApparentSizeTheWhole() async throws {
+    @Test func duReportsCachedBytesAndApparentSize() async throws {
         let show = try await MountedShow()
         let episodes = (1...3).map { show.path($0) }
         func kibibytes(_ options: String...) async throws -> [Substring] {

@@ -20,7 +20,7 @@ struct DamagedLibraryTests {
         try await show.home.waitUntilDaemonHasEnded()
     }
 
-    @Test func aDamagedLibraryComesBackFromItsBackupAndThatIsSaid() async throws {
+    @Test func aDamagedLibraryIsRestoredFromItsBackupWithAMessage() async throws {
         let downloaded = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
         // A daemon that exits makes the backup that is due.

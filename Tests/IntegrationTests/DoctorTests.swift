@@ -124,7 +124,7 @@ import Testing
         expect(lines, "/dev/fuse", "problem", "cannot be opened", remedy: "10:229")
     }
 
-    @Test func aHelperWithoutPrivilegeIsToldOf() async throws {
+    @Test func aHelperWithoutPrivilegeIsReported() async throws {
         let status = geteuid() == 0 ? "warning" : "problem"
         try home.directory.makeDirectory("bin")
         let copy = try home.directory.write("bin/fusermount3", text: "#!/bin/sh\n")
@@ -135,7 +135,7 @@ import Testing
         expect(none, "fusermount3", status, "is not in PATH", remedy: "install the package fuse3")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root mounts over it")) func whetherOthersMayLookIsSaid() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root mounts over it")) func accessByOtherUsersIsReported() async throws {
         let file = try home.directory.write("fuse.conf", text: "# x\n user_allow_other \n")
         let set = try await examine(prelude: "mount --bind \(file) /etc/fuse.conf")
         expect(set, "/etc/fuse.conf", "ok", "user_allow_other is set")
@@ -208,7 +208,7 @@ import Testing
         expect(try await examine(), "configuration", "ok", "config.toml")
     }
 
-    @Test func damageOfTheLibraryItsBackupAndItsListIsToldApart() async throws {
+    @Test func damageOfLibraryBackupAndListIsDistinguished() async throws {
         let show = try await MountedShow(isMounted: false)
         let home = show.home
         home.killDaemon(SIGTERM)
@@ -263,7 +263,7 @@ import Testing
 
     // MARK: The daemon
 
-    @Test func aSocketThatIsNoneAndADaemonThatDoesNotAnswerAreProblems() async throws {
+    @Test func aFalseSocketAndASilentDaemonAreProblems() async throws {
         try home.directory.makeDirectory("run/podfs")
         try home.directory.write("run/podfs/daemon.sock", text: "")
         expect(try await examine(), "socket", "problem", "is not a socket", remedy: "rm ")

@@ -203,7 +203,7 @@ struct FolderStreamTests {
         _ = try await Self.costOfAKeptListing(show)
     }
 
-    @Test func namesAreKeptAgainAfterAListingWasLeftInTheMidst() async throws {
+    @Test func namesAreCachedAgainAfterAPartialListing() async throws {
         let show = try await MountedShow(episodes: 600)
         _ = try await Self.costOfAKeptListing(show)
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
@@ -229,7 +229,7 @@ struct FolderStreamTests {
     }
 
     @Test(.enabled(if: getuid() == 0, "root alone may make the kernel forget"))
-    func whatTheKernelHasForgottenIsNotAskedForOneByOne() async throws {
+    func forgottenAttributesAreListedAgainInOneRequest() async throws {
         let show = try await MountedShow(episodes: 600)
         _ = try await Self.costOfAKeptListing(show)
         // The folder's inode stays in the kernel, and with it the cached names.

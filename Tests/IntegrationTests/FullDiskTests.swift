@@ -19,7 +19,7 @@ import Testing
         return show
     }
 
-    @Test func aFullDiskIsToldAndNothingIsLost() async throws {
+    @Test func aFullDiskIsReportedAndNothingIsLost() async throws {
         var disk: TemporaryFilesystem?
         let show = try await Self.show(&disk)
         let result = try await show.read(show.path(1))
@@ -38,7 +38,7 @@ import Testing
         withExtendedLifetime(disk) {}
     }
 
-    @Test func aTaskThatMeetsAFullDiskRestsAndGoesOnWhenThereIsRoom() async throws {
+    @Test func aTaskContinuesWhenAFullDiskHasSpaceAgain() async throws {
         var disk: TemporaryFilesystem?
         let show = try await Self.show(&disk)
         let result = try await show.read(show.path(1))

@@ -20,7 +20,7 @@ import Testing
         try await waitUntil(description: "it is given back again") { count.withLock { $0 } == 2 }
     }
 
-    @Test func itWaitsForTheEndOfTheWork() async throws {
+    @Test func trimmingWaitsForTheEndOfTheWork() async throws {
         let count = Mutex(0)
         let trimmer = HeapTrimmer(pause: .milliseconds(200)) { count.withLock { $0 += 1 } }
         let clock = ContinuousClock()
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// In a separate process, as other tests allocate and free memory meanwhile.
-    @Test func whatWasFreedBetweenUsedBlocksGoesBack() async throws {
+    @Test func fragmentsBetweenUsedBlocksAreReturned() async throws {
         await #expect(processExitsWith: .success) {
             // 100 MB in small blocks, one in 1,000 of which stays in use: nothing can be cut off at the heap's end.
             let size = 2_000

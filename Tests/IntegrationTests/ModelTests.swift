@@ -6,7 +6,7 @@ import Testing
 ///
 /// `PODFS_MODEL_OPERATIONS` is the number of operations (1,500), `PODFS_MODEL_SEED` the seed (1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
-    @Test func theMountIsWhatTheModelSays() async throws {
+    @Test func theMountMatchesTheModel() async throws {
         let start = ContinuousClock.now
         let server = HTTPTestServer()
         try server.start()

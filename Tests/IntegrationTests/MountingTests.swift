@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
-    func aUserWhoMayNotOpenTheDeviceIsToldWhatToDo() async throws {
+    func aUserWithoutAccessToTheDeviceGetsARemedy() async throws {
         let ordinary = try await OrdinaryHome()
         let closed = try await ordinary.runAsRoot(["chmod", "600", "/dev/fuse"])
         try #require(closed.exitCode == 0, "\(closed.error)")
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
-    func mountTellsWhatTheProgramSays() async throws {
+    func mountReportsTheProgramsError() async throws {
         let show = try await MountedShow(isMounted: false)
         let result = try await Self.runInstalled(show, "mount -t fuse.podfs podfs \"$1\" -o frobnicate")
         #expect(result.exitCode == 32)
@@ -339,7 +339,7 @@ import Testing
         #expect(!ordinary.mount.isMounted)
     }
 
-    @Test func aMistypedCommandIsNoMount() async throws {
+    @Test func aMistypedCommandDoesNotMount() async throws {
         let home = try PodfsHome()
         let mount = try home.makeMountPoint()
         let result = try await home.run("downlaod", mount.mountPoint)

@@ -16,7 +16,7 @@ struct OtherUserTests {
         return show
     }
 
-    @Test func withoutLeaveNobodyElseComesIn() async throws {
+    @Test func withoutAllowOtherOtherUsersHaveNoAccess() async throws {
         let show = try await Self.show()
         for arguments in [["ls", show.mount.mountPoint], ["stat", show.path(1)], ["cat", show.path(1)]] {
             let result = try await ChildProcess.runAsNobody(arguments[0], Array(arguments.dropFirst()))

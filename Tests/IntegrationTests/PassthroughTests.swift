@@ -133,7 +133,7 @@ struct PassthroughTests {
         #expect(try await reader.read(2_000_000..<2_500_000).error != 0)
     }
 
-    @Test func aFileThatHasGoneFromTheCacheIsReadToItsEnd() async throws {
+    @Test func aFileRemovedFromTheCacheIsReadToItsEnd() async throws {
         let show = try await Self.cached()
         let reader = try await OpenFileReader(show.path(1))
         let removed = try await ChildProcess.run(
@@ -219,7 +219,7 @@ struct PassthroughTests {
     }
 
     @Test(.enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
-    func itIsReadInEveryOtherWay() async throws {
+    func memoryMapsAndOtherReadsReturnTheSameBytes() async throws {
         let show = try await Self.cached()
         let program = """
             size = len(good)

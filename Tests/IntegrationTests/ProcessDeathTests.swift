@@ -52,7 +52,7 @@ import Testing
         try await show.expectWhole(1, Self.content)
     }
 
-    @Test func aDownloadOfADeadDaemonGoesOnFromItsCheckpoint() async throws {
+    @Test func aDownloadOfADeadDaemonContinuesFromItsCheckpoint() async throws {
         let show = try await Self.show()
         show.server.serve("/1.mp3", Self.resource) { $0.index == 0 ? .throttle(bytesPerSecond: 1_000_000) : .normal }
         #expect(try await show.home.run("download", show.path(1)).exitCode == 0)

@@ -78,7 +78,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["daemon.log", "daemon.log.1"])
     }
 
-    @Test func anotherFileIsLeftAlone() throws {
+    @Test func anotherFileIsNotTouched() throws {
         let folder = try TemporaryDirectory()
         let file = LogFile(path: folder.file("daemon.log"), limit: 10)
         try folder.write("daemon.log", text: "the log of another daemon")

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func whatTheStartHasTouchedIsLetGo() throws {
+    @Test func pagesUsedOnlyAtStartAreReleased() throws {
         touchAll()
         let before = try residentFiles()
         ProgramPages.releaseStart()

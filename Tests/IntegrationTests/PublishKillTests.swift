@@ -76,7 +76,7 @@ import Testing
 
     private var received: Int { server.calls.reduce(0) { $0 + $1.received } }
 
-    @Test(arguments: Server.allCases) func itArrivesOnceAndWholeAfterManyKills(_ kind: Server) async throws {
+    @Test(arguments: Server.allCases) func anUploadArrivesOnceAndCompleteDespiteKills(_ kind: Server) async throws {
         var generator = SeededGenerator(seed: UInt64(bitPattern: Int64(Self.seed)))
         server.change {
             $0.speaksTus = kind == .tus
@@ -139,7 +139,7 @@ import Testing
                 + "\(sums[0].prefix(64) == sums[1].prefix(64)), \(ContinuousClock.now - began)")
     }
 
-    @Test func aServerThatComesAndGoesGetsItInTheEnd() async throws {
+    @Test func anUploadSurvivesAnIntermittentServer() async throws {
         server.stop()
         server.change { $0.bytesPerSecond = Self.bytes / 2 }
         let command = try start()

@@ -52,7 +52,7 @@ import Testing
 
     // MARK: Publishing
 
-    @Test func anEpisodeArrivesWithAllThatIsSaidOfIt() async throws {
+    @Test func anEpisodeArrivesWithItsMetadata() async throws {
         let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: 8, size: 40_000).bytes
         let picture = try home.directory.write("talk.jpg", image)
         let result = try await publish(file(), "--description", "Größe\nand more", "--image", picture, "--wait")
@@ -78,7 +78,7 @@ import Testing
         try expectWhole()
     }
 
-    @Test func itIsTaskNumberSoAndSo() async throws {
+    @Test func publishPrintsTheTasksNumber() async throws {
         server.change { $0.bytesPerSecond = 200_000 }
         let result = try await publish(file(), "--json")
         let task = try #require(try JSONSerialization.jsonObject(with: Data(result.standardOutput)) as? [String: Any])
@@ -101,7 +101,7 @@ import Testing
         #expect(try await home.run("resume", "upload:\(id)x").error.contains("there is no show"))
     }
 
-    @Test func aFailureIsToldAndKept() async throws {
+    @Test func aFailureIsReportedAndStored() async throws {
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(401) : nil }
         let result = try await publish(file(), "--wait")
         #expect(result.exitCode == 1 && result.error.contains("401") && result.error.contains("podfs resume upload:"))
@@ -129,7 +129,7 @@ import Testing
         #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
     }
 
-    @Test func aServerThatNamesNoPlaceIsToldInALine() async throws {
+    @Test func aMissingUploadLocationIsReportedInOneLine() async throws {
         let web = HTTPTestServer()
         try web.start()
         web.serveElsewhere { _ in .status(200, body: "{}") }
@@ -138,7 +138,7 @@ import Testing
         #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
     }
 
-    @Test func whoWaitsIsToldThatTheServerIsAway() async throws {
+    @Test func waitingReportsThatTheServerIsUnreachable() async throws {
         server.stop()
         let command = try home.start("publish", file(), "--to", server.url(), "--title", "My talk", "--wait")
         try await waitUntil(description: "it says so") { command.error.contains("podfs retries it") }
@@ -149,7 +149,7 @@ import Testing
         try expectWhole()
     }
 
-    @Test func wrongUsageIsToldAndNothingIsLeft() async throws {
+    @Test func wrongUsageIsReportedAndLeavesNoFile() async throws {
         let file = try file()
         let empty = try home.directory.write("empty.mp4", text: "")
         let cases: [([String], Int32, String)] = [
@@ -175,7 +175,7 @@ import Testing
 
     // MARK: Subscribing to the server
 
-    @Test(arguments: VideoServer.Listing.allCases) func whatIsPublishedIsReadInTheMount(
+    @Test(arguments: VideoServer.Listing.allCases) func aPublishedEpisodeIsReadInTheMount(
         _ listing: VideoServer.Listing
     ) async throws {
         server.change { $0.listing = listing }

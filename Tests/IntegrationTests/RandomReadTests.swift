@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func readersDoNotMindThatThePageCacheIsEmptied() async throws {
+    @Test func readersSurviveADroppedPageCache() async throws {
         let size = 6_000_001
         let content = MountedShow.content(1, size: size)
         let show = try await MountedShow(episodes: 1, size: size, length: size)

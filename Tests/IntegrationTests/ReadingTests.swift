@@ -14,7 +14,7 @@ import Testing
         #expect(show.server.requests.map(\.path) == ["/feed.xml"])
     }
 
-    @Test func statTellsWhatTheFeedSays() async throws {
+    @Test func statReturnsTheFeedsSize() async throws {
         let show = try await MountedShow()
         let result = try await ChildProcess.run("stat", ["-c", "%a %s %b %Y %F", show.path(2)])
         // 2026-01-02 08:00 UTC; one block, so that no program treats the file as a hole.
@@ -153,7 +153,7 @@ import Testing
         #expect(show.requests(1).count == 1)
     }
 
-    @Test func openTellsTheTrueSizeWhereTheFeedLies() async throws {
+    @Test func openReturnsTheTrueSizeIfTheFeedIsWrong() async throws {
         let show = try await MountedShow(length: 123_456)
         #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "123456\n")
         let opened = try await ChildProcess.run("sh", ["-c", "stat -Lc %s /dev/stdin < \"$0\"", show.path(1)])
@@ -198,7 +198,7 @@ import Testing
     @Test(arguments: [
         (status: 404, says: "No data available"), (status: 403, says: "Permission denied"),
     ])
-    func whatTheServerRefusesIsToldAtOpen(_ refusal: (status: Int, says: String)) async throws {
+    func aServersRefusalFailsTheOpen(_ refusal: (status: Int, says: String)) async throws {
         let show = try await MountedShow(length: nil)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .status(refusal.status) }
         let result = try await show.read(show.path(1))

@@ -31,7 +31,7 @@ import Testing
         return try JSONDecoder().decode([Show].self, from: Data(result.standardOutput))
     }
 
-    @Test func whatWasNotWrittenIsAskedForOnceMore() async throws {
+    @Test func unrecordedRefreshesAreRequestedAgain() async throws {
         for number in 1...Self.count { publish(number) }
         let outlines = (1...Self.count).map { "<outline xmlUrl=\"\(server.url("/\($0).xml"))\"/>" }.joined()
         let list = try home.directory.write("l.opml", text: "<opml version=\"2.0\"><body>\(outlines)</body></opml>")

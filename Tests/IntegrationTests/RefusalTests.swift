@@ -44,7 +44,7 @@ import Testing
         Refusal(.redirect(to: "/1.mp3"), EIO, says: "redirects form a loop"),
     ]
 
-    @Test(arguments: refusals) func isToldAtOpen(_ refusal: Refusal) async throws {
+    @Test(arguments: refusals) func refusalFailsTheOpen(_ refusal: Refusal) async throws {
         let show = try await MountedShow(episodes: 1, length: nil)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in refusal.behaviour }
         let reader = try await OpenFileReader(show.path(1))
@@ -57,7 +57,7 @@ import Testing
         try await expectRecovery(show)
     }
 
-    @Test(arguments: refusals) func isToldAtTheReadWhenTheSizeIsKnown(_ refusal: Refusal) async throws {
+    @Test(arguments: refusals) func refusalFailsTheReadIfTheSizeIsKnown(_ refusal: Refusal) async throws {
         let show = try await MountedShow(episodes: 1)
         try await show.confirmSize(of: show.path(1))
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in refusal.behaviour }

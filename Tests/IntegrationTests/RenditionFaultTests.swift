@@ -68,7 +68,7 @@ import Testing
         #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "\(change.content.size)\n")
     }
 
-    @Test func whatIsCachedOfTheOldStaysReadableForItsReaders() async throws {
+    @Test func cachedBytesOfTheOldRenditionStayReadable() async throws {
         let show = try await Self.show()
         let gate = Gate(heldAt: 1_000_000)
         show.server.serve("/1.mp3", Resource(Self.old, etag: "\"a\"")) {

@@ -152,7 +152,7 @@ import Testing
                 == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
     }
 
-    @Test func aSearchThatHangsIsKilledAtOnceAndHoldsUpNothing() async throws {
+    @Test func aHangingSearchIsKilledAndBlocksNothing() async throws {
         let show = try await Self.mounted()
         let root = show.mount.mountPoint
         let gate = Gate(heldAt: 0)

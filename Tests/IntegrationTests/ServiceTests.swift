@@ -97,7 +97,7 @@ import Testing
         #expect(try await run("service", "status").output.contains("the systemd manager of this user does not run"))
     }
 
-    @Test func whatTheManagerRefusesIsSaid() async throws {
+    @Test func aRefusalByTheServiceManagerIsReported() async throws {
         try makeManager(refusing: "*enable*")
         let installed = try await run("service", "install")
         #expect(installed.exitCode == 1)

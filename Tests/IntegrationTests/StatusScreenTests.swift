@@ -25,7 +25,7 @@ struct StatusScreenTests {
         StatusScreen(width: width, height: height, hasColour: colour).lines(board, now: now)
     }
 
-    @Test func nothingToDoIsSaid() {
+    @Test func anEmptyScreenSaysThatNothingIsTransferred() {
         #expect(lines(80) == ["no active tasks"])
         #expect(lines(8) == ["no acti…"])
     }
@@ -116,14 +116,14 @@ struct StatusScreenTests {
         #expect(lines(60) == ["no active tasks, 1 done"])
     }
 
-    @Test func aRateOfWhichNothingWasHeardForLongIsNotShown() {
+    @Test func anOutdatedRateIsNotShown() {
         board.take(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(board.tasks(now: 5).first?.rate == 20)
         #expect(board.tasks(now: 7).first?.rate == nil)
         #expect(board.total(now: 7)?.task.eta == nil)
     }
 
-    @Test func theTotalCountsWhatHasCompletedAndNothingThatRests() {
+    @Test func theTotalCountsCompletedAndNoSuspendedTasks() {
         board.take(event(Event.Body.completed, state: .cached, received: 100), now: 0)
         board.replace(
             with: [
@@ -137,7 +137,7 @@ struct StatusScreenTests {
         #expect(board.total(now: 0) == nil)
     }
 
-    @Test func whatHasNoSizeYetCountsAsTheOthersDo() {
+    @Test func aTaskWithoutASizeCountsAsAnAverageOne() {
         board.replace(
             with: [
                 task(1, "a", received: 10 << 20, expected: 20 << 20),
@@ -198,7 +198,7 @@ struct StatusScreenTests {
         #expect(traits(["TERM": "xterm", "COLUMNS": "33", "LINES": "x"]).width == 33)
     }
 
-    @Test func whatSteersATerminalIsEscapedInJSONAndXML() {
+    @Test func controlCharactersAreEscapedInJSONAndXML() {
         #expect(JSONText.escaped("{\"a\": \"x\u{9B}31m\u{202E}日\"}\n") == "{\"a\": \"x\\u009B31m\\u202E日\"}\n")
         #expect(JSONText.escapedXML("<a t=\"x\u{9B}\">\n") == "<a t=\"x&#x9B;\">\n")
     }

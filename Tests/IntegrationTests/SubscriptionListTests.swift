@@ -30,7 +30,7 @@ struct SubscriptionListTests {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func anImportTellsWhatBecameOfEachShow() async throws {
+    @Test func anImportReportsTheResultOfEachShow() async throws {
         publish("/a.xml", "A", episodes: 2)
         publish("/b.xml", "B")
         server.serve("/down.xml") { _ in .status(503) }
@@ -60,7 +60,7 @@ struct SubscriptionListTests {
         #expect(again.exitCode == 2 && again.error.contains("standard input:4: "))
     }
 
-    @Test func whatIsNoListFails() async throws {
+    @Test func aFileThatIsNotAListFails() async throws {
         for (text, says) in [
             ("", "the file is empty"), ("<rss><channel><title>T</title></channel></rss>", "podfs subscribe"),
             ("<opml><body/></opml>", "no usable subscription"),
@@ -74,7 +74,7 @@ struct SubscriptionListTests {
         #expect(missing.exitCode == 1 && missing.error.contains("No such file"))
     }
 
-    @Test func whatIsExportedCanBeImported() async throws {
+    @Test func anExportedListCanBeImported() async throws {
         publish("/a.xml", "A & “B”")
         publish("/c.xml", "C")
         let secret = server.url("/c.xml?token=geheim").replacing("http://", with: "http://me:hu%20sh@")
@@ -136,7 +136,7 @@ struct SubscriptionListTests {
                 == "nothing to import: all 2 shows are subscribed already\n")
     }
 
-    @Test func aLostLibraryIsMadeAnewFromTheList() async throws {
+    @Test func aLostLibraryIsRecreatedFromTheList() async throws {
         publish("/a.xml", "A", episodes: 3)
         publish("/b.xml", "B")
         publish("/c.xml", "C")

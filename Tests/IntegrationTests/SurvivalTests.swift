@@ -5,7 +5,7 @@ import Testing
 
 /// Killed processes and unmounts.
 @Suite(.timeLimit(.minutes(5))) struct SurvivalTests {
-    @Test func theDownloadGoesOnWhenTheMountIsKilled() async throws {
+    @Test func theDownloadContinuesWhenTheMountIsKilled() async throws {
         let show = try await MountedShow()
         let gate = Gate(heldAt: 150_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
@@ -77,7 +77,7 @@ import Testing
         gate.open()
     }
 
-    @Test func unmountNamesWhoHoldsTheFolder() async throws {
+    @Test func unmountNamesTheProcessesThatUseTheFolder() async throws {
         let show = try await MountedShow()
         let holder = try ChildProcess("sh", ["-c", "cd \"$0\" && echo in && exec sleep 600", show.mount.mountPoint])
         try await holder.waitForOutput("in")

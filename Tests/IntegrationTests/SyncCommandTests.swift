@@ -21,7 +21,7 @@ import Testing
             ["sync", "login", server.url, "--password-stdin"] + arguments, input: Array(password.utf8))
     }
 
-    @Test func aLoginSyncsAndTheStatusSaysHowItStands() async throws {
+    @Test func aLoginSyncsAndTheStatusReportsIt() async throws {
         server.change(add: [web.url("/feed.xml")])
         let none = try await home.run("sync", "status")
         #expect(none.output.contains("podfs sync login"))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func whatIsWrongIsSaid() async throws {
+    @Test func wrongInputIsReported() async throws {
         #expect(try await login().error.contains("--user"))
         #expect(try await login("--user", "anna", "--kind", "soundcloud").exitCode == 64)
         #expect(try await login("--user", "anna", "--device", "my device").exitCode == 64)

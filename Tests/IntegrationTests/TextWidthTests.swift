@@ -13,7 +13,7 @@ struct TextWidthTests {
         #expect(TextWidth.columns(text) == columns, "\(text.debugDescription)")
     }
 
-    @Test func whatIsCutFitsAndSaysSo() {
+    @Test func shortenedTextFitsAndEndsWithAnEllipsis() {
         #expect(TextWidth.cut("Example", to: 7) == "Example")
         #expect(TextWidth.cut("Example", to: 6) == "Examp…")
         #expect(TextWidth.cut("日本語", to: 5) == "日本…")

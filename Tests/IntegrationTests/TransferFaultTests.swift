@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Break.allCases) func aBrokenTransferGoesOnFromTheByteReached(_ fault: Break) async throws {
+    @Test(arguments: Break.allCases) func aBrokenTransferContinuesFromTheLastByte(_ fault: Break) async throws {
         // Short only if the stall is tested: a busy machine stalls too.
         let show = try await Self.show(stall: fault == .stall ? 1 : 20)
         show.server.serve("/1.mp3", Self.resource, [fault.after(1_000_000)])

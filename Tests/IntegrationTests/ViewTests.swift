@@ -52,7 +52,7 @@ import Testing
         #expect(show.server.requests.isEmpty)
     }
 
-    @Test func whatIsMadeHasItsTrueSize() async throws {
+    @Test func generatedFilesHaveTheirTrueSize() async throws {
         let show = try await Self.mounted()
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
         for name in [

@@ -44,7 +44,7 @@ struct WatchKeyTests {
         #expect(screen.lines(board(20), now: 0).last?.hasSuffix("more") == true)
     }
 
-    @Test func whatEndedIsListedBelow() {
+    @Test func finishedTasksAreListedBelow() {
         let board = board(1)
         var report = TaskReport(id: 7, state: .cached)
         (report.path, report.received) = ("Show/Done.mp3", 2_048)

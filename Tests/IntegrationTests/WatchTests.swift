@@ -163,7 +163,7 @@ import Testing
             "\(silent.error)")
     }
 
-    @Test func aDownloadThatIsWaitedForGoesOnWithTheNextDaemon() async throws {
+    @Test func aWaitedDownloadContinuesWithTheNextDaemon() async throws {
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let download = try show.home.start("download", path, "Example Show/2026-01-02 Episode 2.mp3", "--wait")

@@ -67,7 +67,7 @@ import Testing
         #expect(links.components(of: "/home/me/Music/a.mp3", below: folder) == nil)
     }
 
-    @Test func noNetworkAndNoAutomountIsAsked() {
+    @Test func networkFilesystemsAndAutomountsAreNotAccessed() {
         var asked: [String] = []
         let links = links(["/home/me/nas/link": "/mnt/pod casts", "/home/me/loop": "loop"]) { asked.append($0) }
         for path in ["/home/me/nas/link/Show/a.mp3", "/home/me/auto/x/a.mp3", "/home/me/other/x/a.mp3"] {

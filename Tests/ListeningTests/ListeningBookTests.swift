@@ -37,7 +37,7 @@ import TransferCore
 
     // MARK: Positions
 
-    @Test func aPauseStoresThePositionAndWhereTheStretchBegan() {
+    @Test func aPauseStoresThePositionAndTheStartOfTheStretch() {
         var room = Room()
         room.report(.started, 0)
         #expect(room.last == .init())
@@ -151,7 +151,7 @@ import TransferCore
         #expect(room.stored.played)
     }
 
-    @Test func aMachineThatSleptHasNotPlayed() {
+    @Test func timeAsleepIsNotPlayback() {
         var room = Room()
         room.report(.started, 0)
         room.play(from: 0, to: 100)
@@ -281,7 +281,7 @@ import TransferCore
         #expect(room.last.change?.started == 497)
     }
 
-    @Test func aSeekElsewhereAfterAStartIsThePersons() {
+    @Test func aSeekElsewhereAfterAStartIsNotAResume() {
         var room = Room()
         room.stored.position = 500
         room.report(.started, 0)
@@ -334,7 +334,7 @@ import TransferCore
         #expect(room.stored.position == 60)
     }
 
-    @Test func aScriptSpeaksForItsProcess() {
+    @Test func aScriptReplacesTheBusForItsProcess() {
         var book = ListeningBook()
         let stored = StoredListening(position: 500, duration: 1_000)
         func report(_ source: ListeningReport.Source, _ phase: ListeningReport.Phase, _ position: Double, at now: Int64)
@@ -367,7 +367,7 @@ import TransferCore
         #expect(room.stored.played)
     }
 
-    @Test func aNewDaemonDoesNotTakeAJumpForListening() {
+    @Test func aNewDaemonDoesNotCountAJumpAsListening() {
         var room = Room()
         room.stored.position = 300
         room.report(.playing, 985)

@@ -70,7 +70,7 @@ import TransferCore
         }
     }
 
-    @Test(arguments: UInt64(0)..<300) func theBookAgreesWithAnObserver(seed: UInt64) {
+    @Test(arguments: UInt64(0)..<300) func theBookAgreesWithAReferenceModel(seed: UInt64) {
         var person = Person(seed: seed)
         for _ in 0..<8 {
             let before = person.stored

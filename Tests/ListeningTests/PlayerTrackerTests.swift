@@ -78,7 +78,7 @@ import TransferCore
         #expect(room.reports == ["playing 6.8"])
     }
 
-    @Test func aKilledPlayerWasWhereItsClockSays() {
+    @Test func aKilledPlayersPositionIsExtrapolated() {
         var room = Room()
         room.start(at: 20)
         room.send(.changed(Self.vlc, PlayerProperties(rate: 2)), after: 5)
@@ -142,7 +142,7 @@ import TransferCore
 
     // MARK: Trust
 
-    @Test func anEpisodeThatNobodyHasOpenedHereDoesNotCount() {
+    @Test func anEpisodeThatIsNotOpenIsIgnored() {
         var room = Room()
         room.send(.appeared(Self.vlc, name: "vlc", process: nil))
         room.send(
@@ -177,7 +177,7 @@ import TransferCore
         #expect(room.reports == ["seeked 0.0"])
     }
 
-    @Test func aFloodIsHeardForAWhileAndReadAgain() throws {
+    @Test func aFloodOfSignalsIsThrottled() throws {
         var room = Room()
         room.start(at: 10)
         var effects = 0
@@ -261,7 +261,7 @@ import TransferCore
         #expect(isJump(room.effects))
     }
 
-    @Test func aPlayerThatHasResumedByItselfIsLeftAlone() {
+    @Test func aPlayerThatResumedByItselfIsNotMoved() {
         for isAnnounced in [true, false] {
             var room = Room()
             room.start()

@@ -25,7 +25,7 @@ struct DescriptorIOTests {
         #expect(result == -1 && errno == EAGAIN && calls == 1)
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func writtenBytesAreReadBack() throws {
         let folder = try TemporaryDirectory()
         let descriptor = open(folder.path + "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(descriptor >= 0)
@@ -44,7 +44,7 @@ struct DescriptorIOTests {
         #expect(readAll(-1) == nil && errno == EBADF)
     }
 
-    @Test func aFullSocketTakesAPart() throws {
+    @Test func aFullSocketAcceptsAPart() throws {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
@@ -67,7 +67,7 @@ struct DescriptorIOTests {
         #expect(answer.wait(seconds: 60) == 1)
     }
 
-    @Test func theClocksTellOneTimeInEachUnit() {
+    @Test func theClocksAgreeInEachUnit() {
         for clock in [SystemClock.monotonic, .boottime] {
             let (seconds, milliseconds, microseconds) = (clock.seconds, clock.milliseconds, clock.microseconds)
             #expect(seconds > 0 && milliseconds / 1_000 - seconds < 60 && milliseconds >= seconds * 1_000)

@@ -30,7 +30,7 @@ import Testing
         #expect((year, month, day) == (2300, 1, 1))
     }
 
-    @Test func daysThatAreNoneAreRefused() {
+    @Test func invalidDatesAreRejected() {
         for (year, month, day) in [
             (2023, 2, 29), (1900, 2, 29), (2024, 0, 1), (2024, 13, 1), (2024, 4, 31), (0, 1, 1), (10_000, 1, 1),
         ] {

@@ -22,7 +22,7 @@ struct ProcessSpawnerTests {
         return String(decoding: output, as: UTF8.self)
     }
 
-    @Test func onlyTheHandedDescriptorsAreInherited() throws {
+    @Test func onlyTheListedDescriptorsAreInherited() throws {
         // Without close-on-exec, as libraries open them, and with the numbers of the passed descriptors.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func allThatATaskCallsRunsOnThePool() async {
+    @Test func everythingCalledByATaskRunsOnThePool() async {
         let (stream, input) = AsyncStream<Int>.makeStream()
         let somebody = Somebody()
         let threads = await Task(executorPreference: WorkerPool.shared) { () -> [String: String] in

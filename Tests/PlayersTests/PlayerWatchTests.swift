@@ -68,7 +68,7 @@ struct PlayerWatchTests {
         try await bus.stop()
     }
 
-    @Test func hostilePlayersChangeNothingAndStarveNobody() async throws {
+    @Test func hostilePlayersDoNotAffectOthers() async throws {
         let bus = try await PrivateBus(in: TemporaryDirectory())
         let mount = Mount()
         let watch = mount.watch(bus.address)
@@ -120,7 +120,7 @@ struct PlayerWatchTests {
         try await bus.stop()
     }
 
-    @Test func theAddressIsTheSessions() throws {
+    @Test func theAddressIsThatOfTheSessionBus() throws {
         let folder = try TemporaryDirectory()
         #expect(SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"]) == "unix:path=/x")
         #expect(SessionBus.address([:]) == nil)

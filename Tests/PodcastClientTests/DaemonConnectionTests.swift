@@ -23,7 +23,7 @@ struct DaemonConnectionTests {
 
     // MARK: Connecting
 
-    @Test func nobodyListeningIsNoError() throws {
+    @Test func connectingWithoutAListenerReturnsNil() throws {
         #expect(try DaemonConnection.connect(to: path) == nil)
         // The socket of a daemon that has died.
         let server = try FrameServer(path: directory.file("old.sock"))
@@ -117,7 +117,7 @@ struct DaemonConnectionTests {
 
     // MARK: Cancelling
 
-    @Test func aCancelledRequestIsToldAndItsAnswerPassedOver() async throws {
+    @Test func aCancelledRequestIsReportedAndItsAnswerIgnored() async throws {
         let server = try FrameServer(path: path)
         let connection = try connect()
         let answers = Journal<String>()
@@ -140,7 +140,7 @@ struct DaemonConnectionTests {
 
     // MARK: The end
 
-    @Test func aDisconnectAnswersEveryWaitOnceAndThenTellsTheEnd() async throws {
+    @Test func aDisconnectFailsEachRequestOnceThenCallsOnClose() async throws {
         let server = try FrameServer(path: path)
         let journal = Journal<String>()
         let connection = try connect(onEnd: { journal.append("end") })
@@ -174,7 +174,7 @@ struct DaemonConnectionTests {
         #expect(journal.entries.count { $0 == "end" } == 1)
     }
 
-    @Test func endingItselfTellsTheEndToo() async throws {
+    @Test func closingCallsOnCloseToo() async throws {
         let server = try FrameServer(path: path)
         let journal = Journal<String>()
         let connection = try connect(onEnd: { journal.append("end") })

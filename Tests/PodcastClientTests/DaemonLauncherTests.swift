@@ -76,7 +76,7 @@ struct DaemonLauncherTests {
         }
     }
 
-    @Test func aNewerDaemonIsLeftToItsProgram() throws {
+    @Test func aNewerDaemonIsNotReplaced() throws {
         for welcome in [welcome(protocolVersion: protocolVersion + 1), welcome(schema: 2)] {
             let server = try daemon(welcome)
             let error = try #require(throws: ClientError.self) { try launcher().connectOrStart(role: .mount) }
@@ -87,7 +87,7 @@ struct DaemonLauncherTests {
         }
     }
 
-    @Test func anOlderDaemonIsAskedToLeaveAndWaitedFor() async throws {
+    @Test func anOlderDaemonIsStoppedAndReplaced() async throws {
         let process = try ChildProcess("/bin/sleep", ["1000"])
         try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
         let answer = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
@@ -106,7 +106,7 @@ struct DaemonLauncherTests {
         try await process.wait()
     }
 
-    @Test func aDaemonThatDiesAtOnceIsNone() async throws {
+    @Test func aConnectionThatClosesImmediatelyIsNil() async throws {
         try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
         let server = try FrameServer(path: places.socket) { peer, _ in peer.end() }
         let ends = Journal<String>()
@@ -127,7 +127,7 @@ struct DaemonLauncherTests {
         }
     }
 
-    @Test func whatTheProgramSaysOnItsWayOutIsTheReason() throws {
+    @Test func theProgramsLastOutputIsTheReason() throws {
         let launcher = try launcher(script: "echo 'podfs: the disk is full' >&2; exit 3")
         let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
         #expect(error.code == .unreachable)
@@ -135,7 +135,7 @@ struct DaemonLauncherTests {
         #expect(!error.message.contains("\n"))
     }
 
-    @Test func aProgramThatSaysNothingIsToldByItsExitCode() throws {
+    @Test func withoutOutputTheExitCodeIsTheReason() throws {
         let launcher = try launcher(script: "exit 3")
         let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
         #expect(error.message.contains("3") && error.message.contains(places.log))
@@ -180,7 +180,7 @@ struct DaemonLauncherTests {
 }
 
 struct ChildProgramTests {
-    @Test func exitCodesSignalsAndErrorsAreTold() {
+    @Test func exitCodesSignalsAndErrorsAreReported() {
         func run(_ script: String) -> ChildProgram.Result {
             ChildProgram.run("/bin/sh", ["sh", "-c", script], environment: ["A": "b c"])
         }

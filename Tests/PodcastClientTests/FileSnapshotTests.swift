@@ -26,7 +26,7 @@ struct FileSnapshotTests {
         }
     }
 
-    @Test func aCopyIsTheFilesAndNobodyElsesToRead() throws {
+    @Test func aCopyIsCompleteAndPrivate() throws {
         let content = TestContent(seed: 1, size: 3_000_001)
         let file = try directory.write("a.mp4", content.bytes)
         let snapshot = try FileSnapshot.make(of: file, in: folder)
@@ -39,7 +39,7 @@ struct FileSnapshotTests {
         snapshot.handOver()
     }
 
-    @Test func aCopyIsLockedUntilItIsHandedOver() throws {
+    @Test func aCopyIsLockedUntilTheDaemonOwnsIt() throws {
         let file = try directory.write("a.mp4", text: "bytes")
         var snapshot: FileSnapshot? = try FileSnapshot.make(of: file, in: folder)
         let path = "\(folder)/\(snapshot?.name ?? "")"
@@ -52,7 +52,7 @@ struct FileSnapshotTests {
         #expect(copies.count == 1)
     }
 
-    @Test func aCopyThatNobodyTookGoes() throws {
+    @Test func aCopyThatWasNotHandedOverIsRemoved() throws {
         let file = try directory.write("a.mp4", text: "bytes")
         var snapshot: FileSnapshot? = try FileSnapshot.make(of: file, in: folder)
         #expect(snapshot != nil && copies.count == 1)
@@ -60,7 +60,7 @@ struct FileSnapshotTests {
         #expect(copies.isEmpty)
     }
 
-    @Test func whatCannotBePublishedIsToldAndLeavesNothing() throws {
+    @Test func anUnreadableFileIsReportedAndLeavesNoCopy() throws {
         #expect(problem(directory.file("none"))?.contains("No such file or directory") ?? false)
         #expect(problem(directory.path)?.hasSuffix("is a folder: name a file") ?? false)
         #expect(problem(try directory.write("empty", text: ""))?.contains("is empty") ?? false)
@@ -71,12 +71,12 @@ struct FileSnapshotTests {
         #expect(copies.isEmpty)
     }
 
-    @Test func filesThatTheKernelMakesUpAreEmpty() throws {
+    @Test func filesOfProcCountAsEmpty() throws {
         // Their reported size is 0, whatever their content.
         #expect(problem("/proc/self/status")?.contains("is empty") ?? false)
     }
 
-    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskIsToldAndLeavesNothing() async throws {
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskIsReportedAndLeavesNoCopy() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 1, at: folder)
         let file = try directory.write("a.mp4", TestContent(seed: 1, size: 3_000_000).bytes)
         #expect(problem(file)?.contains("there is no space for a copy") ?? false, "\(problem(file) ?? "none")")

@@ -62,7 +62,7 @@ import Testing
 
     // MARK: Encodings
 
-    @Test func charsetOfTheAnswerComesBeforeTheDocuments() throws {
+    @Test func theCharsetOfTheResponseOverridesTheDocuments() throws {
         // “Ω” in ISO 8859-7, in a document that says Latin-2.
         let text = "<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><rss><channel><title>"
         let bytes = Array(text.utf8) + [0xD9] + Array("</title></channel></rss>".utf8)

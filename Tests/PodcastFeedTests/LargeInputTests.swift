@@ -137,7 +137,7 @@ import Testing
         #expect(feed.diagnostics.count == 1)
     }
 
-    @Test func parserTellsThatItLooksAtNothingMore() {
+    @Test func theParserReportsThatItIgnoresTheRest() {
         var limits = FeedLimits.standard
         limits.bytes = start.utf8.count + 1
         let parser = FeedParser(limits: limits)

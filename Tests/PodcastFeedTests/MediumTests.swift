@@ -79,7 +79,7 @@ import Testing
     }
     private func hexadecimal(_ count: Int, _ byte: String) -> String { String(repeating: byte, count: count) }
 
-    @Test func theStrongestHashCounts() throws {
+    @Test func theStrongestHashIsUsed() throws {
         let value = "sha256-\(base64(32, 1)) sha384-\(base64(48, 0xAB)) sha384-\(base64(48, 2))?option md5-AAAA"
         let integrity = AlternateEnclosure.Integrity(type: "sri", value: value)
         #expect(integrity.digests == "sha384-\(hexadecimal(48, "ab")) sha384-\(hexadecimal(48, "02"))")

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: try documents)
-    func whatWasReadCanBeWrittenAndReadAgain(name: String) throws {
+    func aListSurvivesWritingAndReading(name: String) throws {
         let list = try OPML.parse(Self.bytes(name))
         let again = try OPML.parse(list.document())
         #expect(again.title == list.title)
@@ -103,7 +103,7 @@ import Testing
 
     // MARK: Documents that are not lists
 
-    @Test func whatIsNoUsableSubscriptionIsToldApartFromWhatWasMended() throws {
+    @Test func unusableAndRepairedSubscriptionsAreDistinguished() throws {
         let list = try OPML.parse(Self.bytes("wrong-addresses.opml"))
         #expect(list.unusable.count >= 8 && list.unusable.allSatisfy { list.diagnostics.contains($0) })
         #expect(try OPML.parse(Self.bytes("bare-ampersands.opml")).unusable.isEmpty)
@@ -193,7 +193,7 @@ import Testing
 
     // MARK: Writing
 
-    @Test func everyCharacterThatXMLHoldsComesBack() throws {
+    @Test func everyCharacterAllowedInXMLSurvives() throws {
         let scalars =
             (0..<0x3000).compactMap { Unicode.Scalar(UInt32($0)) } + ["\u{FFFD}", "\u{FFFE}", "\u{FFFF}", "🎙"]
         for start in stride(from: 0, to: scalars.count, by: 256) {
@@ -240,7 +240,7 @@ import Testing
                 """)
     }
 
-    @Test func whatIsDisplayedComesBackAsItWasWritten() throws {
+    @Test func escapedTextSurvives() throws {
         // Folder names keep characters that are normalized in a title.
         let names = ["A  B", "\u{A0}x", "&amp;", "e\u{301}", "100 % \"x\" 'y' <z>"]
         let list = names.indices.map {

@@ -55,7 +55,7 @@ import Testing
             ])
     }
 
-    @Test func broadcastsAreNoEpisodes() throws {
+    @Test func broadcastsAreNotEpisodes() throws {
         #expect(feed.items.map(\.guid) == ["1", "2", "3"])
         let live = try #require(feed.liveItems.first)
         #expect(feed.liveItems.count == 1)
@@ -130,7 +130,7 @@ import Testing
         #expect(feed.items.map(\.description) == ["<p>Encoded</p>", "Description", "Summary"])
     }
 
-    @Test func otherElementsArePassedOverWithoutAWord() throws {
+    @Test func unknownElementsAreIgnoredSilently() throws {
         let feed = try FeedParser.parse(FixtureTests.bytes("everything-passed-over.xml"))
         #expect(feed.title == "Others")
         #expect(feed.items.count == 1)
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-1", "nan", "1e400", "99999999999999999999", "0x10", "\u{1F399}", " ", "true", "<"])
-    func numbersThatAreNoneLeaveTheRest(number: String) throws {
+    func malformedNumbersDoNotAffectOtherFields(number: String) throws {
         let value = number.replacing("<", with: "&lt;")
         let feed = try FeedParser.parse(
             Array(

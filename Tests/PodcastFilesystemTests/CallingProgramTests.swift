@@ -29,7 +29,7 @@ struct CallingProgramTests {
 
     private func program(_ thread: Int32) -> CallingProgram? { CallingProgram(thread: thread, proc: proc.path) }
 
-    @Test func theExecutableDecidesWhateverTheThreadIsCalled() throws {
+    @Test func theExecutableDecidesNotTheThreadsName() throws {
         try add(10, executable: "/usr/libexec/tracker-extract-3", comm: "tracker-extract")
         try add(11, of: 10, executable: "/usr/libexec/tracker-extract-3", comm: "pool-spawner")
         try add(12, executable: "/opt/x/baloo_file_extractor (deleted)", comm: "kf5")
@@ -40,7 +40,7 @@ struct CallingProgramTests {
     }
 
     /// Another user's executable cannot be read (proc_pid_exe(5)).
-    @Test func withoutItTheLeadersNameDoes() throws {
+    @Test func withoutAnExecutableTheLeadersNameDecides() throws {
         try add(20, comm: "totem-video-thu")
         try add(21, of: 20, comm: "gstreamer:src")
         try add(22, comm: "updatedb")
@@ -103,7 +103,7 @@ struct CallingProgramTests {
         #expect(program(41)?.isAmong(["beet"]) == true)
     }
 
-    @Test func whoHasEndedIsNobody() throws {
+    @Test func anExitedProcessIsUnknown() throws {
         #expect(program(50) == nil && program(0) == nil && program(-1) == nil)
         try proc.makeDirectory("51")
         #expect(program(51) == nil)

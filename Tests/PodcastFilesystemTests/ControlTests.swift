@@ -87,7 +87,7 @@ struct ControlTests {
         #expect(daemon.commands.last == .act(.pin, episodes: [id]))
     }
 
-    @Test func actionsOnFoldersMeanWhatIsInThem() async throws {
+    @Test func actionsOnFoldersApplyToTheirEpisodes() async throws {
         let daemon = try await daemon()
         let all = try mounted.library.entries(of: podcast.id).map(\.id)
         for folder in [show, NodeNumber.root.node] {
@@ -114,7 +114,7 @@ struct ControlTests {
         #expect(daemon.commands.last == .setPosition(episode: id, seconds: 61.5))
     }
 
-    @Test func aRefreshIsOfTheWholeShow() async throws {
+    @Test func aRefreshAppliesToTheWholeShow() async throws {
         let daemon = try await daemon(.refreshed([RefreshResult(name: "Show", added: 1)]))
         #expect(try await mounted.setxattr(show, "user.podfs.task", "refresh").answered() == .done)
         #expect(daemon.commands == [.refresh(podcasts: [podcast.id])])
@@ -122,7 +122,7 @@ struct ControlTests {
         #expect(daemon.commands.last == .refresh(podcasts: []))
     }
 
-    @Test func whatCouldNotBeDoneIsNoSuccess() async throws {
+    @Test func aPartialFailureIsNotASuccess() async throws {
         let replies: [(Reply, RecordedReply.Answer)] = [
             (.acted(count: 0, problems: ["it is open in a program"]), .error(.resourceBusy)),
             (.acted(count: 0, problems: []), .done),
@@ -142,7 +142,7 @@ struct ControlTests {
         #expect(daemon.commands.count == replies.count)
     }
 
-    @Test func aFailureIsToldByItsNumber() async throws {
+    @Test func aFailureIsReportedByItsErrno() async throws {
         let failures = [
             (Failure(errorNumber: 28, message: "the disk is full"), Errno.noSpace),
             (Failure(message: "no"), .ioError), (Failure(kind: .usage, message: "no"), .ioError),
@@ -159,7 +159,7 @@ struct ControlTests {
         #expect(daemon.commands.count == 3)
     }
 
-    @Test func withoutADaemonOneIsStartedAndTheFailureTold() async throws {
+    @Test func withoutADaemonOneIsStartedAndTheFailureReported() async throws {
         #expect(try await mounted.setxattr(node, "user.podfs.task", "resume").answered() == .error(.ioError))
         #expect(mounted.wasStarted)
     }

@@ -31,7 +31,7 @@ struct DaemonLinkTests {
         }
     }
 
-    @Test func endingAnswersWhatWaitsOnceAndWhatComesLaterAtOnce() async throws {
+    @Test func closingFailsWaitingRequestsOnceAndLaterOnesImmediately() async throws {
         let daemon = try FakeDaemon(mounted.places)
         let answers = Journal<String>()
         for _ in 0..<5 { link.send(.read, []) { answers.append(text($0)) } }
@@ -46,7 +46,7 @@ struct DaemonLinkTests {
         #expect(answers.entries.count == 6)
     }
 
-    @Test func aRequestCancelledBeforeADaemonIsThereIsNotSent() async throws {
+    @Test func aRequestCancelledBeforeAConnectionIsNotSent() async throws {
         let answers = Journal<String>()
         let token = link.send(.read, [1]) { answers.append(text($0)) }
         link.cancel(token)
@@ -59,7 +59,7 @@ struct DaemonLinkTests {
         link.end()
     }
 
-    @Test func theObserverHearsOfDaemonsThatComeAndGo() async throws {
+    @Test func theObserverIsNotifiedOfConnectionsAndDisconnections() async throws {
         let journal = Journal<String>()
         let task = TaskInfo(
             id: 9, kind: .download, path: "a/b", episode: 3, state: .running, received: 1, expected: nil, rate: nil,
@@ -84,7 +84,7 @@ struct DaemonLinkTests {
         #expect(journal.entries.count == 4)
     }
 
-    @Test func postsGoToADaemonThatIsThereAndStartNone() async throws {
+    @Test func postsDoNotStartADaemon() async throws {
         link.post(.close, [1])
         let daemon = try FakeDaemon(mounted.places)
         link.send(.read, []) { _ in }
@@ -123,7 +123,7 @@ struct DaemonLinkTests {
         link.end()
     }
 
-    @Test func aRequestThatKillsDaemonsIsGivenUpInTheEnd() async throws {
+    @Test func aRequestThatKillsDaemonsFails() async throws {
         let link = link(patience: .zero)
         let answers = Journal<String>()
         link.send(.read, []) { answers.append(text($0)) }
@@ -132,7 +132,7 @@ struct DaemonLinkTests {
         link.end()
     }
 
-    @Test func whateverDaemonsDoEveryRequestIsAnsweredOnce() async throws {
+    @Test func everyRequestIsAnsweredOnceDespiteDyingDaemons() async throws {
         // Daemons that die repeatedly, also between the greeting and the first request.
         let over = Journal<Bool>()
         let answered = Journal<Int>()

@@ -30,7 +30,7 @@ struct DirectoryCacheTests {
         #expect(!DirectoryCache.Way.passes.caches && DirectoryCache.Way.passes.keeps)
     }
 
-    @Test func aStreamWithOtherNamesStaysOutOfTheCacheUntilTheOlderIsClosed() {
+    @Test func aStreamOfAnotherListingBypassesTheCacheUntilTheOlderIsClosed() {
         _ = listing.open(1, Self.opening(1))
         listing.asked(1)
         #expect(listing.open(2, Self.opening(2)) == .passes)
@@ -42,20 +42,20 @@ struct DirectoryCacheTests {
         #expect(listing.open(5, Self.opening(2)) == .begins)
     }
 
-    @Test func noneJoinsBeforeTheCacheIsKnownToBeEmpty() {
+    @Test func noStreamSharesTheCacheBeforeItIsCleared() {
         _ = listing.open(1, Self.opening())
         #expect(listing.open(2, Self.opening()) == .passes)
         listing.asked(1)
         #expect(listing.open(3, Self.opening()) == .joins)
     }
 
-    @Test func aStreamThatWasClosedUnreadHasEmptiedTheCacheAllTheSame() {
+    @Test func aStreamClosedUnreadHasClearedTheCache() {
         _ = listing.open(1, Self.opening())
         listing.close(1)
         #expect(listing.open(2, Self.opening()) == .joins)
     }
 
-    @Test func anOpenThatTheKernelDidNotTakeHasEmptiedNothing() {
+    @Test func aRejectedOpenHasNotClearedTheCache() {
         _ = listing.open(1, Self.opening(1))
         listing.asked(1)
         listing.close(1)
@@ -65,7 +65,7 @@ struct DirectoryCacheTests {
         #expect(listing.open(3, Self.opening(2)) == .begins)
     }
 
-    @Test func attributesThatTheKernelHasForgottenAreSentAgain() {
+    @Test func lostAttributesAreSentAgain() {
         _ = listing.open(1, Self.opening(count: 80, forgotten: 5))
         listing.asked(1)
         #expect(!listing.ended(1))
@@ -81,7 +81,7 @@ struct DirectoryCacheTests {
         #expect(listing.open(5, Self.opening(count: 80, forgotten: 16)) == .joins)
     }
 
-    @Test func attributesThatAreNotBelievedForLongAreSentAgain() {
+    @Test func expiredAttributesAreSentAgain() {
         _ = listing.open(1, Self.opening(at: 10))
         listing.asked(1)
         #expect(!listing.ended(1))
@@ -91,7 +91,7 @@ struct DirectoryCacheTests {
         #expect(listing.open(3, Self.opening(at: 10 + DirectoryCache.longest)) == .begins)
     }
 
-    @Test func aStreamThatIsOpenIsFreedOfWhatTheKernelHasWhenNamesChange() {
+    @Test func aChangeDropsTheCacheOfAnOpenStream() {
         #expect(!listing.change())
         _ = listing.open(1, Self.opening())
         #expect(!listing.asked(1))
@@ -107,7 +107,7 @@ struct DirectoryCacheTests {
         #expect(listing.open(3, Self.opening(2)) == .begins)
     }
 
-    @Test func aCacheIsNotEmptiedWhileItIsFilled() {
+    @Test func aCacheIsNotClearedWhileItIsFilled() {
         _ = listing.open(1, Self.opening())
         listing.asked(1)
         #expect(!listing.change())
@@ -120,7 +120,7 @@ struct DirectoryCacheTests {
         #expect(!listing.change())
     }
 
-    @Test func whereAStreamWasLeftInTheMidstTheNextListingEnds() {
+    @Test func aPartialListingSetsTheEndOfTheNext() {
         _ = listing.open(1, Self.opening(1))
         listing.asked(1)
         listing.answered(1, to: 31)
@@ -143,7 +143,7 @@ struct DirectoryCacheTests {
         #expect(listing.answer(6, Self.opening(3_000)) == DirectoryCache.Answer(way: .begins))
     }
 
-    @Test func whatIsKeptInPartIsJoinedWhateverTheKernelHasForgotten() {
+    @Test func aPartialCacheIsSharedDespiteInvalidations() {
         _ = listing.open(1, Self.opening(count: 80))
         listing.asked(1)
         listing.answered(1, to: 31)
@@ -159,7 +159,7 @@ struct DirectoryCacheTests {
     }
 
     /// The kernel's rules again, for a single program.
-    @Test func theNamesAreKeptAgainAfterAListingWasLeftInTheMidst() {
+    @Test func theCacheIsFilledAgainAfterAPartialListing() {
         var simulation = ListingSimulation(seed: 1)
         for _ in 0..<10 {
             let known = (0..<2).map { _ in simulation.listAlone() }
@@ -172,7 +172,7 @@ struct DirectoryCacheTests {
         #expect(simulation.failures == [])
     }
 
-    @Test func aStreamThatBeginsAnewMayBeAlone() {
+    @Test func aRewoundStreamMayBeTheOnlyOne() {
         #expect(!listing.rewind(1, to: 1))
         _ = listing.open(1, Self.opening())
         listing.asked(1)

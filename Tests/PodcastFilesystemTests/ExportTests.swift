@@ -67,7 +67,7 @@ import TransferCore
         #expect(mounted.lookup(".", in: node) == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func whatIsGoneAndWhatIsSearchedIsNotFound() throws {
+    @Test func removedAndSearchedNodesAreNotFound() throws {
         let mounted = try Mounted()
         let show = try mounted.subscribe()
         let episode = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id)

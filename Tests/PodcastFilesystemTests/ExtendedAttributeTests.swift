@@ -19,7 +19,7 @@ struct ExtendedAttributeTests {
 
     // MARK: Listing and getting
 
-    @Test func whatIsListedCanBeGotAndNothingElse() throws {
+    @Test func exactlyTheListedAttributesCanBeRead() throws {
         try mounted.subscribe(episodes: 2)
         for node in [try episodeNode(), try mounted.entry("Show").node] {
             let names = mounted.xattrNames(node)
@@ -40,7 +40,7 @@ struct ExtendedAttributeTests {
         }
     }
 
-    @Test func sizesAreToldAndTooSmallRoomIsAnError() throws {
+    @Test func sizesAreReportedAndASmallBufferIsAnError() throws {
         try mounted.subscribe()
         let node = try episodeNode()
         let title = Array("Episode 1".utf8)
@@ -62,7 +62,7 @@ struct ExtendedAttributeTests {
         #expect(bytes.count == size && bytes.last == 0)
     }
 
-    @Test func rootAndMadeFilesHaveNone() throws {
+    @Test func rootAndGeneratedFilesHaveNone() throws {
         let root = NodeID.root
         #expect(mounted.xattrNames(root).isEmpty)
         #expect(mounted.fact(root, "user.podfs.mount.pid") == "\(getpid())")
@@ -74,7 +74,7 @@ struct ExtendedAttributeTests {
 
     // MARK: Episodes
 
-    @Test func anEpisodeTellsWhatIsKnown() throws {
+    @Test func anEpisodeHasAttributesForAllKnownFacts() throws {
         let feed = FeedBuilder(
             title: "The Show", language: "de-AT",
             raw: "<itunes:author>Someone</itunes:author>",
@@ -169,7 +169,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.sha256")?.utf8.count == 64)
     }
 
-    @Test func aPartIsToldFromTheCheckpointWhenNoDaemonRuns() throws {
+    @Test func withoutADaemonRangesComeFromTheCheckpoint() throws {
         try mounted.subscribe()
         try mounted.store(
             TestContent(seed: 4, size: 500_000), of: try mounted.episode(), ranges: [0..<100_000, 300_000..<350_001],
@@ -189,7 +189,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.xattrNames(node).contains("user.podfs.error"))
     }
 
-    @Test func aRunningTaskIsToldAsTheDaemonSaysIt() async throws {
+    @Test func aRunningTaskHasTheDaemonsAttributes() async throws {
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
@@ -271,7 +271,7 @@ struct ExtendedAttributeTests {
 
     // MARK: Shows
 
-    @Test func aShowTellsHowItsFeedIs() throws {
+    @Test func aShowHasAttributesForItsFeed() throws {
         let podcast = try mounted.subscribe(
             FeedBuilder(
                 title: "The Show", description: "About <b>it</b>", language: "en",

@@ -41,7 +41,7 @@ import Testing
         try await waitUntil(description: "the thread ends") { waits.entries.last == false }
     }
 
-    @Test func theThreadEndsWithTheWatchWheneverThatEnds() async throws {
+    @Test func theThreadEndsWithTheWatch() async throws {
         for path in [folder.path, folder.file("missing")] {
             let before = FolderWatch(path)
             before.end()
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Polling also works if the system has no inotify watches left.
-    @Test func aFolderThatCannotBeWatchedIsLookedAtNowAndThen() async throws {
+    @Test func aFolderThatCannotBeWatchedIsPolled() async throws {
         let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
         let waits = Waits(watch)
         try await waitUntil(description: "it is looked at") { waits.entries.count > 3 }
@@ -65,7 +65,7 @@ import Testing
         try await waitUntil(description: "the thread ends") { waits.entries.last == false }
     }
 
-    @Test func aFolderThatGoesAndComesIsWatchedAgain() async throws {
+    @Test func aRecreatedFolderIsWatchedAgain() async throws {
         let path = folder.file("later")
         let watch = FolderWatch(path, pause: .seconds(3_600))
         for _ in 0..<2 {

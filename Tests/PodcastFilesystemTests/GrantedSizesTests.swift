@@ -19,7 +19,7 @@ struct GrantedSizesTests {
         return entry
     }
 
-    @Test func whatWasGrantedIsAheadOfTheGuess() {
+    @Test func aGrantReplacesTheGuess() {
         #expect(grants.applied(to: guess) == guess && !grants.isPending(number))
         grants.add(250, of: number, insteadOf: told, now: 20)
         #expect(grants.isPending(number))
@@ -30,7 +30,7 @@ struct GrantedSizesTests {
         #expect(grants.applied(to: confirmed(300)) == confirmed(300))
     }
 
-    @Test func whatTheKernelWasToldIsNotToldAgain() {
+    @Test func aRecordedGrantNeedsNoInvalidation() {
         grants.add(250, of: number, insteadOf: told, now: 20)
         _ = grants.applied(to: guess)
         #expect(grants.settle(confirmed(250)))
@@ -41,13 +41,13 @@ struct GrantedSizesTests {
         #expect(!grants.settle(confirmed(250)))
     }
 
-    @Test func aQuestionUnderWayIsNotDisturbed() {
+    @Test func aPendingRequestIsNotInvalidated() {
         grants.add(250, of: number, insteadOf: told, now: 20)
         #expect(grants.settle(confirmed(250)))
         #expect(grants.applied(to: guess).size == 250)
     }
 
-    @Test func whatElseHasChangedIsTold() {
+    @Test func otherChangesNeedAnInvalidation() {
         grants.add(250, of: number, insteadOf: told, now: 20)
         _ = grants.applied(to: guess)
         var renamed = confirmed(250)
@@ -64,7 +64,7 @@ struct GrantedSizesTests {
         #expect(grants.applied(to: later) == later)
     }
 
-    @Test(arguments: [false, true]) func norHasOneThatComesInTheSameSecond(isSettled: Bool) {
+    @Test(arguments: [false, true]) func anotherFileWithinTheSameSecondHasNoGrant(isSettled: Bool) {
         grants.add(250, of: number, insteadOf: told, now: 20)
         if isSettled { #expect(grants.settle(confirmed(250))) }
         var later = guess
@@ -77,7 +77,7 @@ struct GrantedSizesTests {
         #expect(!grants.settle(confirmed(250)))
     }
 
-    @Test func settledGrantsLeaveInTheEnd() {
+    @Test func recordedGrantsArePruned() {
         for row in 1...1_000 as ClosedRange<Int64> {
             grants.add(
                 row, of: NodeNumber(kind: .episode, generation: 1, row: row),

@@ -45,7 +45,7 @@ struct HandleModeTests {
         }
     }
 
-    @Test func whatTheKernelDoesNotTakeIsCached() {
+    @Test func aRejectedBackingFileMeansCachedReads() {
         var mode = Mode.closed
         #expect(Self.open(&mode, .passthrough, backing: nil) == "asked, cached")
         #expect(Self.open(&mode, .passthrough, backing: 1) == "cached")
@@ -55,7 +55,7 @@ struct HandleModeTests {
     }
 
     /// The kernel's own rules (fs/fuse/iomode.c) for random opens and closes: it must not reject any of these opens.
-    @Test(arguments: 0..<50) func theKernelRefusesNoOpen(seed: UInt64) {
+    @Test(arguments: 0..<50) func theSimulatedKernelRefusesNoOpen(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var mode = Mode.closed
         // The kernel's counters of open handles in each mode.

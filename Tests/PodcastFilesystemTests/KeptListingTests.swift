@@ -40,7 +40,7 @@ struct KeptListingTests {
 
     private func rename() throws { try mounted.library.renameEpisode(id: try mounted.episode(3).id, to: "Renamed") }
 
-    @Test func theKernelKeepsWhatHasNotChanged() throws {
+    @Test func unchangedListingsStayCached() throws {
         let notes = try mounted.entry("Show", ".notes").node
         for folder in [show, notes] {
             let first = try open(folder)
@@ -73,19 +73,19 @@ struct KeptListingTests {
         }
     }
 
-    @Test func anOpenThatIsNotTakenEmptiesNothing() throws {
+    @Test func aRejectedOpenClearsNothing() throws {
         _ = try open(show, refusing: true)
         let first = try open(show)
         #expect(first.cacheReaddir && !first.keepCache)
     }
 
-    @Test func aForgottenFolderBeginsAnew() throws {
+    @Test func aForgottenFolderIsListedAnew() throws {
         close(show, try open(show))
         mounted.filesystem.forget(node: show, count: 1)
         #expect(try !open(show).keepCache)
     }
 
-    @Test func attributesThatTheKernelWasToldToForgetAreSentAgain() async throws {
+    @Test func invalidatedAttributesAreSentAgain() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let now = Int64(time(nil))
@@ -124,7 +124,7 @@ struct KeptListingTests {
         #expect(mounted.list(show, stream.handle, from: now[5].nextOffset) == Array(now.dropFirst(6)))
     }
 
-    @Test func aRewoundStreamIsGivenTheRestOfWhatAnotherGoesOnWith() throws {
+    @Test func aStreamContinuesItsListingAfterARename() throws {
         let (first, second) = (try open(show), try open(show))
         #expect(!second.cacheReaddir)
         let before = try #require(mounted.list(show, first.handle))
@@ -137,7 +137,7 @@ struct KeptListingTests {
         #expect(rest.map(\.name) == before.dropFirst(10).map(\.name))
     }
 
-    @Test func anOpenFolderLosesWhatTheKernelHasWhenItIsToldOfAChange() async throws {
+    @Test func aChangeClearsTheKernelsCacheOfAnOpenFolder() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let (read, unread) = (try open(show), try mounted.opendir(.root))
@@ -152,7 +152,7 @@ struct KeptListingTests {
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: unread) }
     }
 
-    @Test func aStreamThatIsFirstAskedAfterAChangeHasTheNamesOfNow() async throws {
+    @Test func aStreamFirstReadAfterAChangeHasCurrentNames() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let stream = try open(show)
@@ -164,7 +164,7 @@ struct KeptListingTests {
         #expect(try list(show, stream).contains("Renamed.mp3"))
     }
 
-    @Test func aStreamThatEndsWithNamesOfBeforeLeavesThemNotToTheKernel() async throws {
+    @Test func aStreamThatEndsWithOldNamesDropsTheCache() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let stream = try open(show)

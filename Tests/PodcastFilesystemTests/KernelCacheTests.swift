@@ -13,7 +13,7 @@ struct KernelCacheTests {
         id: 7, podcast: 1, name: "One.mp3", generation: 1, isBuried: false)
 
     /// Any order of lookups, listings, opens, reads, changes and other events, checked against the kernel's own rules.
-    @Test func theKernelIsToldTheTruth() {
+    @Test func theSimulatedKernelNeverReturnsStaleData() {
         var (completed, ways) = (0, [String: Int]())
         for seed in 0..<3_000 as Range<UInt64> {
             var simulation = KernelCacheSimulation(seed: seed)
@@ -54,7 +54,7 @@ struct KernelCacheTests {
         #expect(again == .begins)
     }
 
-    @Test func changesAreWithheldBetweenAPushAndTheQuestion() {
+    @Test func changesAreWithheldBetweenPushAndRequest() {
         var cache = KernelCache()
         _ = cache.push(5, of: Self.number)
         let withheld = cache.changed(Self.place, row: nil, isRenamed: false)
@@ -82,7 +82,7 @@ struct KernelCacheTests {
             ])
     }
 
-    @Test func whatWasGatheredBeforeAChangeIsReadAgain() {
+    @Test func dataReadBeforeAChangeIsReadAgain() {
         var cache = KernelCache()
         let before = cache.changes.last
         _ = cache.changed(Self.place, row: nil, isRenamed: false)
@@ -97,7 +97,7 @@ struct KernelCacheTests {
         #expect(unknown)
     }
 
-    @Test func theTimeOfAccessIsToldWhenNobodyElseHasTheFileOpen() {
+    @Test func accessTimesAreInvalidatedIfNoOtherHandleIsOpen() {
         var cache = KernelCache()
         let first = cache.access(Self.number, at: 10)
         _ = cache.open(Self.number, .cached)

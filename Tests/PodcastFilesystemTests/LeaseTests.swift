@@ -27,7 +27,7 @@ struct LeaseTests {
         try await waitUntil(description: "the file can be evicted") { try mayGo(file, mounted) }
     }
 
-    @Test func aPartOfAFileIsHeldByEveryOpenOfIt() async throws {
+    @Test func aPartialFileIsLeasedByEveryOpen() async throws {
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)
@@ -46,7 +46,7 @@ struct LeaseTests {
         #expect(!mounted.wasStarted)
     }
 
-    @Test func aFileThatComesLaterIsHeldForAllWhoHaveTheEpisodeOpen() async throws {
+    @Test func aLaterCacheFileIsLeasedForAllHandles() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let id = try mounted.episode().id
@@ -68,7 +68,7 @@ struct LeaseTests {
     }
 
     /// The library records a new file a moment after a reader has its first bytes.
-    @Test func aFileThatTheLibraryDoesNotHaveYetIsHeldByTheNextOpen() async throws {
+    @Test func aFileNotYetInTheLibraryIsLeasedByTheNextOpen() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.library.confirm(
@@ -90,7 +90,7 @@ struct LeaseTests {
         try await expectFree(file, mounted)
     }
 
-    @Test func aFileThatTheDaemonNamesAtOpenIsHeld() async throws {
+    @Test func aFileNamedByTheDaemonAtOpenIsLeased() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let grants = Journal<Grant>()
@@ -112,7 +112,7 @@ struct LeaseTests {
         try await expectFree(other, mounted)
     }
 
-    @Test func aFileThatHasGoneMeanwhileIsOpenedAsOneThatIsNotThere() async throws {
+    @Test func aFileRemovedMeanwhileOpensAsUncached() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)

@@ -54,7 +54,7 @@ struct LinkFolderTests {
         #expect(try names("Downloaded").isEmpty)
     }
 
-    @Test func downloadedHasWhatIsCachedAsAWhole() throws {
+    @Test func downloadedListsCompleteEpisodes() throws {
         try mounted.subscribe("One", episodes: 3)
         try mounted.store(TestContent(seed: 1, size: 500_000), of: try mounted.episode(2))
         try mounted.store(
@@ -93,7 +93,7 @@ struct LinkFolderTests {
         #expect(targets.count == 4)
     }
 
-    @Test func theKernelIsToldWhatHasLeft() async throws {
+    @Test func removedLinksAreInvalidated() async throws {
         let podcast = try mounted.subscribe("One", episodes: 2)
         let episode = try mounted.episode(2)
         try mounted.store(TestContent(seed: 1, size: 500_000), of: episode)
@@ -124,7 +124,7 @@ struct LinkFolderTests {
         #expect(target(link.node) == .link("../Uno/2026-01-01 Episode 1.mp3"))
     }
 
-    @Test func whatIsNoLinkIsNotRead() throws {
+    @Test func readlinkOfAFileFails() throws {
         try mounted.subscribe("One")
         #expect(target(try mounted.entry("One").node) == .error(.invalidArgument))
         #expect(target(NodeNumber(kind: .viewLink, generation: 1, row: 99).node) == .error(.staleNFSFileHandle))

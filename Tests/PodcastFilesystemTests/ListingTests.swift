@@ -19,7 +19,7 @@ struct ListingTests {
 
     private let madeInShow = ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"]
 
-    @Test func theRootListsMadeFilesAndShows() throws {
+    @Test func theRootListsGeneratedFilesAndShows() throws {
         let second = try mounted.subscribe("Second")
         let first = try mounted.subscribe("First")
         let handle = try mounted.opendir(.root)
@@ -105,7 +105,7 @@ struct ListingTests {
         #expect(mounted.list(show, handle, from: now[9].nextOffset) == Array(now.dropFirst(10)))
     }
 
-    @Test func aListingThatGoesOnTellsTheSizesOfItsMoment() async throws {
+    @Test func aContinuedListingReturnsCurrentSizes() async throws {
         let podcast = try mounted.subscribe(episodes: 20)
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
@@ -144,7 +144,7 @@ struct ListingTests {
         #expect(mounted.list(.root, second, from: 19)?.map(\.name) == ["A", "B"])
     }
 
-    @Test func filesAreNoFolders() throws {
+    @Test func filesAreNotFolders() throws {
         try mounted.subscribe()
         for node in [try mounted.entry(".status").node, try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node] {
             let reply = mounted.request { mounted.filesystem.opendir($0, node: node) }

@@ -6,7 +6,7 @@ import Testing
 ///
 /// `PODFS_MODEL_OPERATIONS` is the number of operations (5,000), `PODFS_MODEL_SEED` the seed (1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
-    @Test func theFilesystemIsWhatTheModelSays() async throws {
+    @Test func theFilesystemMatchesTheModel() async throws {
         let began = Int64(Date().timeIntervalSince1970)
         let start = ContinuousClock.now
         let server = HTTPTestServer()

@@ -3,7 +3,7 @@ import PodcastFilesystem
 import Testing
 
 struct NodeNumberTests {
-    @Test func numbersComeBackAsTheyWere() {
+    @Test func numbersSurviveTheirEncoding() {
         let rows: [Int64] = [0, 1, 2, 77, 1 << 32, 1 << 40 - 1]
         for kind in NodeNumber.Kind.allCases {
             for generation in [0, 1, 2, 1_000, 1 << 18 - 1] {
@@ -59,7 +59,7 @@ struct NodeNumberTests {
         #expect(number.node == NodeNumber(kind: .episode, generation: 3, row: 9).node)
     }
 
-    @Test func whatIsNoNumberOfOursIsNone() {
+    @Test func foreignNumbersAreRejected() {
         #expect(NodeNumber(NodeID(rawValue: .max)) == nil)
         #expect(NodeNumber(NodeID(rawValue: 3 << 58)) == nil)
     }

@@ -11,7 +11,7 @@ import TransferCore
 
 // The daemon's part in an open: the request, and the effects of its answer.
 extension OpeningTests {
-    @Test func theSizeIsToldToTheKernelBeforeTheOpenIsAnswered() async throws {
+    @Test func theSizeIsPushedBeforeTheOpenIsAnswered() async throws {
         let mounted = try Mounted()
         try mounted.subscribe(length: 111_111)
         let daemon = try FakeDaemon(mounted.places)
@@ -44,7 +44,7 @@ extension OpeningTests {
         #expect(EpisodeReference(payload: close.payload) == EpisodeReference(episode: id))
     }
 
-    @Test func aSizeIsToldToTheKernelOnce() async throws {
+    @Test func aSizeIsPushedOnce() async throws {
         // The kernel's attributes may come from a lookup before the size was confirmed.
         let mounted = try Mounted()
         try mounted.subscribe()
@@ -61,7 +61,7 @@ extension OpeningTests {
     }
 
     /// The feed is fetched a moment after an open, and refers to another file.
-    @Test func theSizeOfTheFileBeforeIsNotTakenForThatOfTheNext() async throws {
+    @Test func theSizeOfTheOldFileIsNotUsedForTheNew() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
         let granted = grant(total: 400_000)
@@ -86,7 +86,7 @@ extension OpeningTests {
 
     /// The kernel ends a read at the size that it has cached.
     @Test(arguments: [false, true])
-    func aSizeThatWasKnownIsToldAgainWhenTheKernelHasHeardAnother(lists: Bool) async throws {
+    func aSizeIsPushedAgainAfterADifferentReply(lists: Bool) async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
         let granted = grant(total: 400_000)
@@ -162,7 +162,7 @@ extension OpeningTests {
     }
 
     @Test(arguments: [EACCES, ENODATA, EHOSTUNREACH, ETIMEDOUT, ENOSPC, EIO])
-    func whatTheServerRefusesIsToldAtOpen(number: Int32) async throws {
+    func aServersRefusalFailsTheOpen(number: Int32) async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.places) { daemon, frame in
@@ -221,7 +221,7 @@ extension OpeningTests {
         #expect(try await mounted.open(try mounted.entry(".status").node).handle().rawValue == 1)
     }
 
-    @Test func anInterruptWhileTheKernelIsToldClosesTheOpen() async throws {
+    @Test func anInterruptDuringThePushClosesTheOpen() async throws {
         let mounted = try Mounted()
         try mounted.subscribe(length: 111_111)
         let daemon = try FakeDaemon(mounted.places)

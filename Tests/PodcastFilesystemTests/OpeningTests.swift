@@ -53,7 +53,7 @@ struct OpeningTests {
 
     /// A cache file changed by another program is passed to the daemon for verification; the daemon is started for it.
     @Test(arguments: Tampering.allCases)
-    func aWholeFileThatLooksOtherwiseIsNotServed(tampering: Tampering) async throws {
+    func aCompleteFileWithADifferentStateIsNotServed(tampering: Tampering) async throws {
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode())
@@ -62,7 +62,7 @@ struct OpeningTests {
         try await waitUntil(description: "the daemon is asked for") { mounted.wasStarted }
     }
 
-    @Test func theDaemonIsToldOfOpensThatItIsNotAskedFor() async throws {
+    @Test func theDaemonIsNotifiedOfLocalOpens() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())
@@ -92,7 +92,7 @@ struct OpeningTests {
         #expect(!mounted.wasStarted)
     }
 
-    @Test func aPageBehindTheEndIsRefusedOnce() throws {
+    @Test func aReadaheadBeyondTheEndIsRefusedOnce() throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.store(TestContent(seed: 1, size: 500_000), of: try mounted.episode())

@@ -58,7 +58,7 @@ struct PageFileTests {
         #expect(try await content("Show", "index.html").contains("src=\"index%20%282%29.mp3\""))
     }
 
-    @Test func aShowHasAPageThatKeepsUpWithTheLibrary() async throws {
+    @Test func aShowsPageFollowsTheLibrary() async throws {
         var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
         feed.items[0].description = "<p>Three</p><script>alert(1)</script>"
         feed.items[0].duration = "1:01"
@@ -115,7 +115,7 @@ struct PageFileTests {
 }
 
 struct RateHistoryTests {
-    @Test func aRateHoldsUntilTheNextWord() {
+    @Test func aRateAppliesUntilTheNextReport() {
         var history = RateHistory()
         #expect(history.values(until: 1_000) == Array(repeating: 0, count: RateHistory.length))
         history.note(5, at: 997)
@@ -128,7 +128,7 @@ struct RateHistoryTests {
         #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 9, 9])
     }
 
-    @Test func whatIsOldGoesButForWhatStillHolds() {
+    @Test func oldSamplesAreDroppedExceptTheLastThatApplies() {
         var history = RateHistory()
         for second in 0..<10_000 { history.note(Double(second), at: Int64(second)) }
         #expect(history.values(until: 9_999) == (9_880..<10_000).map(Double.init))

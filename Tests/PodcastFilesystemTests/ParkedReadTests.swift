@@ -166,7 +166,7 @@ struct ParkedReadTests {
         }
     }
 
-    @Test func theFirstReadTellsASizeThatWasUnknown() async throws {
+    @Test func theFirstReadRevealsAnUnknownSize() async throws {
         let mounted = try Mounted()
         try mounted.subscribe(length: nil)
         let content = content
@@ -215,7 +215,7 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 1)
     }
 
-    @Test(arguments: [false, true]) func aGrantThatDoesNotHoldWhatWasAskedIsAnError(isHeld: Bool) async throws {
+    @Test(arguments: [false, true]) func aGrantWithoutTheRequestedRangeIsAnError(isHeld: Bool) async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let id = try mounted.episode().id
@@ -327,7 +327,7 @@ struct ParkedReadTests {
         try await waitUntil(description: "the daemon is left") { !daemon.isConnected }
     }
 
-    @Test func failingWhatIsParkedTellsTheDaemon() async throws {
+    @Test func failingParkedReadsCancelsThemInTheDaemon() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let handle = try await open()
@@ -342,7 +342,7 @@ struct ParkedReadTests {
 
     // MARK: Daemons that die
 
-    @Test func whatWaitsWhenADaemonDiesIsPutToTheNext() async throws {
+    @Test func waitingRequestsAreSentToTheNextDaemon() async throws {
         let first = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let handle = try await open()
@@ -382,7 +382,7 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 1)
     }
 
-    @Test func aDaemonThatSomebodyElseStartsIsNoticed() async throws {
+    @Test func aDaemonStartedByAnotherProcessIsNoticed() async throws {
         mounted.start()
         // Not before the folder is watched, which a thread does.
         var daemon: FakeDaemon?

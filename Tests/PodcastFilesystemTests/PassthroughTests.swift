@@ -65,7 +65,7 @@ struct PassthroughTests {
         #expect(try open(mounted, node).backing?.rawValue == 2)
     }
 
-    @Test func handlesOfADownloadAreJoinedByTheirLike() throws {
+    @Test func handlesOfADownloadShareItsMode() throws {
         let taker = Taker()
         let (mounted, node) = try mounted(taker)
         try mounted.library.confirm(episode: try mounted.episode().id, size: 500_000, now: 1_700_000_001)
@@ -90,7 +90,7 @@ struct PassthroughTests {
         #expect(try open(mounted, node).backing?.rawValue == 1)
     }
 
-    @Test func whatTheKernelDoesNotTakeIsCached() throws {
+    @Test func aRejectedBackingFileMeansCachedReads() throws {
         let (mounted, node) = try mounted(Taker(refuses: true))
         try mounted.store(content, of: try mounted.episode())
         let reply = try open(mounted, node)
@@ -98,7 +98,7 @@ struct PassthroughTests {
         #expect(mounted.read(node, reply.handle, 0, 10).answer == .bytes(content.bytes(in: 0..<10)))
     }
 
-    @Test func anOpenThatWasNotTakenGivesTheFileBack() throws {
+    @Test func aRejectedOpenReleasesTheBackingFile() throws {
         let taker = Taker()
         let (mounted, node) = try mounted(taker)
         try mounted.store(content, of: try mounted.episode())
@@ -125,7 +125,7 @@ struct PassthroughTests {
         #expect(try open(mounted, node).backing == nil)
     }
 
-    @Test func aFileThatHasGoneFromTheCacheIsJoinedWhileItIsOpen() throws {
+    @Test func aFileRemovedFromTheCacheIsSharedWhileOpen() throws {
         let taker = Taker()
         let (mounted, node) = try mounted(taker)
         let file = try mounted.store(content, of: try mounted.episode())
@@ -140,7 +140,7 @@ struct PassthroughTests {
         #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
     }
 
-    @Test func theDaemonHearsOfIt() async throws {
+    @Test func theDaemonIsNotifiedOfTheOpen() async throws {
         let taker = Taker()
         let mounted = try Mounted()
         try mounted.subscribe()
@@ -164,7 +164,7 @@ struct PassthroughTests {
         #expect(daemon.opened.allSatisfy { $0 == id } && daemon.opened.count <= seconds + 1)
     }
 
-    @Test func madeFilesAreNever() throws {
+    @Test func generatedFilesNeverUsePassthrough() throws {
         let taker = Taker()
         let (mounted, _) = try mounted(taker)
         let reply = try open(mounted, try mounted.entry(".status").node)

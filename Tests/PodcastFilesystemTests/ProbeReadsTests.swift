@@ -17,7 +17,7 @@ private final class Subject {
     private static let page: Int64 = 4_096
     private static let piece: Int64 = 128 * 1024
 
-    @Test func readsOfHeadAndTailAreAProbes() {
+    @Test func readsOfHeadAndTailMeanAProbe() {
         let reads = Subject(openedAt: 0)
         let size: Int64 = 30_000_000
         for round in 0..<20 as Range<Int64> {
@@ -27,7 +27,7 @@ private final class Subject {
         }
     }
 
-    @Test func aMegabyteInSequenceIsAPlayers() {
+    @Test func aMegabyteInSequenceMeansAPlayer() {
         let reads = Subject(openedAt: 0)
         for number in 0..<7 as Range<Int64> {
             #expect(!reads.read(number * Self.piece..<(number + 1) * Self.piece, at: 1))
@@ -57,7 +57,7 @@ private final class Subject {
         #expect(reads.read(0..<Self.page, at: 6_000))
     }
 
-    @Test func theTimeOfWaitingForTheServerDoesNotCount() {
+    @Test func timeSpentWaitingForTheServerIsIgnored() {
         let reads = Subject(openedAt: 0)
         reads.waited(from: 0, to: 4_000)
         reads.waited(from: 4_100, to: 8_000)
@@ -65,7 +65,7 @@ private final class Subject {
         #expect(reads.read(0..<Self.page, at: 12_900))
     }
 
-    @Test func extremeOffsetsAreNoSequence() {
+    @Test func extremeOffsetsAreNotASequence() {
         let reads = Subject(openedAt: 0)
         #expect(!reads.read(Int64.max - 10..<Int64.max, at: 1))
         #expect(!reads.read(0..<10, at: 1))

@@ -132,7 +132,7 @@ struct SearchTests {
         #expect(last?.dropped == nil)
     }
 
-    @Test func theKernelIsAskedToForgetWhatItHoldsTooMuchOf() throws {
+    @Test func theOldestSearchTermIsInvalidatedAtTheLimit() throws {
         let mounted = try Mounted()
         mounted.start()
         for index in 0...SearchTerms.capacity { _ = try mounted.entry(".search", "term \(index)") }
@@ -240,7 +240,7 @@ struct SearchTests {
         #expect(daemon.commands.count == 2)
     }
 
-    @Test func aSearchThatHangsCanBeInterruptedAndHoldsUpNobody() async throws {
+    @Test func aHangingSearchIsInterruptibleAndBlocksNobody() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.places)
@@ -261,7 +261,7 @@ struct SearchTests {
         #expect(try await #require(replies.last).answered() == .error(.ioError))
     }
 
-    @Test func programsThatLookIntoEveryFolderDoNotSearch() async throws {
+    @Test func indexersDoNotSearch() async throws {
         let child = try ChildProcess("/bin/sleep", ["1000"])
         let mounted = try Mounted(script: "touch \"$0.started\"", indexers: ["sleep"])
         try await waitUntil(description: "the child runs its program") {
@@ -285,7 +285,7 @@ struct SearchTests {
         #expect(mounted.lookup("Two", in: try mounted.entry(".search", "tide").node) == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func whatIsForgottenIsStale() async throws {
+    @Test func aForgottenNodeIsStale() async throws {
         let found = try await Found(["One"])
         let mounted = found.mounted
         let term = try mounted.entry(".search", "tide").node
@@ -303,7 +303,7 @@ struct SearchTests {
         }
     }
 
-    @Test func changesOfAnEpisodeAreToldInEveryFolderThatHasIt() async throws {
+    @Test func changesOfAnEpisodeAreInvalidatedInAllItsFolders() async throws {
         let found = try await Found(["One"])
         let mounted = found.mounted
         try Self.list(1, in: found.ids[0], mounted.library)

@@ -194,7 +194,7 @@ struct ShowFileTests {
         #expect(try await content("Show", ".feed.xml.txt", uid: 0) == "<rss/>")
     }
 
-    @Test func anOpenDocumentIsTheOneThatItWas() async throws {
+    @Test func anOpenDocumentDoesNotChange() async throws {
         try keepDocuments("old")
         let node = try mounted.entry("Show", ".feed.xml.txt").node
         let handle = try await mounted.open(node).handle()
@@ -224,7 +224,7 @@ struct ShowFileTests {
         #expect(!mounted.link.isConnected && !mounted.wasStarted)
     }
 
-    @Test func whatHasGoneIsStale() throws {
+    @Test func aRemovedNodeIsStale() throws {
         try keepDocuments()
         let nodes = try ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml.txt", ".notes"].map {
             try mounted.entry("Show", $0).node

@@ -140,7 +140,7 @@ struct StatusAndChangeTests {
         return Array(mounted.notifier.messages.prefix { $0 != last })
     }
 
-    @Test func theKernelIsToldWhatHasChanged() async throws {
+    @Test func changesAreInvalidated() async throws {
         let podcast = try mounted.subscribe()
         try mounted.subscribe("Other", episodes: 2)
         let daemon = try FakeDaemon(mounted.places)
@@ -174,7 +174,7 @@ struct StatusAndChangeTests {
         #expect(try await messages(after: event(.episode(999, formerName: nil)), daemon) == [])
     }
 
-    @Test func theKernelIsNotToldOfChangesBeforeItHasAskedForASize() async throws {
+    @Test func noInvalidationIsSentBetweenPushAndRequest() async throws {
         let podcast = try mounted.subscribe(length: 111_111)
         try mounted.subscribe("Other", episodes: 1)
         let daemon = try FakeDaemon(mounted.places)
@@ -208,7 +208,7 @@ struct StatusAndChangeTests {
         }
     }
 
-    @Test func aListingDoesNotBringBackWhatHasChanged() async throws {
+    @Test func aListingReturnsNoOutdatedAttributes() async throws {
         let podcast = try mounted.subscribe(episodes: 2, length: 111_111)
         try mounted.subscribe("Other", episodes: 1)
         let daemon = try FakeDaemon(mounted.places)
@@ -227,7 +227,7 @@ struct StatusAndChangeTests {
         #expect(Set(sizes) == [111_111, 400_000])
     }
 
-    @Test func whatChangedWhileNoDaemonWasHeardIsCaughtUpWith() async throws {
+    @Test func changesWithoutADaemonAreInvalidatedLater() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
         let first = try FakeDaemon(mounted.places)
         try await mounted.connect()
@@ -260,7 +260,7 @@ struct StatusAndChangeTests {
         ]
     }
 
-    @Test func theKernelForgetsNamesThatAreNoMore() async throws {
+    @Test func removedNamesAreInvalidated() async throws {
         let podcast = try mounted.subscribe(episodes: 2)
         try mounted.subscribe("Other")
         let daemon = try FakeDaemon(mounted.places)
@@ -287,7 +287,7 @@ struct StatusAndChangeTests {
         #expect(show2.contains(.entry(parent: .root, name: "New")))
     }
 
-    @Test func aRefreshIsToldOfTheEpisodesThatItHasChanged() async throws {
+    @Test func aRefreshInvalidatesTheChangedEpisodes() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
         try mounted.subscribe("Other")
         let daemon = try FakeDaemon(mounted.places)

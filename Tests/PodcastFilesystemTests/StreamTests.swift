@@ -33,7 +33,7 @@ struct StreamTests {
         return open.handle
     }
 
-    @Test func itIsASmallPlaylistThatIsListedWithoutTheDaemon() throws {
+    @Test func aStreamIsListedAsASmallPlaylistWithoutTheDaemon() throws {
         let entry = try subscribe()
         #expect(entry.attributes.size == Int64(Self.text.utf8.count))
         #expect(mounted.fact(entry.node, "user.podfs.state") == "stream")
@@ -48,7 +48,7 @@ struct StreamTests {
         #expect(!mounted.wasStarted)
     }
 
-    @Test func itIsReadOnceTheDaemonHasCheckedIt() async throws {
+    @Test func aStreamIsReadOnceTheDaemonHasCheckedIt() async throws {
         let entry = try subscribe()
         let id = try mounted.episode().id
         let daemon = try FakeDaemon(mounted.places) { daemon, frame in
@@ -64,7 +64,7 @@ struct StreamTests {
         #expect(daemon.frames.count == 1, "nothing but the check")
     }
 
-    @Test func aFailureIsTold() async throws {
+    @Test func aFailureIsReported() async throws {
         let entry = try subscribe()
         let daemon = try FakeDaemon(mounted.places) { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: ENODATA, message: "the server answered 404"))

@@ -39,7 +39,7 @@ struct TreeTests {
         #expect(mounted.attributes(show.node) == show.attributes)
     }
 
-    @Test func whatIsNotThereIsNotThere() throws {
+    @Test func missingNamesAreNotFound() throws {
         try mounted.subscribe()
         let show = try mounted.entry("Show")
         let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
@@ -66,7 +66,7 @@ struct TreeTests {
         #expect(mounted.lookup(String(repeating: "n", count: 255)) == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func accessTellsThatNothingCanBeWritten() throws {
+    @Test func accessReportsThatNothingIsWritable() throws {
         try mounted.subscribe()
         let show = try mounted.entry("Show").node
         let file = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
@@ -135,7 +135,7 @@ struct TreeTests {
         #expect(confirmed.size == 99_999 && confirmed.changed == Timestamp(seconds: 1_700_000_050))
     }
 
-    @Test func blocksAreWhatTheCacheHolds() throws {
+    @Test func blocksCountCachedBytes() throws {
         try mounted.subscribe()
         let content = TestContent(seed: 1, size: 500_000)
         try mounted.store(content, of: try mounted.episode(), ranges: [0..<100_000], complete: false)
@@ -173,7 +173,7 @@ struct TreeTests {
 
     // MARK: Generated files
 
-    @Test func madeFilesAreFoundAndRead() async throws {
+    @Test func generatedFilesAreFoundAndRead() async throws {
         for (name, text) in [(".status", "no active tasks\n"), (".nomedia", ""), (".trackerignore", "")] {
             let entry = try mounted.entry(name)
             #expect(entry.attributes.size == Int64(text.utf8.count) && entry.attributes.permissions == 0o444)
@@ -196,7 +196,7 @@ struct TreeTests {
         #expect(try mounted.entry(".nomedia").attributeTimeout > 0)
     }
 
-    @Test func anOpenMadeFileKeepsTheContentItWasOpenedWith() async throws {
+    @Test func anOpenGeneratedFileKeepsItsContent() async throws {
         let podcast = try mounted.subscribe()
         let node = try mounted.entry(".status").node
         let handle = try await mounted.open(node).handle()
@@ -217,7 +217,7 @@ struct TreeTests {
 
     // MARK: The file system
 
-    @Test func statfsTellsTheCachesLimitAndWhatIsLeft() throws {
+    @Test func statfsReportsTheCachesLimitAndFreeSpace() throws {
         let mounted = try Mounted(cacheLimit: 4_096 * 1_000)
         func statistics() -> FilesystemStatistics? {
             let reply = mounted.request { mounted.filesystem.statfs($0, node: .root) }

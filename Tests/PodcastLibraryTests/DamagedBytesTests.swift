@@ -81,7 +81,7 @@ struct DamagedBytesTests {
         return header + declarations + others
     }
 
-    @Test func oneSpoiltByteKeepsNobodyFromOpening() throws {
+    @Test func oneDamagedByteDoesNotPreventOpening() throws {
         var random = SeededGenerator(seed: 2)
         var recoveries = 0
         for offset in offsets(&random) {

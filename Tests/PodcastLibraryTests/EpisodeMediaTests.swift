@@ -52,7 +52,7 @@ struct EpisodeMediaTests {
 
     // MARK: Sources
 
-    @Test func sourcesAreThoseOfTheEncodingAndThenOfTheSameType() throws {
+    @Test func sourcesOfTheEncodingPrecedeThoseOfTheSameType() throws {
         let sri = "sha256-" + Data(repeating: 1, count: 32).base64EncodedString()
         let result = try library.subscribe([
             item(
@@ -92,7 +92,7 @@ struct EpisodeMediaTests {
 
     // MARK: Names and encodings
 
-    @Test func anotherCodecNeverComesUnderAnExistingName() throws {
+    @Test func anotherCodecNeverGetsAnExistingName() throws {
         let show = try library.subscribe([item("1", [alternate("audio/opus", [opus])])]).podcast.id
         #expect(try episode(show).name.hasSuffix(".mp3"))
         // The feed turns them around.

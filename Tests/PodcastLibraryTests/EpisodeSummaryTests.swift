@@ -32,7 +32,7 @@ struct EpisodeSummaryTests {
         return found
     }
 
-    @Test func allOfAShowIsHandedOutNewestFirst() throws {
+    @Test func summariesAreOrderedNewestFirst() throws {
         let found = try summaries(SummaryLimits(notes: 1_000, notesInAll: 1_000, chapters: 10, chaptersInAll: 100))
         #expect(found.map(\.title) == ["4", "3", "2", "1"])
         #expect(found.map { $0.notes?.count } == [40, nil, 20, 10] && found.map(\.chapters.count) == [4, 3, 2, 1])
@@ -43,7 +43,7 @@ struct EpisodeSummaryTests {
         #expect(first.chapters[1] == Chapter(start: 1, title: "c1"))
     }
 
-    @Test func whatIsBeyondTheLimitsIsLeftOut() throws {
+    @Test func detailsBeyondTheLimitsAreOmitted() throws {
         let short = try summaries(SummaryLimits(notes: 40, notesInAll: 1_000, chapters: 2, chaptersInAll: 100))
         #expect(short.map { $0.notes?.count } == [nil, nil, 20, 10] && short.map(\.chapters.count) == [2, 2, 2, 1])
         let few = try summaries(SummaryLimits(notes: 100, notesInAll: 100, chapters: 10, chaptersInAll: 5))
@@ -52,7 +52,7 @@ struct EpisodeSummaryTests {
         #expect(none.count == 4 && none.allSatisfy { $0.notes == nil && $0.chapters.isEmpty })
     }
 
-    @Test func whatIsCachedOrGoneIsTold() throws {
+    @Test func cachedAndDelistedEpisodesAreMarked() throws {
         let limits = SummaryLimits(notes: 0, notesInAll: 0, chapters: 0, chaptersInAll: 0)
         let id = try summaries(limits)[1].id
         try library.pin(

@@ -29,7 +29,7 @@ struct FileNameTests {
         #expect(FileName.objection(to: stem) == nil)
     }
 
-    @Test func whatHasNoNameIsUntitled() {
+    @Test func anEmptyNameBecomesUntitled() {
         for title in ["", "  ", "..", "\u{202E}", "\n\n"] { #expect(FileName.stem(title) == "Untitled") }
     }
 
@@ -66,7 +66,7 @@ struct FileNameTests {
         #expect(FileName.folded("STRA\u{1E9E}E") == FileName.folded("Straße"))
     }
 
-    @Test func anAccentOnASpaceIsNoSpace() {
+    @Test func anAccentOnASpaceIsNotASpace() {
         let stem = FileName.stem("a \u{301}")
         #expect(stem.unicodeScalars.last == "\u{301}")
         #expect(FileName.objection(to: stem) == nil)
@@ -109,7 +109,7 @@ struct UniqueNamesTests {
     }
 
     /// Each name is requested separately, as when shows arrive one by one; used names are in an index.
-    @Test func thousandsOfEqualTitlesTakeFewLooksEach() {
+    @Test func thousandsOfEqualTitlesTakeFewLookupsEach() {
         var index: Set<String> = []
         var looks = 0
         for _ in 0..<6_000 {
@@ -298,13 +298,13 @@ struct EpisodeSizeTests {
         EpisodeSize(confirmed: confirmed, length: length, duration: duration, isVideo: video)
     }
 
-    @Test func theServerIsBelievedFirst() {
+    @Test func theServersSizeIsPreferred() {
         let result = size(5, 40_000_000, 3600)
         #expect(result.bytes == 5 && result.source == .server)
         #expect(size(0, 40_000_000, 3600).source == .server)
     }
 
-    @Test func aPlausibleLengthIsTheFeeds() {
+    @Test func aPlausibleLengthOfTheFeedIsUsed() {
         #expect(size(nil, 57_600_000, 3600) == size(nil, 57_600_000, nil))
         #expect(size(nil, 57_600_000, 3600).source == .feed)
         #expect(size(nil, 10_000, nil).bytes == 10_000)

@@ -24,7 +24,7 @@ struct IdentityTests {
         #expect(Identity.match(items: items, rows: rows) == [nil, 1, 0])
     }
 
-    @Test func aSchemeIsNoPartOfTheURL() {
+    @Test func theSchemeIsIgnored() {
         let rows = [IdentityFacts(url: "http://example.com/a.mp3", title: "One")]
         #expect(Identity.match(items: [facts(nil, "a.mp3", "Uno")], rows: rows) == [0])
     }
@@ -45,7 +45,7 @@ struct IdentityTests {
         #expect(Identity.match(items: [facts("2", "play?id=2", "News at six", noon)], rows: [row]) == [nil])
     }
 
-    @Test func aQueryThatTellsEpisodesApartIsNotIgnored() {
+    @Test func aQueryThatDistinguishesEpisodesIsNotIgnored() {
         let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
         let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
         #expect(Identity.match(items: items, rows: rows) == [nil, 1])
@@ -82,7 +82,7 @@ struct IdentityTests {
         #expect(Identity.match(items: items, rows: rows) == [nil, 0])
     }
 
-    @Test func anEpisodeIssuedAnewIsFoundByTitleAndDay() {
+    @Test func aReissuedEpisodeIsMatchedByTitleAndDay() {
         let rows = [facts("old", "a.mp3", "Ep. 12 – Hello!", noon, duration: 3600)]
         let anew = facts("new", "cdn/x.mp3", "ep 12: hello", noon + 3600, duration: 3900)
         #expect(Identity.match(items: [anew], rows: rows) == [0])

@@ -53,7 +53,7 @@ struct LibraryEventTests {
         #expect(try library.acknowledged(session: "b") == 1)
     }
 
-    @Test func aDownloadThatSomebodyAsksForIsAutomaticNoMore() throws {
+    @Test func aRequestedDownloadIsNoLongerAutomatic() throws {
         let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast.id
         let episode = try #require(try library.episodes(of: show).first).id
         #expect(try library.enqueue(episode: episode, session: "", automatic: true, now: 1).automatic)

@@ -98,7 +98,7 @@ struct LibraryGroupTests {
         #expect(try library.episode(id: first)?.confirmedSize == 12)
     }
 
-    @Test func whoOnlyReadsCannot() throws {
+    @Test func aReadOnlyLibraryCannotWrite() throws {
         let reader = try Library.openForReading(at: folder.library)
         #expect(throws: LibraryError.readOnly) { try reader.group {} }
     }

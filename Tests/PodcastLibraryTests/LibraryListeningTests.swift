@@ -33,7 +33,7 @@ import TransferCore
         try library.pendingActions(clock: SyncClock(local: now, server: now), device: "d", limit: 100).map(\.action)
     }
 
-    @Test func whatWasListenedToIsStored() throws {
+    @Test func listeningIsStored() throws {
         let (_, episodes) = try show()
         #expect(try library.listening(of: episodes[0]) == StoredListening(duration: 1_000))
         #expect(try library.listening(of: 999) == nil)
@@ -79,7 +79,7 @@ import TransferCore
         #expect(SyncedState(action) == .begun(1_800))
     }
 
-    @Test func otherDevicesListeningIsDated() throws {
+    @Test func listeningOnOtherDevicesHasItsTime() throws {
         let (_, episodes) = try show()
         try logIn()
         let action = SyncAction(

@@ -164,7 +164,7 @@ struct LibraryMergeTests {
         #expect(try library.entry(id: ids[1])?.sizeSource != .server)
     }
 
-    @Test func whatLeavesTheFeedStaysAndComesBackAsItself() throws {
+    @Test func aDelistedEpisodeStaysAndReturnsUnchanged() throws {
         let one = makeItem("One", guid: "1", url: "https://e.com/1.mp3")
         let two = makeItem("Two", guid: "2", url: "https://e.com/2.mp3", published: noon + 1)
         let first = try library.subscribe([two, one])
@@ -190,7 +190,7 @@ struct LibraryMergeTests {
         #expect(result.unlisted.isEmpty)
     }
 
-    @Test func aBuriedEpisodeComesBackOnlyAfterItHasLeft() throws {
+    @Test func aBuriedEpisodeReturnsOnlyAfterDelisting() throws {
         let one = makeItem("One", guid: "1", url: "https://e.com/1.mp3")
         let first = try library.subscribe([one])
         let (podcast, id) = (first.podcast.id, first.inserted[0])
@@ -326,7 +326,7 @@ struct LibraryMergeTests {
         #expect(try library.podcast(url: "https://e.com/b") != nil)
     }
 
-    @Test func theRootListingTellsTheNewestEpisode() throws {
+    @Test func theRootListingHasTheTimeOfTheNewestEpisode() throws {
         let items = (0..<3).map { makeItem("E\($0)", url: "https://e.com/\($0).mp3", published: noon + Int64($0)) }
         let id = try library.subscribe(items).podcast.id
         #expect(

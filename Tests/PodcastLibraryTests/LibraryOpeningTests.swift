@@ -118,7 +118,7 @@ struct LibraryOpeningTests {
 
     /// Both are written in one transaction.
     @Test(arguments: ["PRAGMA user_version = 99", "PRAGMA user_version = 0", "DELETE FROM grdb_migrations"])
-    func aVersionThatIsNotThatOfItsTablesIsDamage(sql: String) throws {
+    func aVersionThatContradictsTheTablesIsDamage(sql: String) throws {
         _ = try Library.openForWriting(at: path)
         try execute(sql)
         for open in [Library.openForReading, Library.openForWriting] {
@@ -130,7 +130,7 @@ struct LibraryOpeningTests {
         }
     }
 
-    @Test func aFileThatIsNoDatabaseIsDamagedAndStaysAsItIs() throws {
+    @Test func aFileThatIsNotADatabaseIsDamageAndIsNotTouched() throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
         let content = Data(String(repeating: "not a database ", count: 1000).utf8)
         try content.write(to: URL(fileURLWithPath: path))
@@ -163,7 +163,7 @@ struct LibraryOpeningTests {
     }
 
     @Test(arguments: ["CREATE TABLE song (id)", "CREATE TABLE song (id); PRAGMA user_version = 7"])
-    func theDatabaseOfAnotherProgramIsLeftAlone(sql: String) throws {
+    func aDatabaseOfAnotherProgramIsNotTouched(sql: String) throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
         try execute(sql)
         for open in [Library.openForReading, Library.openForWriting] {

@@ -19,7 +19,7 @@ struct LibraryRecoveryTests {
         try Data(repeating: 0x55, count: 65_536).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test func aSoundLibraryIsOpenedAsItIs() throws {
+    @Test func anIntactLibraryIsOpenedUnchanged() throws {
         _ = try Library.openForWriting(at: path).subscribe([makeItem("One", url: "https://e.com/1.mp3")])
         let (library, recovery) = try open()
         #expect(recovery == nil)
@@ -103,7 +103,7 @@ struct LibraryRecoveryTests {
     }
 
     /// Offsets in the log: its magic number, its salt, its header's checksum, the first frame.
-    @Test(arguments: [0, 17, 25, 40]) func aLibraryWhoseLogIsSpoiltIsNoNewOne(offset: Int) throws {
+    @Test(arguments: [0, 17, 25, 40]) func aLibraryWithADamagedLogIsNotTreatedAsNew(offset: Int) throws {
         try leaveLog { $0[offset] ^= 0x40 }
         let before = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
         let error = #expect(throws: LibraryError.self) { try Library.openForReading(at: path) }
@@ -118,7 +118,7 @@ struct LibraryRecoveryTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged-4711-wal")) == before)
     }
 
-    @Test func aWriterKilledInItsFirstTransactionLeavesNoDamage() throws {
+    @Test func aWriterKilledInItsFirstTransactionCausesNoDamage() throws {
         try leaveLog { $0 = $0.prefix(100) }
         // Neither subscriptions nor a backup exist.
         let (library, recovery) = try open()

@@ -44,7 +44,7 @@ struct LibraryRefreshTests {
         #expect(podcasts[0].changed == noon + 5 && podcasts[2].changed == noon)
     }
 
-    @Test func whatFailsLeavesNothingOfItsBatch() throws {
+    @Test func aFailureRollsBackItsBatch() throws {
         let ids = try (1...3).map(subscribe)
         try DatabaseQueue(path: folder.library).write { db in
             try db.execute(
@@ -74,7 +74,7 @@ struct LibraryRefreshTests {
         #expect(try library.refreshSubjects() == all)
     }
 
-    @Test func whatIsFetchedAheadIsKnown() throws {
+    @Test func showsWithAutomaticDownloadsAreListed() throws {
         let ids = try (1...4).map(subscribe)
         let episodes = try ids.map { try #require(try library.episodes(of: $0).first).id }
         _ = try library.enqueue(episode: episodes[0], session: "s", automatic: true, now: noon)
@@ -87,7 +87,7 @@ struct LibraryRefreshTests {
         #expect(try library.podcastsFetchingAhead() == [ids[0]])
     }
 
-    @Test func aMergeNotesWhatTheFeedAsksFor() throws {
+    @Test func aMergeStoresTheFeedsSchedule() throws {
         let id = try subscribe(1)
         try library.refreshFailed(podcast: id, status: 500, error: "no", next: noon, now: noon + 1)
         var response = ok
@@ -106,7 +106,7 @@ struct LibraryRefreshTests {
             response: FeedResponse(finalURL: url, status: 200), now: noon)
     }
 
-    @Test func arrivalsAreToldApartWithinTheirTransaction() throws {
+    @Test func newShowsOfOneTransactionGetDistinctNames() throws {
         let results = try library.subscribe(
             [
                 arriving("https://e.com/1", title: "Show"), arriving("https://e.com/2", title: "SHOW"),
@@ -138,7 +138,7 @@ struct LibraryRefreshTests {
     }
 
     /// The clock was a year ahead at the last refresh, and has been corrected since.
-    @Test func whatWasScheduledInTheFutureIsDue() throws {
+    @Test func refreshesScheduledTooFarAheadAreDue() throws {
         let now: Int64 = 1_800_000_000
         let year: Int64 = 365 * 86_400
         var response = FeedResponse(finalURL: feedURL, status: 200, nextRefresh: now + year + 3_600)

@@ -66,7 +66,7 @@ struct LibraryRenditionTests {
         #expect(try library.entry(id: episode)?.cachedBytes == 50)
     }
 
-    @Test func anOpeningTellsWhatOneHasToKnow() throws {
+    @Test func anOpeningHasAllFactsForAnOpen() throws {
         func server(_ size: Int64) -> EpisodeSize { EpisodeSize(bytes: size, source: .server) }
         // The size in the feed.
         let claim = EpisodeOpening(generation: 1, told: EpisodeSize(bytes: 20_000, source: .feed))
@@ -123,7 +123,7 @@ struct LibraryRenditionTests {
         #expect(throws: LibraryError.noSuchEpisode(999)) { try library.dropRendition(episode: 999, now: noon) }
     }
 
-    @Test func completionCountsAndEndsTheDownload() throws {
+    @Test func completionIsCountedAndEndsTheDownload() throws {
         try library.pin(rendition(1, "f1"), now: noon)
         let download = try library.enqueue(episode: episode, session: "background", now: noon)
         #expect(try library.episode(id: episode)?.download == download)

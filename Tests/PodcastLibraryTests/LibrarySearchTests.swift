@@ -33,7 +33,7 @@ struct LibrarySearchTests {
         #expect(try library.foundFolder(named: "NEWS") == nil)
     }
 
-    @Test func whatIsSubscribedIsFoundAsThatAndKeepsItsName() throws {
+    @Test func aSubscribedShowIsFoundUnderItsName() throws {
         let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")], url: "https://e.com/1").podcast
         let results = try library.keep(
             found: [
@@ -74,7 +74,7 @@ struct LibrarySearchTests {
         #expect(try library.ephemeralRenditions().isEmpty)
     }
 
-    @Test func pinnedEpisodesAreNoLeftovers() throws {
+    @Test func pinnedEpisodesAreNotLeftovers() throws {
         let id = try library.keep(found: [found("A", "1")], now: noon)[0].podcast
         let episode = try library.merge([makeItem("One", url: "https://e.com/1.mp3")], into: id).inserted[0]
         try library.pin(Rendition(episode: episode, generation: 1, file: "f"), now: noon)

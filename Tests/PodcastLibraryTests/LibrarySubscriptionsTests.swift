@@ -11,7 +11,7 @@ struct LibrarySubscriptionsTests {
         library = try Library.openForWriting(at: folder.library)
     }
 
-    @Test func aShowIsKeptWithoutItsFeedUntilThatComes() throws {
+    @Test func aShowIsSubscribedBeforeItsFeedIsFetched() throws {
         let kept = try library.keep(
             [UnfetchedShow(url: feedURL, title: " My Show ", link: "https://e.com/", error: "down", httpStatus: 503)],
             now: noon)
@@ -30,7 +30,7 @@ struct LibrarySubscriptionsTests {
         #expect(fetched.title == "Show" && fetched.name == "My Show")
     }
 
-    @Test func namesAreThoseAskedForAsFarAsTheyAreFree() throws {
+    @Test func requestedNamesAreUsedIfFree() throws {
         let wanted: [(String?, String?, String)] = [
             ("Folder", "Title", "Folder"), ("folder", nil, "folder (2)"), (nil, nil, "e.com"),
             (nil, "e.com", "e.com (2)"),
@@ -56,7 +56,7 @@ struct LibrarySubscriptionsTests {
         #expect(try library.podcasts().map(\.episodes) == [1])
     }
 
-    @Test func listsHaveWhatTheyNeed() throws {
+    @Test func exportedListsAreComplete() throws {
         _ = try library.subscribe([], url: "https://e.com/b?token=1", title: "B")
         let a = try library.subscribe([], url: "https://e.com/a?token=2", title: "A").podcast
         try library.setHasCredentials(podcast: a.id, true)
@@ -66,7 +66,7 @@ struct LibrarySubscriptionsTests {
         #expect(list[0].outline(url: "u") == OPML.Subscription(url: "u", title: "A", text: "A"))
     }
 
-    @Test func credentialsAreNotedBesideTheSettingsAndHideQueries() throws {
+    @Test func credentialsAreStoredBesideTheSettingsAndHideQueries() throws {
         let show = try library.subscribe([], url: "https://e.com/a?token=2").podcast
         #expect(!show.hasCredentials && show.visibleURL == "https://e.com/a?token=2")
         try library.setHasCredentials(podcast: show.id, true)

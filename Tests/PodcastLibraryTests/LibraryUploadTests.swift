@@ -22,7 +22,7 @@ struct LibraryUploadTests {
         return try library.add(upload)
     }
 
-    @Test func whatIsAddedComesBack() throws {
+    @Test func addedUploadsAreReadBack() throws {
         let upload = try add(1) {
             $0.description = "Text"
             $0.image = Upload.Part(name: "a.jpg", file: "image-1", type: "image/jpeg")
@@ -63,13 +63,13 @@ struct LibraryUploadTests {
         #expect(try library.events(since: 0).count == 1)
     }
 
-    @Test func itLeavesTogetherWithTheNewsOfIt() throws {
+    @Test func anUploadIsRemovedTogetherWithStoringItsEvent() throws {
         let id = try add(1).id
         try library.removeUpload(id: id, keeping: KeptEvent(sequence: 7, time: 2, payload: "done"))
         #expect(try library.uploads().isEmpty && library.events(since: 0).map(\.sequence) == [7])
     }
 
-    @Test func twoOfOneCopyAreRefused() throws {
+    @Test func aSecondUploadOfOneCopyIsRefused() throws {
         _ = try add(1)
         #expect(throws: LibraryError.self) { try add(2) { $0.media.file = "file-1" } }
         #expect(try library.uploads().count == 1)

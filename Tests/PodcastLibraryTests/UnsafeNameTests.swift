@@ -10,7 +10,7 @@ struct UnsafeNameTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func namesThatRunGetAnotherExtensionAndAllOthersStay() throws {
+    @Test func executableNamesGetAnotherExtension() throws {
         let names = [
             "a.mp3", "b.svg", "2026-01-01 c.xhtml", "d.M4A", "e.jar", "f.1.svg.mp4", "g.mp3.html", "h.bin", "i.m3u8",
             "j.pdf",

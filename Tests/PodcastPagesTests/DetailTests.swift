@@ -93,7 +93,7 @@ import TransferCore
         #expect(!SanitizedHTML.text(of: "<a href=\"\(address)\">x</a>", base: "https://example.com/").contains("href"))
     }
 
-    @Test func theSecretOfTheFeedsAddressIsNoBase() {
+    @Test func relativeLinksDoNotContainTheFeedsSecret() {
         let notes = EpisodeSummary(id: 1, name: "1.mp3", title: "One", sidecars: [.notes], notes: "<a href='/x'>x</a>")
         let text = page(nil, [notes])
         #expect(text.contains("href=\"https://example.com/x\"") && !text.contains("secret"))

@@ -15,5 +15,5 @@ struct ForeignChapterTests {
     }
 
     @Test(arguments: ["", "<html>", "[]", "{}", "{\"chapters\":7}", "{\"chapters\":[7]}", "\u{FEFF}{"])
-    func whatIsNoSuchFileHasNone(_ text: String) { #expect(chapters(text).isEmpty) }
+    func otherFilesHaveNoChapters(_ text: String) { #expect(chapters(text).isEmpty) }
 }

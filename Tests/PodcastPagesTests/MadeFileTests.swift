@@ -79,7 +79,7 @@ struct NotesPageTests {
         #expect(linked.contains("<a href=\"https://a.example/e\"") && !linked.contains("secret"))
     }
 
-    @Test func aLanguageThatIsNoneIsLeftOut() {
+    @Test func anInvalidLanguageIsOmitted() {
         var show = show
         show.language = "de\" onload=\"alert(1)"
         let episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "E", url: "https://a.example/1.mp3")
@@ -89,7 +89,7 @@ struct NotesPageTests {
 }
 
 struct FeedHealthTests {
-    @Test func theHealthStandsBeforeWhatTheFeedSays() throws {
+    @Test func feedHealthPrecedesTheFeedsDescription() throws {
         var show = Podcast(id: 1, name: "Show", url: "https://user:secret@a.example/feed", title: "Show")
         show.httpStatus = 503
         show.state = Podcast.failed

@@ -117,9 +117,9 @@ struct PageStyleTests {
     }
 
     @Test(arguments: [(0, "0:00"), (7.9, "0:07"), (2_530, "42:10"), (3_912, "1:05:12"), (-1, "-"), (.nan, "-")])
-    func placesAreToldAsByAClock(seconds: Double, told: String) { #expect(TimeText.clock(seconds) == told) }
+    func positionsAreShownAsClockTimes(seconds: Double, told: String) { #expect(TimeText.clock(seconds) == told) }
 
-    @Test func marksOfDirectionStayAndForcedOnesGo() {
+    @Test func directionMarksStayAndOverridesAreRemoved() {
         var page = PageText()
         page.text("a\u{200F}b\u{202E}c\u{2066}d\te")
         #expect(text(page.bytes) == "a\u{200F}bcd e")
@@ -245,7 +245,7 @@ struct ShowPageTests {
         #expect(!markup(text).replacing("<script></script>", with: "").contains("<script"))
     }
 
-    @Test func whatIsNoRecordingHasNoPlayer() {
+    @Test func otherFilesHaveNoPlayer() {
         let book = EpisodeSummary(id: 1, name: "1.pdf", title: "1", type: "application/pdf")
         let text = page(show, [book])
         #expect(!markup(text).contains("<audio") && text.contains("<a href=\"1.pdf\">File</a>"))
@@ -274,7 +274,7 @@ struct ShowPageTests {
 }
 
 struct ShelfPageTests {
-    @Test func showsStandInTheirOrder() {
+    @Test func showsAreInOrder() {
         let shows = (1...3).map {
             Podcast(id: ShowID(Int64($0)), name: "S\($0)", url: "u\($0)", title: "T\($0)", created: 0, changed: 0)
         }
@@ -291,7 +291,7 @@ struct ShelfPageTests {
         #expect(!markup(text).contains("<img"))
     }
 
-    @Test func whatWasBegunStandsFirst() {
+    @Test func episodesInProgressComeFirst() {
         let show = Podcast(id: 1, name: "S", url: "u", title: "T", created: 0, changed: 0, episodes: 3)
         var shelf = Shelf([show], newest: [:])
         shelf.unplayed = [1: 2]
@@ -337,7 +337,7 @@ struct StatusPageTests {
             rate: state == .running ? 100 : nil, error: error, started: 0)
     }
 
-    @Test func nothingToDoIsSaidWell() {
+    @Test func anIdlePageSaysSo() {
         let page = text(StatusPage(StatusReport(tasks: []), rates: [0, 0]).bytes)
         #expect(page.contains("no active tasks") && page.contains("data-seconds=\"10\""))
         #expect(!page.contains("http-equiv=\"refresh\""))
@@ -365,7 +365,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test func whatEndedLatelyIsListed() {
+    @Test func recentTransfersAreListed() {
         let ended = [
             StatusPage.Ended(path: "Show/B.mp3", time: 880, error: "the server answered 404"),
             StatusPage.Ended(path: "Show/A.mp3", time: 400, size: 2_048),
@@ -379,7 +379,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test func whereAllHasFailedThereIsNoHurry() {
+    @Test func withoutRunningTasksThePageReloadsSeldom() {
         let page = text(StatusPage(StatusReport(tasks: [task(1, .failed)]), rates: []).bytes)
         #expect(page.contains("data-seconds=\"10\"") && page.contains("<strong>0 B/s</strong>"))
     }

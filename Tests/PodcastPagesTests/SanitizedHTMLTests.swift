@@ -73,7 +73,7 @@ struct SanitizedHTMLTests {
         }
     }
 
-    @Test func whatComesOutHasNothingThatIsNotAllowed() {
+    @Test func outputHasOnlyAllowedMarkup() {
         // All of them concatenated, in elements of every kind, and cut anywhere.
         let all = Self.hostile.map(\.html).joined()
         for wrapper in [
@@ -96,7 +96,7 @@ struct SanitizedHTMLTests {
         }
     }
 
-    @Test func whatNotesAreMadeOfStays() {
+    @Test func markupOfShowNotesIsPreserved() {
         let html = """
             <h2>About</h2><p>One &amp; <strong>two</strong>, <em>three</em><br/>four – für 🎙</p>
             <ul><li>a</li><li><a href="https://a.example/?b=1&amp;c=2" target="_blank">b</a></li></ul>

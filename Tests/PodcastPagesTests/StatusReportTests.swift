@@ -64,7 +64,7 @@ struct StatusReportTests {
         #expect(summary == ["running": 0, "queued": 0, "suspended": 0, "failed": 0, "rate": 0])
     }
 
-    @Test func whatIsUnknownIsNull() throws {
+    @Test func unknownValuesAreNull() throws {
         let value = try firstTask(StatusReport(tasks: [task(state: .queued, received: 0, expected: nil, rate: nil)]))
         for name in ["progress", "bytes_expected", "rate", "eta", "error"] {
             #expect(value[name] is NSNull, "\(name)")
@@ -110,7 +110,7 @@ struct StatusReportTests {
         #expect(summary == ["running": 2, "queued": 1, "suspended": 1, "failed": 1, "rate": 3_001])
     }
 
-    @Test func tasksStandInTheOrderOfTheirNumbers() throws {
+    @Test func tasksAreOrderedByNumber() throws {
         let report = StatusReport(tasks: [task(9), task(-1), task(3)])
         #expect(report.tasks.map(\.id) == [-1, 3, 9])
         let tasks = try #require(try json(report)["tasks"] as? [[String: Any]])
@@ -184,7 +184,7 @@ struct StatusReportTests {
                 """)
     }
 
-    @Test func hostileNamesStayOnTheirLineAndSteerNoTerminal() {
+    @Test func hostileNamesAreEscapedForTheTerminal() {
         let path = "Show\u{1B}]0;x\u{7}/a\nb\r\u{85}\u{2028}\u{2029}\u{202E}3pm\u{2066}\u{61C}\u{200F}.mp3"
         let text = StatusReport(tasks: [task(path: path, state: .failed, error: "line 1\nline 2\u{1B}[2J")]).text
         #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count == 3)

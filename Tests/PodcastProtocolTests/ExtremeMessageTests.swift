@@ -25,7 +25,7 @@ import TransferCore
         }
     }
 
-    @Test func bytesOfChanceEndNobody() throws {
+    @Test func randomBytesCrashNothing() throws {
         var dice = SeededGenerator(seed: 3)
         for _ in 0..<5_000 {
             let bytes = (0..<Int.random(in: 0...60, using: &dice)).map { _ in

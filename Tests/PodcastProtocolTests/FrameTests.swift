@@ -25,11 +25,11 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 8, 9, 10, 4_096, 1_000_000])
-    func framesComeOutAsTheyWentInHoweverTheyAreCut(size: Int) throws {
+    func framesAreDecodedInPiecesOfAnySize(size: Int) throws {
         #expect(try decode(frames.flatMap(\.bytes), inPiecesOf: size) == frames)
     }
 
-    @Test func nothingComesOutBeforeTheLastByte() throws {
+    @Test func aFrameIsDecodedOnlyWhenComplete() throws {
         var decoder = FrameDecoder()
         let bytes = frames[0].bytes
         for byte in bytes.dropLast() {

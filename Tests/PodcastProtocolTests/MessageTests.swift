@@ -54,7 +54,7 @@ import TransferCore
         for count in 0..<reference.count { #expect(EpisodeReference(payload: Array(reference.prefix(count))) == nil) }
     }
 
-    @Test func rangesThatAreNoneAreRefused() {
+    @Test func invalidRangesAreRejected() {
         var request = ReadRequest(episode: 1, generation: 1, range: 5..<9).payload
         request[16] = 10  // The lower bound, beyond the upper one.
         #expect(ReadRequest(payload: request) == nil)

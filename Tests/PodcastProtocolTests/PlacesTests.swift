@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["", "relative", "./x", "~/x"])
-    func whatIsNoAbsolutePathIsIgnored(value: String) throws {
+    func relativePathsAreIgnored(value: String) throws {
         let variables = ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
         var environment = Dictionary(uniqueKeysWithValues: variables.map { ($0, value) })
         environment["HOME"] = "/h"
@@ -37,14 +37,14 @@ import Testing
         #expect(Places(environment: environment) == nil)
     }
 
-    @Test func aSlashAtTheEndIsTheSamePlace() {
+    @Test func aTrailingSlashIsIgnored() {
         #expect(Places(environment: ["HOME": "/h/"]) == Places(environment: ["HOME": "/h"]))
         #expect(
             Places(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c//", "XDG_RUNTIME_DIR": "/r/"])
                 == Places(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_RUNTIME_DIR": "/r"]))
     }
 
-    @Test func withoutAHomeThereAreNoPlaces() {
+    @Test func withoutHomeThereAreNoPaths() {
         #expect(Places(environment: [:]) == nil)
         #expect(Places(environment: ["XDG_DATA_HOME": "/d"]) == nil)
     }

@@ -26,7 +26,7 @@ struct EventQueueTests {
         }
     }
 
-    @Test func whatIsThereIsTakenOnceAndInOrder() {
+    @Test func eventsAreDrainedOnceAndInOrder() {
         queue.put(.opened(1))
         queue.put(.transfer(.completed(key: 2, generation: 1, FileFacts(size: 0, sha256: ""))))
         queue.put(.transfer(.failed(key: 3, TransferError(.failed, ""))))
@@ -37,7 +37,7 @@ struct EventQueueTests {
         #expect(numbers(queue.take()) == [5])
     }
 
-    @Test func newsIsHandedOnAMomentAfterItHasSettled() async throws {
+    @Test func eventsAreDeliveredAfterTheInterval() async throws {
         let watching = watch()
         defer { watching.cancel() }
         queue.put(.opened(1))
@@ -54,7 +54,7 @@ struct EventQueueTests {
         #expect(numbers(queue.take()) == [4])
     }
 
-    @Test func theEngineKeepsTheTimeOfWhatItTells() async throws {
+    @Test func theEngineTimesTheDelivery() async throws {
         let watching = watch()
         defer { watching.cancel() }
         #expect(queue.settle(now: 1_000) == nil)
@@ -79,7 +79,7 @@ struct EventQueueTests {
         #expect(wakes.entries.count == 1)
     }
 
-    @Test func whatSomebodyWaitsForIsHandedOnAtOnceWithAllBeforeIt() async throws {
+    @Test func aMarkerDeliversAllEarlierEventsImmediately() async throws {
         let watching = watch()
         defer { watching.cancel() }
         queue.put(.opened(1))
@@ -89,7 +89,7 @@ struct EventQueueTests {
         #expect(items.count == 2 && items[0].isRecord && !items[1].isRecord)
     }
 
-    @Test func aTimerThatFindsNothingLeftIsForgotten() async throws {
+    @Test func aTimerWithoutEventsDeliversNothing() async throws {
         let watching = watch()
         defer { watching.cancel() }
         queue.put(.opened(1))

@@ -27,7 +27,7 @@ struct NotesChaptersTests {
 
     @Test func theFixturesAreThere() throws { #expect(try Self.notes.count >= 8) }
 
-    @Test func timesAfterTheEndAreNoChapters() throws {
+    @Test func timesAfterTheEndAreNotChapters() throws {
         let notes = try Self.text("trailing.html")
         #expect(NotesChapters.chapters(in: notes, duration: 3_600).map(\.start) == [0, 245, 3_599])
         // Fewer than three remain: these are times of something else.

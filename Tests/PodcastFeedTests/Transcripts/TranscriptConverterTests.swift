@@ -36,7 +36,7 @@ struct TranscriptConverterTests {
 
     @Test func theFixturesAreThere() throws { #expect(try Self.transcripts.count == 4) }
 
-    @Test func webVTTStaysAsItIs() {
+    @Test func webVTTIsUnchanged() {
         for text in ["WEBVTT\n\n00:01.000 --> 00:02.000\nx", "\u{FEFF}WEBVTT - title\n"] {
             #expect(converted(Array(text.utf8), pieces: 3) == text)
         }

@@ -62,14 +62,14 @@ import TransferCore
 
     // MARK: The queue
 
-    @Test func nothingWaitsWithoutAnAccount() throws {
+    @Test func nothingIsQueuedWithoutAnAccount() throws {
         let (_, episodes) = try show()
         try library.setPlayed(episode: episodes[0], true, now: now)
         let queue = try library.syncQueue()
         #expect(queue.subscriptions == 0 && queue.actions == 0 && queue.oldest == nil)
     }
 
-    @Test func allThatIsThereWaitsAfterALogin() throws {
+    @Test func everythingIsQueuedAfterALogin() throws {
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 12, now: now)
         try logIn()
@@ -91,7 +91,7 @@ import TransferCore
         #expect(try library.syncQueue().subscriptions == 0)
     }
 
-    @Test func everyChangeOfASubscriptionWaitsWhoeverMakesIt() throws {
+    @Test func everyChangeOfASubscriptionIsQueued() throws {
         try logIn()
         let (podcast, _) = try show()
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
@@ -110,7 +110,7 @@ import TransferCore
         #expect(try library.subscriptionBook().pending.contains { $0.url == "https://k.example/f" && $0.subscribed })
     }
 
-    @Test func aFoundShowWaitsWhenItIsSubscribedTo() throws {
+    @Test func aFoundShowIsQueuedWhenSubscribed() throws {
         try logIn()
         _ = try library.keep(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)
         #expect(try library.syncQueue().subscriptions == 0)
@@ -118,7 +118,7 @@ import TransferCore
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
     }
 
-    @Test func aConfirmationLeavesWhatHasChangedSince() throws {
+    @Test func aConfirmationKeepsLaterChangesQueued() throws {
         try logIn()
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 5, now: now)
@@ -142,7 +142,7 @@ import TransferCore
         #expect(first.map(\.position) == [100] && first.map(\.total) == [100])
     }
 
-    @Test func whatWasHeardIsOneThing() throws {
+    @Test func listeningOnAllDevicesIsOneState() throws {
         try logIn()
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 50, now: now)
@@ -158,7 +158,7 @@ import TransferCore
 
     // MARK: Changes from the server
 
-    @Test func whatComesIsNotSentBack() throws {
+    @Test func receivedStatesAreNotSentBack() throws {
         try logIn()
         let (_, episodes) = try show()
         try sendAll()
@@ -169,7 +169,7 @@ import TransferCore
         #expect(try library.syncQueue().actions == 1, "and the queue works again")
     }
 
-    @Test func theLaterOfTwoHoldsInAnyOrder() throws {
+    @Test func theLaterOfTwoWinsInAnyOrder() throws {
         try logIn()
         let (_, episodes) = try show()
         for order in [[30, 60], [60, 30]] {
@@ -178,7 +178,7 @@ import TransferCore
         }
     }
 
-    @Test func whatWaitsHereStandsAgainstWhatComes() throws {
+    @Test func aPendingStateCompetesWithReceivedOnes() throws {
         try logIn()
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 20, now: now)
@@ -232,7 +232,7 @@ import TransferCore
         #expect(try take(other).parked == 1, "another guid is another episode")
     }
 
-    @Test func whatIsHeardOfAnUnknownEpisodeWaitsForIt() throws {
+    @Test func statesOfUnknownEpisodesAreStored() throws {
         try logIn()
         try take(action(33, at: now - 5, url: "https://m.example/9.mp3", guid: "guid-9"))
         #expect(try library.syncQueue().parked == 1)
@@ -248,7 +248,7 @@ import TransferCore
         #expect(try library.syncQueue().actions == 0, "it came from the server")
     }
 
-    @Test func whatWasHeardComesBackWithTheShow() throws {
+    @Test func listeningReturnsWithTheShow() throws {
         try logIn()
         let (podcast, episodes) = try show()
         try library.setPlayed(episode: episodes[0], true, now: now)
@@ -282,7 +282,7 @@ import TransferCore
 
     // MARK: Shows removed and added
 
-    @Test func aShowThatAnotherDeviceRemovesComesBackAsItWas() throws {
+    @Test func aShowRemovedElsewhereReturnsUnchanged() throws {
         try logIn()
         let (podcast, episodes) = try show()
         try library.renamePodcast(id: podcast, to: "My name")

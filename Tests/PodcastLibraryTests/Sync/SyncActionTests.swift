@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [SyncAction.Kind.download, .delete])
-    func whatHappensToFilesElsewhereSaysNothingOfListening(kind: SyncAction.Kind) {
+    func downloadAndDeleteActionsDoNotAffectListening(kind: SyncAction.Kind) {
         var action = play(nil, of: nil)
         action.kind = kind
         #expect(SyncedState(action) == nil)
@@ -28,7 +28,7 @@ import Testing
 
     /// The other side understands the state whatever duration it assumes for the episode.
     @Test(arguments: [SyncedState.new, .begun(1), .begun(99), .begun(100), .begun(5_000), .played])
-    func everyStateComesBackAsItWas(state: SyncedState) {
+    func everyStateSurvivesItsAction(state: SyncedState) {
         for total in [nil, 0, 0.4, 1, 99.9, 100, 4_000.0, -1, .infinity, .nan] as [Double?] {
             let action = state.action(
                 podcast: "p", episode: "e", guid: nil, device: nil, timestamp: 5, total: total)
@@ -43,7 +43,7 @@ import Testing
         #expect(SyncedState(played: false, position: 1e300, total: nil) == .begun(315_360_000))
     }
 
-    @Test func theLaterHoldsAndOfOneSecondTheFarther() {
+    @Test func theLaterWinsAndWithinASecondTheFarther() {
         let early = SyncedMoment(time: 1, state: .played)
         let late = SyncedMoment(time: 2, state: .new)
         #expect(early < late)
@@ -66,7 +66,7 @@ import Testing
         #expect(SyncClock(local: 1_000, server: 1_000).time(ofLocal: 900, floor: 2_000) == 2_000)
     }
 
-    @Test func theFarFutureIsTakenForNow() {
+    @Test func farFutureTimesCountAsNow() {
         let clock = SyncClock(local: 1_000_000, server: 1_000_000)
         #expect(clock.clamped(1_050_000) == 1_050_000, "within a day")
         #expect(clock.clamped(1_090_000) == 1_000_000)
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Questions
 
-    @Test func questionsReachBackAndNowAndThenOverEverything() {
+    @Test func requestsOverlapAndSometimesCoverEverything() {
         #expect(SyncWindow(last: 0, lastFull: nil).episodesSince == 0)
         let week = SyncWindow.overlap
         #expect(SyncWindow(last: 10 * week, lastFull: 10 * week - 5).episodesSince == 9 * week)
