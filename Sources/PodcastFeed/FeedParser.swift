@@ -159,7 +159,7 @@ package final class FeedParser {
     private func finish(_ parser: XMLDocument) -> Document {
         if isFull {
             parser.scanner.withReader { reader in
-                reader.stop("the document is larger than \(limits.bytes) bytes; the rest is left out")
+                reader.stop("the document is larger than \(limits.bytes) bytes; the rest is ignored")
             }
         }
         parser.scanner.finish()
@@ -279,9 +279,9 @@ package final class FeedParser {
             phase = .other(beginning: line.count > 60 ? line.prefix(60) + "…" : line)
         case .xml(let start, let junk):
             if junk > 0 {
-                diagnostics.append(Diagnostic(line: 1, message: "\(junk) bytes before the XML are passed over"))
+                diagnostics.append(Diagnostic(line: 1, message: "\(junk) bytes before the XML are ignored"))
             } else if hasSkippedSpace {
-                diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is passed over"))
+                diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is ignored"))
             }
             let reader = FeedReader(limits: limits, base: base, diagnostics: diagnostics, onItem: onItem)
             skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
@@ -303,7 +303,7 @@ package final class FeedParser {
         }
         if let place = cleaner.firstOmission {
             if place < count, !hasNotedOmission {
-                note("characters that XML cannot hold are left out", at: place)
+                note("characters that XML does not allow are removed", at: place)
                 hasNotedOmission = true
             }
             if place < count { cleaner.firstOmission = nil }

@@ -29,7 +29,7 @@ import Testing
             ("ftp://example.com/feed", 64, "give the http:// or https:// address"),
             ("file:///etc/passwd", 64, "give the http:// or https:// address"),
             ("nonsense", 64, "give the http:// or https:// address"),
-            (feeds.server.url("/page"), 1, "a web page came in place of a feed"),
+            (feeds.server.url("/page"), 1, "this is a web page"),
             (feeds.server.url("/empty"), 1, "the document is empty"),
             (feeds.server.url("/nothing"), 1, "the feed has no episodes"),
             (feeds.server.url("/silent"), 1, "none of the feed's 2 items has an audio or video file"),

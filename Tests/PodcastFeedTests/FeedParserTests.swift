@@ -117,7 +117,7 @@ import Testing
         let feed = try parse(
             "<rss><channel>" + String(repeating: "<item/>", count: 9) + "</channel></rss>", limits: limits)
         #expect(feed.items.count == 3)
-        #expect(feed.diagnostics.map(\.message) == ["there are more than 3 items; the rest is left out"])
+        #expect(feed.diagnostics.map(\.message) == ["there are more than 3 items; the rest is ignored"])
     }
 
     @Test func deepNestingIsCutNotFollowed() throws {

@@ -71,7 +71,7 @@ struct SchedulingTests {
         home.web.serve("/feed.xml", behaviour: { _ in .retryAfter("7200", status: 429) })
         #expect(try await refresh(client)[0].error?.contains("429") == true)
         let requests = home.web.requests.count
-        #expect(try await refresh(client)[0].error?.contains("left alone") == true)
+        #expect(try await refresh(client)[0].error?.contains("accepts no requests") == true)
         #expect(home.web.requests.count == requests)
         let next = try #require(try show(daemon).nextRefresh)
         #expect(next > Int64(Date().timeIntervalSince1970) + 7_000)

@@ -231,7 +231,7 @@ struct SessionTests {
         // Evicted bytes cannot be resumed.
         try await client.act(.evict, id)
         await #expect { try await later.downloadTask(resumeData: kept) } throws: {
-            ($0 as? Failure)?.message.contains("create a task anew") == true
+            ($0 as? Failure)?.message.contains("create a new task") == true
         }
         later.end()
         await daemon.stop()

@@ -141,7 +141,7 @@ struct TaskTests {
         try await client.act(.resume, id)
         try await client.completion(of: id)
         let (count, problems) = try await client.act(.suspend, id)
-        #expect(count == 0 && problems == ["2026-01-01 Episode 1.mp3: it is cached already"])
+        #expect(count == 0 && problems == ["2026-01-01 Episode 1.mp3: it is already cached"])
         await daemon.stop()
     }
 

@@ -201,7 +201,7 @@ import TransferEngine
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
         let event = try await end(of: id, client)
-        #expect(event.kind == .failed && event.task?.error?.contains("look there") ?? false, "\(event)")
+        #expect(event.kind == .failed && event.task?.error?.contains("check there") ?? false, "\(event)")
         #expect(server.calls("POST").count == 1)
         await daemon.stop()
         // The next daemon does not retry before the user has checked.

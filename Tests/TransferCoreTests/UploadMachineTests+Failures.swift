@@ -66,7 +66,7 @@ extension UploadMachineTests {
     @Test func aDoubtThatCannotBeSettledIsAPersonsToDecide() {
         bench.doubt()
         let actions = bench.settle(.unknown("it has no list"))
-        #expect(bench.failure(of: actions)?.message.contains("(it has no list); look there") ?? false)
+        #expect(bench.failure(of: actions)?.message.contains("(it has no list); check there") ?? false)
         // A user who resumes it has checked the server's list.
         #expect(actions.first == .record(bench.lastID, UploadResumeData()))
         #expect(bench.resume() == [.record(bench.lastID, UploadResumeData(step: .posting))])

@@ -63,7 +63,7 @@ package final class Session: Sendable {
         var io = io
         let code = fuse_session_custom_io(core.handle, &io, descriptor)
         guard code == 0 else {
-            throw SessionError(.connection, "no session over descriptor \(descriptor): \(describe(-code))")
+            throw SessionError(.connection, "cannot create a session on descriptor \(descriptor): \(describe(-code))")
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }

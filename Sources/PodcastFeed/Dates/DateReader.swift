@@ -123,7 +123,7 @@ struct DateReader {
             return weekdays >> date.weekday & 1 == 1
         }
         guard fitting.count == 1, weekdays != 0x7F else { return nil }
-        guess = "its month is told by its weekday"
+        guess = "its month follows from its weekday"
         return fitting[0]
     }
 
@@ -277,7 +277,7 @@ struct DateReader {
         guard zone == nil else { return true }
         if let name = DateWord.seasonalZones[word] {
             zone = TimeZoneRule.named(name).map(Zone.rule)
-            guess = "summer or winter time of “\(word.uppercased())” is told by its day"
+            guess = "summer or winter time of “\(word.uppercased())” follows from its date"
             return true
         }
         if let offset = DateWord.zones[word] {

@@ -70,7 +70,7 @@ enum DocumentEncoding: Equatable {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
         return Judgement(
             encoding: .named(name),
-            diagnostic: "the text is no UTF-8 and names no other encoding: it is read as \(name), which is a guess")
+            diagnostic: "the text is not UTF-8 and declares no encoding: it is read as \(name), which is a guess")
     }
 
     /// Returns the `charset` parameter of a Content-Type field (RFC 9110, section 8.3.2).

@@ -45,13 +45,13 @@ struct JSONFeed {
             }
         } catch let fault as JSONScanner.Fault {
             if isCut {
-                note("the document is larger than \(limits.bytes) bytes; the rest is left out", line: fault.line)
+                note("the document is larger than \(limits.bytes) bytes; the rest is ignored", line: fault.line)
                 feed.isCut = true
             } else {
                 guard itemCount > 0 else {
                     throw FeedError.notAJSONFeed("line \(fault.line) is not valid JSON")
                 }
-                note("the JSON cannot be read from here; the rest is left out", line: fault.line)
+                note("the JSON cannot be read from here; the rest is ignored", line: fault.line)
                 feed.isCut = true
             }
         }
@@ -98,7 +98,7 @@ struct JSONFeed {
         guard itemCount < limits.items else {
             if !hasNotedItems {
                 hasNotedItems = true
-                note("there are more than \(limits.items) items; the rest is left out", line: scanner.line())
+                note("there are more than \(limits.items) items; the rest is ignored", line: scanner.line())
                 feed.isCut = true
             }
             return try scanner.skip()
@@ -108,7 +108,7 @@ struct JSONFeed {
         let value = try scanner.value()
         guard isObject else {
             hasForeignItems = true
-            return note("an item is no object and is passed over", line: start)
+            return note("an item is not an object and is ignored", line: start)
         }
         let item = read(&self, value, start)
         itemCount += 1
@@ -133,7 +133,7 @@ struct JSONFeed {
         }
         for attachment in object["attachments"]?.elements.prefix(limits.entries) ?? [] {
             guard let address = url(attachment["url"]) else {
-                note("an attachment has no URL and is passed over", line: start)
+                note("an attachment has no URL and is ignored", line: start)
                 continue
             }
             let length = number(attachment["size_in_bytes"]).flatMap { FeedValues.length($0) }

@@ -22,9 +22,9 @@ package enum FeedError: Error, Equatable, CustomStringConvertible {
         case .empty:
             return "the document is empty: check the feed's URL, or try again later"
         case .html(let title?):
-            return "a web page came in place of a feed (“\(title)”): look for the feed's own URL on that page"
+            return "this is a web page (“\(title)”), not a feed: look for the feed's own URL on that page"
         case .html(nil):
-            return "a web page came in place of a feed: look for the feed's own URL on that page"
+            return "this is a web page, not a feed: look for the feed's own URL on that page"
         case .notAFeed(let root) where root.lowercased() == "opml":
             return "this is a list of subscriptions (OPML), not a feed: use “podfs import” for it"
         case .notAFeed(let root):

@@ -48,7 +48,7 @@ extension FeedReader {
         let title = title(attributes)
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
             if isFeed || written != nil {
-                passOver("\(Self.name(title)) has no address and is passed over", line)
+                passOver("\(Self.name(title)) has no address and is ignored", line)
             } else if let title {
                 outlines.enterFolder(title, depth: stack.count)
             }
@@ -56,18 +56,18 @@ extension FeedReader {
         }
         // Overcast also lists shows that the user has played but not subscribed to.
         if attributes.value("subscribed").flatMap({ FeedValues.boolean($0.trimmed) }) == false {
-            return note("\(Self.name(title)) is marked as not subscribed and is passed over", line: line)
+            return note("\(Self.name(title)) is marked as not subscribed and is ignored", line: line)
         }
         let address = URLReference.resolve(reference, base: nil)
         guard address.utf8.count <= limits.url else {
             return passOver(
-                "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is left out", line)
+                "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is ignored", line)
         }
         guard URLReference.isHTTP(address) else {
             return passOver("the address of \(Self.name(title)) \(Self.fault(of: address))", line)
         }
         guard outlines.subscriptions.count < limits.items else {
-            return stop("there are more than \(limits.items) subscriptions; the rest is left out")
+            return stop("there are more than \(limits.items) subscriptions; the rest is ignored")
         }
         let link = attributes.value("htmlUrl").flatMap { url($0) }
         let name = title == self.title(ofAddress: address) ? nil : title

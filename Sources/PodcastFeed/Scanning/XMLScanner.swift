@@ -143,7 +143,7 @@ struct XMLScanner: ~Copyable {
         if reader.root != nil { return reader.noteTail() }
         guard !hasNotedText else { return }
         hasNotedText = true
-        reader.note("text before the first element is passed over")
+        reader.note("text before the first element is ignored")
     }
 
     private mutating func section(
@@ -178,7 +178,7 @@ struct XMLScanner: ~Copyable {
         case UInt8(ascii: "?"):
             if reader.root != nil, !hasNotedDeclaration, place.begins(with: "<?xml ", before: end) {
                 hasNotedDeclaration = true
-                reader.note("an XML declaration stands inside the document")
+                reader.note("an XML declaration is not at the start of the document")
             }
             mode = .instruction(inDeclaration: false)
             return place + 2
@@ -190,7 +190,7 @@ struct XMLScanner: ~Copyable {
 
     /// Processes a `<` that starts no markup, as text.
     private mutating func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
-        if reader.isInsideRoot { reader.note("a “<” stands where “&lt;” is meant") }
+        if reader.isInsideRoot { reader.note("a “<” is not escaped as “&lt;”") }
         reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
         return place + 1
     }

@@ -66,12 +66,12 @@ struct CharacterReference {
     func diagnostic(_ source: FeedBytes) -> String? {
         switch kind {
         case .plain, .incomplete: nil
-        case .ampersand: "an “&” stands where “&amp;” is meant"
+        case .ampersand: "an “&” is not escaped as “&amp;”"
         case .html: "the entity “\(Self.excerpt(source))” is not one of XML's; it is read as in HTML"
-        case .unknown: "the entity “\(Self.excerpt(source))” is not one of XML's; it stays as it stands"
+        case .unknown: "the entity “\(Self.excerpt(source))” is not one of XML's; it is left unchanged"
         case .windows1252: "the reference “\(Self.excerpt(source))” is read as a character of Windows-1252"
         case .surrogates: "the references “\(Self.excerpt(source))” are the halves of one character"
-        case .nothing: "the reference “\(Self.excerpt(source))” stands for no character and is left out"
+        case .nothing: "the reference “\(Self.excerpt(source))” is not a valid character and is removed"
         }
     }
 

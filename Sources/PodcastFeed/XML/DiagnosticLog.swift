@@ -19,7 +19,7 @@ struct DiagnosticLog {
         diagnostics.append(
             Diagnostic(
                 line: line ?? lines.current(),
-                message: diagnostics.count < limit ? message : "there are more diagnostics; they are left out"))
+                message: diagnostics.count < limit ? message : "there are more diagnostics; they are omitted"))
     }
 
     /// Adds a diagnostic once, however often the mistake occurs.

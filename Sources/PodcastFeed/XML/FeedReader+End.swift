@@ -60,8 +60,8 @@ extension FeedReader {
         if !current.mediaContents.isEmpty { addMediaContents() }
         if current.item.enclosures.isEmpty, let other = current.item.attachments.first {
             let isOnWeb = URLReference.isHTTP(other.url) || URLReference.scheme(of: other.url) == nil
-            let what = isOnWeb ? other.type ?? "no media" : "an address that is not of the web"
-            note("an item has nothing to play, but \(what.prefix(60)); it is passed over", line: current.item.line)
+            let what = isOnWeb ? other.type ?? "a file without a type" : "an address that is not http or https"
+            note("an item has no audio or video, only \(what.prefix(60)); it is ignored", line: current.item.line)
         }
         if let live = current.live {
             guard show.feed.liveItems.count < limits.entries else { return }
@@ -126,7 +126,7 @@ extension FeedReader {
     }
 
     private mutating func setBase64(_ text: FeedBytes) {
-        guard var decoded = Base64.decoded(text) else { return note("a text in base64 cannot be read") }
+        guard var decoded = Base64.decoded(text) else { return note("base64 text cannot be decoded") }
         var cleaner = UTF8Cleaner()
         var block = UTF8Cleaner.Block(size: 3 * decoded.count)
         decoded.withUnsafeMutableBytes { _ = cleaner.clean(UnsafeRawBufferPointer($0), into: &block) }

@@ -47,7 +47,7 @@ struct FeedReader: ~Copyable {
         }
         let name = names.name(qualified)
         if let prefix = names.takeUnbound() {
-            note("the prefix “\(prefix)” is not bound to a namespace; it is taken for the usual one")
+            note("the prefix “\(prefix)” is not bound to a namespace; it is treated as the usual one")
         }
         if isCollecting, startInsideText(name, qualified, attributes) { return }
         open(name, bindings: bindings, attributes)
@@ -99,7 +99,7 @@ struct FeedReader: ~Copyable {
     /// assigned only once.
     mutating func finish() {
         if isInItem {
-            note("the document ends inside an item; that item is left out")
+            note("the document ends inside an item; that item is ignored")
             current.isOpen = false
             show.feed.isCut = true
         } else if isInsideRoot, !isStopped {
@@ -125,7 +125,7 @@ struct FeedReader: ~Copyable {
 
     /// Reports content after the end of the root element.
     mutating func noteTail() {
-        notes.noteOnce("what follows the end of the document is passed over")
+        notes.noteOnce("what follows the end of the document is ignored")
     }
 
     // MARK: The stack
@@ -156,7 +156,7 @@ struct FeedReader: ~Copyable {
     }
 
     private mutating func noteDepth() {
-        notes.noteOnce("elements are nested deeper than \(limits.depth); those inside are passed over")
+        notes.noteOnce("elements are nested deeper than \(limits.depth); those inside are ignored")
     }
 
     private mutating func closeLast() {
@@ -175,7 +175,7 @@ struct FeedReader: ~Copyable {
         if !text.isCut {
             end(handler, text.buffer.contents)
         } else if handler.isURL {
-            note("a URL is longer than \(text.limit) bytes and is left out")
+            note("a URL is longer than \(text.limit) bytes and is ignored")
         } else {
             note("a text is longer than \(text.limit) bytes and is cut")
             end(handler, UTF8Cleaner.wholeCharacters(text.buffer.contents))

@@ -167,7 +167,7 @@ struct TagReader: ~Copyable {
                 note("the value of an attribute has no end")
                 return open
             }
-            note("a “<” stands in the value of an attribute")
+            note("the value of an attribute contains a “<”")
         }
         add(name, FeedBytes(start: place, count: close - place))
         return close + 1

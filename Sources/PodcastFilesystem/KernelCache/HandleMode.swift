@@ -47,7 +47,7 @@ enum HandleMode: Sendable, Equatable {
 
     /// Counts a handle after `open` returned `nil`; without a backing file it is cached.
     mutating func opened(with backing: BackingID?) -> Way {
-        guard case .closed = self else { preconditionFailure("a backing file that no open waits for") }
+        guard case .closed = self else { preconditionFailure("no open is waiting for a backing file") }
         return count(1, backing.map { .passthrough(backing: $0) } ?? .cached)
     }
 

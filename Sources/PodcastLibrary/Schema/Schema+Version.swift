@@ -30,7 +30,8 @@ extension Schema {
         }
         guard applied.isSubset(of: known), applied.count == stated else {
             throw LibraryError.damaged(
-                path: path, reason: "it says that its schema is \(stated), and has that of \(applied.count) migrations")
+                path: path, reason: "its version is schema \(stated), but \(applied.count) migrations have been applied"
+            )
         }
         return stated
     }

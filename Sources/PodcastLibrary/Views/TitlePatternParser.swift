@@ -162,7 +162,7 @@ struct TitlePatternParser {
             }
             position += 1
             guard let high = try member().only, low <= high else {
-                throw error("a range in the '[' at character \(start + 1) has no order")
+                throw error("a range in the '[' at character \(start + 1) is in reverse order")
             }
             found.ranges.append(low...high)
             if let range = Self.lowerCase(low...high) { found.ranges.append(range) }

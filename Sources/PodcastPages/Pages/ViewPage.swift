@@ -28,7 +28,7 @@ package enum ViewKind: String, CaseIterable, Sendable {
     var none: String {
         switch self {
         case .latest: "No episodes yet. podfs subscribe URL adds a show."
-        case .inProgress: "Nothing has been begun and not finished."
+        case .inProgress: "No episode is in progress."
         case .unplayed: "Everything has been played."
         case .downloaded: "Nothing is downloaded. What is played, or fetched by podfs download, shows up here."
         }

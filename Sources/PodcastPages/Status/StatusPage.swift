@@ -76,7 +76,7 @@ package struct StatusPage: Sendable {
     private func addEnded(to page: inout PageText) {
         guard !ended.isEmpty else { return }
         page.add(
-            "<section aria-label=\"Finished and failed\"><h2>Finished and failed lately</h2><ul class=\"recent\">\n")
+            "<section aria-label=\"Finished and failed\"><h2>Recently finished and failed</h2><ul class=\"recent\">\n")
         for transfer in ended.prefix(Self.endedLimit) {
             page.add("<li><span dir=\"auto\">")
             page.text(transfer.path)

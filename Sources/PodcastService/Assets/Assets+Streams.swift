@@ -20,7 +20,7 @@ extension Assets {
     func stream(_ id: EpisodeID) async throws -> Reply {
         let name = AssetKind.stream.fileName(id.rawValue)
         guard let episode = try library.episode(id: id), episode.isStream else {
-            throw Failure(errorNumber: ENODATA, message: "it is not a stream (any more)")
+            throw Failure(errorNumber: ENODATA, message: "it is not a stream, or no longer is")
         }
         if let past = failures[name], past.url == episode.url, past.until > now() { throw past.failure }
         if let known = streams[id], known.url == episode.url, known.until > now() { return .asset(file: name, size: 0) }

@@ -42,7 +42,7 @@ final class Assets: ServicePart {
         if kind == .stream { return try await stream(EpisodeID(id)) }
         let name = kind.fileName(id)
         guard let source = try assetSource(kind, id) else {
-            throw Failure(errorNumber: ENODATA, message: "the feed does not list it (any more)")
+            throw Failure(errorNumber: ENODATA, message: "the feed does not list it, or no longer does")
         }
         let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
         let now = now()

@@ -40,7 +40,7 @@ package struct StreamPlaylist {
             try endLine()
         }
         line += rest
-        if line.count > Self.longestLine { throw Self.unusable("a line of more than \(Self.longestLine) bytes") }
+        if line.count > Self.longestLine { throw Self.unusable("a line longer than \(Self.longestLine) bytes") }
     }
 
     /// Checks the last line, and whether there is anything to play.
@@ -51,7 +51,7 @@ package struct StreamPlaylist {
     }
 
     private mutating func endLine() throws(TransferError) {
-        if line.count > Self.longestLine { throw Self.unusable("a line of more than \(Self.longestLine) bytes") }
+        if line.count > Self.longestLine { throw Self.unusable("a line longer than \(Self.longestLine) bytes") }
         var text = line.trimmedSpace
         line.removeAll(keepingCapacity: true)
         if isFirst {

@@ -51,7 +51,7 @@ final class FoundShows: ServicePart {
             try await task.value
         } catch {
             guard let known = try library.podcast(id: id), known.episodes > 0 else { throw error }
-            log.warning("\(known.name): \(error); its episodes are listed as they were")
+            log.warning("\(known.name): \(error); its last known episodes are listed")
         }
         return .done
     }

@@ -189,7 +189,7 @@ struct FeedFetcher: Sendable {
     private static func explain(status: Int, _ address: PrivateAddress) -> String {
         let says = "\(address.visible): the server answered \(status)"
         switch status {
-        case 401, 403: return says + ": it wants a name and password, or refuses podfs"
+        case 401, 403: return says + ": it requires a user name and password, or refuses podfs"
         case 404: return says + ": there is no feed at this address; check it in a browser"
         case 410: return says + ": the feed has ended; find another one with podfs search"
         case 226: return says + ": a part of the feed that was not requested"

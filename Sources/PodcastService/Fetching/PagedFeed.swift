@@ -70,11 +70,11 @@ package struct PagedFeed: Sendable {
         feed.next = page.next
         feed.isCut = feed.isCut || page.isCut
         if fresh.count > room || (feed.items.count >= limits.items && page.next != nil) {
-            return stop("the pages hold more than \(limits.items) items; the rest is left out")
+            return stop("the pages have more than \(limits.items) items; the rest is ignored")
         }
         // A server that ignores the page number returns the same page for ever.
         guard !fresh.isEmpty || page.next == nil else {
-            return stop("page \(pages) holds nothing new; the pages after it are left out")
+            return stop("page \(pages) has no new items; later pages are ignored")
         }
         follow(page.next)
     }
@@ -82,22 +82,22 @@ package struct PagedFeed: Sendable {
     /// Records that the page could not be fetched: earlier pages stay, and the feed is incomplete.
     package mutating func fail(_ message: String) {
         guard next != nil else { return }
-        stop("page \(pages + 1): \(message); the pages from there on are left out")
+        stop("page \(pages + 1): \(message); that page and later ones are ignored")
     }
 
     private mutating func follow(_ text: String?) {
         guard let text else { return }
         guard pages < Self.pageLimit else {
-            return stop("there are more than \(Self.pageLimit) pages; the rest is left out")
+            return stop("there are more than \(Self.pageLimit) pages; the rest is ignored")
         }
         guard let first, var address = FeedAddress(text), !address.hasUserInfo else {
-            return stop("the address of page \(pages + 1) cannot be used; the pages from there on are left out")
+            return stop("the address of page \(pages + 1) cannot be used; that page and later ones are ignored")
         }
         // A server behind a proxy may write page addresses with the scheme used internally.
         if address.host == first.host, first.isSecure, let secured = address.secured { address = secured }
         let isTrusted = address.host == first.host ? address.isSecure || !first.isSecure : address.isSecure
         guard isTrusted else {
-            return stop("page \(pages + 1) is on another host without https; the pages from there on are left out")
+            return stop("page \(pages + 1) is on another host without https; that page and later ones are ignored")
         }
         guard visited.insert(address.key).inserted else {
             return stop("the pages form a loop at page \(pages + 1)")

@@ -98,7 +98,7 @@ final class Refresher: ServicePart {
                 }
                 if let blocked {
                     let error =
-                        "\(host) has asked to be left alone for \(blocked - now()) s more; it is asked again after that"
+                        "\(host) accepts no requests for \(blocked - now()) s more; the next one follows after that"
                     group.add(RefreshResult(name: show.name, added: 0, error: error))
                     return false
                 }

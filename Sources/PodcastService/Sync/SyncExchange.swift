@@ -103,8 +103,8 @@ final class SyncExchange: ServicePart {
         if !despiteHold, let until = account.heldUntil, until > now() {
             throw Failure(
                 message:
-                    "\(FeedAddress.host(of: account.url)) has asked to be left alone for \(until - now()) s more; it is asked "
-                    + "again after that, or by podfs sync --now")
+                    "\(FeedAddress.host(of: account.url)) accepts no requests for \(until - now()) s more; the "
+                    + "next one follows after that, or by podfs sync --now")
         }
         // A running exchange may have missed the person's last change.
         _ = await running?.value

@@ -117,8 +117,8 @@ extension TaskCommands {
         }
         guard fits ?? false else {
             throw Failure(
-                message: "what the cancelled download had left is no longer there, or the file has changed since: "
-                    + "create a task anew")
+                message: "the bytes of the cancelled download are no longer cached, or the file has changed: "
+                    + "create a new task")
         }
         return try createTask(data.key.episode, for: client)
     }

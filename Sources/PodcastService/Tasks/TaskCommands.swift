@@ -83,7 +83,7 @@ final class TaskCommands: ServicePart {
         // `begin(_:)` has started these.
         case .download, .resume: break
         case .suspend:
-            if episode.complete { return "it is cached already" }
+            if episode.complete { return "it is already cached" }
             try driver.change { batch in
                 try begin(episode.id, &batch)
                 try batch.handle(.suspended(media, true))

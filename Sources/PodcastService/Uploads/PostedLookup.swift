@@ -32,21 +32,22 @@ struct PostedLookup: Sendable {
         if head["idempotency-key"] != nil { return .mayRepeat }
         if [408, 425, 429].contains(head.status) || head.status >= 500 {
             return .later(
-                TransferError(.failed, "the server answered \(head.status) when asked for its list"),
+                TransferError(.failed, "the server answered \(head.status) to the request for its list"),
                 after: head.retryAfter)
         }
         guard let feed = list.feed else {
             return .unknown(
-                head.status == 200 ? "its list cannot be read" : "it answered \(head.status) when asked for its list")
+                head.status == 200
+                    ? "its list cannot be read" : "it answered \(head.status) to the request for its list")
         }
-        guard !feed.isCut, feed.next == nil else { return .unknown("it does not list all at once") }
+        guard !feed.isCut, feed.next == nil else { return .unknown("its list has several pages") }
         // A server may shorten or normalise a title; one that is merely similar proves nothing.
         let title = Self.core(FeedText.line(upload.title))
         let alike = feed.items.filter { item in
             let other = Self.core(item.title)
             return other.hasPrefix(title) || title.hasPrefix(other)
         }
-        guard alike.count <= Self.mostAlike else { return .unknown("it has many of this title") }
+        guard alike.count <= Self.mostAlike else { return .unknown("it lists several with this title") }
         return await judge(alike, title, reach: head.space, credentials)
     }
 
@@ -61,7 +62,7 @@ struct PostedLookup: Sendable {
         var isSure = true
         for item in alike {
             guard let url = item.enclosures.first?.url, Credentials.origin(of: url) != nil else {
-                return .unknown("it has one of this title, but does not say where its media are")
+                return .unknown("it lists one with this title, but does not say where its media are")
             }
             switch await hasMedia(url, reach: reach, credentials) {
             case .yes: continue
@@ -100,7 +101,7 @@ struct PostedLookup: Sendable {
                 case 200, 206: return .yes
                 case 204, 404, 409, 410, 416: return .no
                 default:
-                    return .later(TransferError(.failed, "the server answered \(head.status) when asked for media"))
+                    return .later(TransferError(.failed, "the server answered \(head.status) to the request for media"))
                 }
             }
             return .later(TransferError(.failed, "no answer"))

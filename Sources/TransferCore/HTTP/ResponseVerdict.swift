@@ -57,7 +57,7 @@ extension ResponseVerdict {
             // Some servers answer a request without a Range with 206; one with the whole file is equivalent to a 200.
             if !ranged {
                 guard let content = head.contentRange, let total = content.total, content.range == 0..<total else {
-                    self = .drop(reason: "the server sent a part that was not asked for")
+                    self = .drop(reason: "the server sent a part that was not requested")
                     return
                 }
             }
@@ -149,7 +149,7 @@ extension ResponseVerdict {
             return .drop(reason: "the server sent a part without saying which (no Content-Range)")
         }
         guard range.lowerBound == offset else {
-            return .drop(reason: "the server sent bytes from \(range.lowerBound) where \(offset) was asked for")
+            return .drop(reason: "the server sent bytes from \(range.lowerBound) where \(offset) was requested")
         }
         switch head.framing {
         case .length(range.upperBound - range.lowerBound), .chunked, .untilClose, .invalid: break
@@ -163,7 +163,7 @@ extension ResponseVerdict {
         if let total = pin.total {
             if let other = content.total, total != other {
                 return agreement == true
-                    ? .drop(reason: "the server gives \(other) bytes as the size of a file of \(total)") : .stale
+                    ? .drop(reason: "the server gives \(other) bytes as the size, instead of \(total)") : .stale
             }
             if range.upperBound > total { return .drop(reason: "the server sent bytes from beyond the end") }
         }

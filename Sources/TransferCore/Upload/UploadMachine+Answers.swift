@@ -224,7 +224,7 @@ extension UploadMachine {
         switch head.status {
         case 401:
             return TransferError(
-                .refused, "\(says): it wants a name and a password, in the address or ~/.netrc, or refuses these")
+                .refused, "\(says): it requires a user name and password, in the address or ~/.netrc, or refuses these")
         case 403: return TransferError(.refused, "\(says): it does not allow this")
         case 404, 410: return TransferError(.missing, "\(says): the upload address no longer exists")
         case 413: return TransferError(.failed, "\(says): it is too large for the server")

@@ -293,8 +293,8 @@ package struct UploadMachine: Sendable {
                 + fail(
                     TransferError(
                         .failed,
-                        "it is not known whether the server has taken what was posted (\(reason)); look there: if not, "
-                            + "let it go on, else cancel it"))
+                        "it is unknown whether the server accepted the post (\(reason)); check there: if it did not, "
+                            + "resume the upload, otherwise cancel it"))
         }
     }
 

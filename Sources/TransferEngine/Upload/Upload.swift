@@ -114,7 +114,7 @@ final class Upload: EasyHandleReceiver {
 
     private func begin(_ id: UploadMachine.RequestID, _ request: UploadMachine.Request) {
         guard let method = method(of: request) else {
-            let error = TransferError(.failed, "the copy of the file that was to be uploaded is missing or damaged")
+            let error = TransferError(.failed, "the copy of the file to upload is missing or damaged")
             end()
             return apply(
                 machine.lost(id, error, wasSent: false, passes: false, now: engine.now, random: 0))
@@ -211,7 +211,7 @@ final class Upload: EasyHandleReceiver {
             return apply(machine.answered(id, head, location: location, now: engine.now, random: random))
         }
         if let problem = handle.body?.failure {
-            let error = TransferError(.failed, "the copy of the file that is uploaded cannot be read: \(problem)")
+            let error = TransferError(.failed, "the copy of the file to upload cannot be read: \(problem)")
             return apply(
                 machine.lost(id, error, wasSent: true, passes: false, now: engine.now, random: random))
         }

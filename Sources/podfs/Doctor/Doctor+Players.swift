@@ -9,10 +9,10 @@ extension Doctor {
     /// Checks whether there is a session bus, and names the players on it.
     func players() -> Finding {
         guard (try? installation.configuration().listening.mpris) ?? true else {
-            return .ok("players", "listening.mpris is false: players on the session bus are not listened to")
+            return .ok("players", "listening.mpris is false: players on the session bus are not watched")
         }
         guard let address = SessionBus.address(ProcessInfo.processInfo.environment) else {
-            return .ok("players", "there is no session bus, so players are not listened to; \(Self.remedy)")
+            return .ok("players", "there is no session bus, so players are not watched; \(Self.remedy)")
         }
         guard let names = PlayerList.names(at: address) else {
             return .warning(

@@ -25,7 +25,7 @@ struct TitlePatternTests {
         ("a[b", "the '[' at character 2 is not closed"), ("*a", "the '*' at character 1 repeats nothing"),
         ("a\\", "it ends with a backslash"), ("\\1", "'\\1' is not supported"), ("\\p", "'\\p' is not supported"),
         ("(?=a)", "'(?=' is not supported; write (…) or (?:…)"),
-        ("[z-a]", "a range in the '[' at character 1 has no order"),
+        ("[z-a]", "a range in the '[' at character 1 is in reverse order"),
         ("a{3,2}", "{3,2} has its counts in the wrong order"), ("a{2000}", "a count is greater than 1000"),
         ("(a{1000}){1000}", "it is too long when its counts are expanded"),
         (String(repeating: "(", count: 60), "there are more than 50 nested parentheses"),

@@ -50,7 +50,7 @@ import Testing
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 20)
-        #expect(try !facts(show).contains("the rest is left out"))
+        #expect(try !facts(show).contains("the rest is ignored"))
 
         serve(text(60), etag: "\"long\"")
         let grown = try await refresh(client)
@@ -61,7 +61,7 @@ import Testing
         let episodes = try daemon.library.episodes(of: show.id)
         #expect(episodes.allSatisfy { $0.listed } && episodes.contains { $0.title == "Episode 1" })
         #expect(episodes.first?.title == "Episode 60")
-        #expect(try facts(cut).contains("larger than \(limits.bytes) bytes; the rest is left out"))
+        #expect(try facts(cut).contains("larger than \(limits.bytes) bytes; the rest is ignored"))
         #expect(try document(cut) == Data(text(60).utf8.prefix(limits.bytes)))
 
         // The unchanged document is not fetched again; a new episode is added.
@@ -81,7 +81,7 @@ import Testing
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes > 20 && show.episodes < 40)
-        #expect(try facts(show).contains("the rest is left out"))
+        #expect(try facts(show).contains("the rest is ignored"))
         await daemon.stop()
     }
 
@@ -95,7 +95,7 @@ import Testing
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 11 && show.state == "active")
         #expect(try daemon.library.episodes(of: show.id).allSatisfy { $0.listed })
-        #expect(try facts(show).contains("more than 10 items; the rest is left out"))
+        #expect(try facts(show).contains("more than 10 items; the rest is ignored"))
         await daemon.stop()
     }
 
@@ -108,7 +108,7 @@ import Testing
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 20)
-        #expect(try !facts(show).contains("the rest is left out"))
+        #expect(try !facts(show).contains("the rest is ignored"))
         await daemon.stop()
     }
 }

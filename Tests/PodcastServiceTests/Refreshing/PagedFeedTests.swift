@@ -116,7 +116,7 @@ struct PagedFeedTests {
             pages.append(Self.page(number - 1..<number, next: Self.url(number + 1)), from: next)
         }
         #expect(number == 100 && pages.feed.items.count == 100 && !pages.isWhole)
-        #expect(pages.feed.diagnostics.map(\.message) == ["there are more than 100 pages; the rest is left out"])
+        #expect(pages.feed.diagnostics.map(\.message) == ["there are more than 100 pages; the rest is ignored"])
     }
 
     @Test func theItemsOfAllPagesTogetherAreBounded() {
@@ -157,7 +157,7 @@ struct PagedFeedTests {
         #expect(pages.next == nil && !pages.isWhole && pages.feed.items.count == 2)
         #expect(
             pages.feed.diagnostics.map(\.message) == [
-                "page 2: the server answered 500; the pages from there on are left out"
+                "page 2: the server answered 500; that page and later ones are ignored"
             ])
         pages.fail("again")
         #expect(pages.feed.diagnostics.count == 1)

@@ -116,7 +116,7 @@ extension SyncServiceTests {
         }
         #expect(await client.failure(of: .syncNow(despiteHold: false)) != nil)
         let count = server.web.requests.count
-        #expect(await client.failure(of: .syncNow(despiteHold: false))?.message.contains("left alone") == true)
+        #expect(await client.failure(of: .syncNow(despiteHold: false))?.message.contains("accepts no requests") == true)
         #expect(server.web.requests.count == count)
         let account = try #require(try daemon.library.syncAccount())
         #expect(try #require(account.nextSync) - Int64(Date().timeIntervalSince1970) > 7_000)

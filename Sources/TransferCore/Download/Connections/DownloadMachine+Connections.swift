@@ -89,7 +89,7 @@ extension DownloadMachine {
         }
         if body.isPart, !body.hasWritten, let total = pin?.total, connection.position < total {
             // The part ended before the first new byte: an immediate retry would return the same.
-            let error = TransferError(.failed, "the server sent less than it was asked for")
+            let error = TransferError(.failed, "the server sent fewer bytes than requested")
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
