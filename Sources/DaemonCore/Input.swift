@@ -31,7 +31,7 @@ package enum Input: Sendable {
     case reported(DownloadSnapshot)
     case completed(MediaID, generation: Int, size: Int64)
     case failed(MediaID, TransferError)
-    /// The engine was told to drop a download, and its earlier events have been processed.
+    /// The engine was ordered to drop a download, and its earlier events have been processed.
     case ended(MediaID)
     /// A cancellation without a task, after an open that failed: clears the failure that clients display.
     case cleared(MediaID)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of the package, below a folder that stands for `/`.
+/// The files of the package, below a folder that represents `/`.
 struct PackageTree {
     let root: URL
 

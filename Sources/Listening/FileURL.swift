@@ -42,7 +42,7 @@ package enum FileURL {
         }
     }
 
-    /// Returns the components of a path; empty and `.` components are left out.
+    /// Returns the components of a path; empty and `.` components are omitted.
     package static func components(_ path: [UInt8]) -> [String]? {
         var components: [String] = []
         for part in path.split(separator: UInt8(ascii: "/")) where part != [UInt8(ascii: ".")] {

@@ -6,7 +6,7 @@ package struct ListeningReport: Sendable, Codable, Equatable {
     package enum Phase: String, Sendable, Codable, CaseIterable {
         /// It opened the episode, at `position`.
         case started
-        /// It has played up to `position`, and goes on.
+        /// It has played up to `position`, and continues.
         case playing
         /// It jumped to `position`.
         case seeked

@@ -58,12 +58,12 @@ package struct PlayerProperties: Sendable, Equatable {
 struct SignalBudget: Sendable {
     private static let capacity: Double = 50
     private static let perSecond: Double = 5
-    /// The number of signals that must be allowed again before an exhausted player is heard.
+    /// The number of signals that must be allowed again before the signals of an exhausted player are read.
     private static let recovered: Double = 10
 
     private var left = capacity
     private var updated: Duration = .zero
-    /// When an exhausted player is heard again; `nil` if it is heard.
+    /// When the signals of an exhausted player are read again; `nil` if they are read.
     private(set) var until: Duration?
 
     /// Counts a signal. Returns whether it may be processed.

@@ -10,7 +10,7 @@ package struct QuietTimes: Sendable, Equatable {
         self.days = days
     }
 
-    /// Decodes a stored number: bits 0 to 23 are the hours, bits 24 to 30 the days; `nil` stands for none.
+    /// Decodes a stored number: bits 0 to 23 are the hours, bits 24 to 30 the days; `nil` means none.
     package init(bits: Int64?) {
         let bits = bits ?? 0
         self.init(

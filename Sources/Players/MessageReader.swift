@@ -47,7 +47,7 @@ struct MessageReader {
         return sd_bus_message_exit_container(message) >= 0
     }
 
-    /// Reads the content of a variant of these types; `nil` and nothing read if it has another.
+    /// Reads the content of a variant of these types; `nil`, without reading, if it has another type.
     private func variant<Value>(_ types: String, _ read: (CChar) -> Value?) -> Value? {
         var contents: UnsafePointer<CChar>?
         guard sd_bus_message_peek_type(message, nil, &contents) > 0, let contents, contents[1] == 0,
@@ -68,7 +68,7 @@ struct MessageReader {
         }
     }
 
-    /// Reads a number of any type: players differ in that of lengths.
+    /// Reads a number of any type: players use different types for lengths.
     func numberVariant() -> Double? {
         variant("dxtiu") { code in
             func read<Number: BitwiseCopyable>(_ zero: Number) -> Number? {

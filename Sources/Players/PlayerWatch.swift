@@ -36,7 +36,7 @@ package final class PlayerWatch: Sendable {
         package var folder: String
         /// The bus; `nil` if there is none now.
         package var address: @Sendable () -> String?
-        /// The time for which the connection outlives the last close: a player's last words come after it.
+        /// The time for which the connection outlives the last close, after which a player sends its last signals.
         package var linger: Duration = .seconds(10)
         /// Whether players are asked to jump to where the person stopped.
         package var resumes: Bool

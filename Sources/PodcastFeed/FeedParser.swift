@@ -107,7 +107,7 @@ package final class FeedParser {
         }
     }
 
-    /// The format of a document that is no feed, as far as its first bytes tell, with its article.
+    /// The format of a document that is no feed, as far as its first bytes show, with its article.
     var foreignFormat: String? { FileSignature.name(of: beginning) }
 
     private func finishFeed() throws -> Feed {

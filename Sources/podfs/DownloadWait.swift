@@ -38,7 +38,7 @@ struct DownloadWait {
                 return nil
             }
             guard let error = report.error else {
-                // Bytes have arrived: a later failure is news.
+                // Bytes have arrived: a later failure is reported again.
                 if report.state == .running, report.received ?? 0 > 0 { said[task] = nil }
                 return nil
             }

@@ -16,7 +16,8 @@ final class SessionCore: Sendable {
     /// Whether INIT has been received but not yet answered; see `SessionIO`.
     private let greeting = Atomic(false)
     private let wishes = Mutex(Wishes())
-    /// Whether backing files may be registered: passthrough was requested, and the kernel has not refused it for good.
+    /// Whether backing files may be registered: passthrough was requested, and the kernel has not refused it
+    /// permanently.
     private let passthrough = Atomic(false)
 
     /// The fields that `SessionIO` adds to the INIT reply, because libfuse before 3.17 does not set them.

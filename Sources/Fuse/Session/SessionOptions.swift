@@ -22,7 +22,7 @@ package struct SessionOptions: Sendable, Equatable {
     package var backingFolder: String?
     /// Further mount options as after `-o`, one per element: `nosuid`, `max_read=65536`.
     ///
-    /// The caller must leave out `ro` and `default_permissions` if setxattr or setattr has to reach the filesystem.
+    /// The caller must omit `ro` and `default_permissions` if setxattr or setattr has to reach the filesystem.
     package var extra: [String]
 
     package init(

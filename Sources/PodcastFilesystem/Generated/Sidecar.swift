@@ -5,7 +5,7 @@ internal import TransferCore
 /// A kind of file that belongs to an episode, in the show's folder or in a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
-    /// The library's flags, one of which an episode with such a file has.
+    /// The library's flags: an episode with any of them has such a file.
     let offered: Sidecars
     let fileExtension: String
     var folder = NodeNumber.Kind.show

@@ -140,7 +140,7 @@ package struct ArrivingShow: Sendable {
     let server: String?
     /// The address as entered by a person; `nil` if it comes from a catalogue or a server.
     let givenURL: String?
-    /// The most private space allowed for the feed; `nil` stands for that of the response.
+    /// The most private space allowed for the feed; `nil` means that of the response.
     let reach: AddressSpace?
     let items: Merge.Items
 

@@ -9,7 +9,7 @@ package struct ChapterList: Sendable {
 
     /// - Parameters:
     ///   - title: The episode's title.
-    ///   - duration: The episode's duration in seconds, if known: chapters after it are left out.
+    ///   - duration: The episode's duration in seconds, if known: chapters after it are ignored.
     package init(_ chapters: [Chapter], title: String, duration: Double? = nil) {
         self.chapters = chapters.playable(until: duration)
         self.title = title

@@ -1,7 +1,7 @@
 internal import Foundation
 package import PodcastLibrary
 
-/// Which episodes of a show may be downloaded automatically, and in which order. `nil` stands for the general setting.
+/// Which episodes of a show may be downloaded automatically, and in which order. `nil` means the general setting.
 package struct AutoDownloadRules: Sendable, Equatable {
     /// The episodes that come first.
     package enum Order: String, Sendable, CaseIterable {

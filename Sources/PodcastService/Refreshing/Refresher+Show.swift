@@ -122,7 +122,7 @@ extension Refresher {
         return (result, end)
     }
 
-    /// The message for a feed that is gone for good, with what happens now.
+    /// The message for a feed that is permanently gone, with the consequences.
     private static let endText =
         "the feed has ended (the server answered 410): its episodes stay, and podfs fetches it again only when "
         + "podfs refresh asks for it"

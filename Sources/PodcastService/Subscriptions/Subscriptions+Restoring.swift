@@ -5,7 +5,7 @@ internal import PodcastProtocol
 
 // Restores a lost library from the list of the subscriptions.
 extension Subscriptions {
-    /// Restores missing subscriptions at the start, if the library was restored from a backup or created anew.
+    /// Restores missing subscriptions at the start, if the library was restored from a backup or recreated.
     ///
     /// All are inserted in one transaction, under their former names, so that a daemon killed meanwhile loses none.
     /// Their feeds are fetched in the background; failed ones are left to the next refresh.

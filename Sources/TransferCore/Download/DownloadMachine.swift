@@ -112,7 +112,7 @@ package struct DownloadMachine: Sendable {
         return storageFull ?? (isSuspended ? nil : attempts.recentError)
     }
 
-    /// Whether bytes may still be missing, and nothing has failed for good.
+    /// Whether bytes may still be missing, and nothing has failed permanently.
     var isFetching: Bool {
         switch phase {
         case .fetching, .awaitingAddress: true

@@ -265,7 +265,7 @@ final class Download {
             pending.actions.append(action)
             engine.downloads.markDirty(self)
         case .pause:
-            break  // The buffer fills, then curl is told to pause.
+            break  // The buffer fills, then curl pauses the transfer.
         case .release(let id):
             connections[id]?.isReleased = true
         case .confirmed(let generation, let pin):

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// An argument that stands for the address of a feed. Pure, except that it looks for a file of that name.
+/// An argument that means the address of a feed. Pure, except that it looks for a file of that name.
 enum FeedArgument {
     /// Schemes by which web pages hand feeds to podcast programs; the address behind them is http or https.
     private static let handlers: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]

@@ -10,7 +10,7 @@ import TransferCore
 struct Configuration: Sendable, Equatable {
     struct Cache: Sendable, Equatable {
         var limit: Int64 = 10 << 30
-        /// The free space to leave on the disk whatever the limit is; `nil` stands for 1 GiB, or 5 % of a smaller disk.
+        /// The free space to leave on the disk whatever the limit is; `nil` means 1 GiB, or 5 % of a smaller disk.
         var keepFree: Int64?
     }
 
@@ -104,7 +104,7 @@ struct Configuration: Sendable, Equatable {
     var autoDownload = 0
     var autoDownloadRules = AutoDownloadRules()
     var keep = Keep.all
-    /// `nil` stands for podfs and its version.
+    /// `nil` means podfs and its version.
     var userAgent: String?
     /// Programs that read every file and must not start downloads: names of executables.
     var indexers = Self.standardIndexers

@@ -84,7 +84,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return places
     }
 
-    /// Returns the path of a file of certificates. `~/` stands for the home folder.
+    /// Returns the path of a file of certificates. `~/` means the home folder.
     func certificateFile() throws(ConfigurationValueError) -> String {
         var path = try text()
         if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {

@@ -27,7 +27,7 @@ extension DemoShow {
                 audio: DemoAudio(low: 156, high: 311, seconds: 54)),
         ])
 
-    /// A serial show, meant to be heard from the first episode on.
+    /// A serial show, to be played from the first episode on.
     static let harmony = DemoShow(
         path: "harmony-in-a-minute", title: "Harmony in a Minute", author: "Teodor Quill",
         description: "A course in intervals. Start with the first lesson.",

@@ -43,7 +43,7 @@ enum MountPoint: Equatable {
         var status = stat()
         if stat(folder, &status) != 0 {
             let code = errno
-            // A dead mount of another FUSE program is left alone.
+            // A dead mount of another FUSE program is not detached.
             if code == ENOTCONN {
                 throw CommandError(
                     .failed, "\(folder) is a dead mount of another program; detach it first: fusermount3 -uz \(folder)")

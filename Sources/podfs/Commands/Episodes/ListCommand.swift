@@ -133,7 +133,7 @@ struct ListCommand: PodfsCommand {
         return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)\(listening(episode))"
     }
 
-    /// Returns how far an episode was heard; empty for one that was not begun.
+    /// Returns how far an episode was played; empty if it was not started.
     private static func listening(_ episode: Episode) -> String {
         if episode.played { return "  played" }
         guard let position = episode.position, position >= 1 else { return "" }
