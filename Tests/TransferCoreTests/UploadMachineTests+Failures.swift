@@ -114,7 +114,7 @@ extension UploadMachineTests {
 
     @Test(arguments: [
         (404, "list of videos"), (405, "list of videos"), (410, "list of videos"), (400, "this title"),
-        (422, "this title"), (401, "name and a password"), (403, "does not allow"), (413, "too large"),
+        (422, "this title"), (401, "user name and password"), (403, "does not allow"), (413, "too large"),
     ])
     func aRefusedPostSaysWhatCanBeDone(_ status: Int, _ words: String) {
         bench.post()

@@ -104,7 +104,7 @@ struct PagedFeedTests {
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
         pages.append(Self.page(0..<2, next: Self.url(3)), from: Self.url(2))
         #expect(pages.next == nil && pages.feed.items.count == 2)
-        #expect(pages.feed.diagnostics.last?.message.contains("nothing new") == true)
+        #expect(pages.feed.diagnostics.last?.message.contains("no new items") == true)
     }
 
     @Test func aHundredPagesAreEnough() {
