@@ -6,22 +6,32 @@ extension Library {
     package struct EpisodePlace: Sendable, Equatable {
         package var id: EpisodeID
         package var podcast: ShowID
+        /// The file name; for an alternate, the path below the show's folder.
         package var name: String
         package var generation: Int
         /// Whether it was removed from all listings.
         package var isBuried: Bool
+        /// The episode of which it is an alternate.
+        package var alternateOf: EpisodeID?
+
+        /// The name in the folder that contains the file.
+        package var fileName: String { FileName.last(ofPath: name) }
     }
 
-    private static let placeColumns = "SELECT id, podcast, name, generation, buried FROM episode WHERE"
+    private static let placeColumns = """
+        SELECT e.id, e.podcast, e.name, e.generation, e.buried = 1, a.episode FROM episode e \
+        LEFT JOIN alternate a ON a.medium = e.id WHERE
+        """
 
     private static func place(_ row: Row) -> EpisodePlace {
-        EpisodePlace(id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4])
+        EpisodePlace(
+            id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4], alternateOf: row[5])
     }
 
     /// Returns an episode's position in the tree; cheap.
     package func place(of episode: EpisodeID) throws -> EpisodePlace? {
         try read { db in
-            try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) id = ?"), arguments: [episode])
+            try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) e.id = ?"), arguments: [episode])
                 .map(Self.place)
         }
     }
@@ -30,14 +40,14 @@ extension Library {
     /// table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
-            try Row.fetchAll(db, sql: "\(Self.placeColumns) changed >= ?", arguments: [moment]).map(Self.place)
+            try Row.fetchAll(db, sql: "\(Self.placeColumns) e.changed >= ?", arguments: [moment]).map(Self.place)
         }
     }
 
     /// Returns the changed episodes of one show; cheap.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
-            let statement = try db.cachedStatement(sql: "\(Self.placeColumns) podcast = ? AND changed >= ?")
+            let statement = try db.cachedStatement(sql: "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?")
             return try Row.fetchAll(statement, arguments: [podcast, moment]).map(Self.place)
         }
     }

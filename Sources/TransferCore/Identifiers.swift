@@ -18,7 +18,7 @@ extension Identifier {
 }
 
 /// The id of a media file in the engine, the cache and the library's renditions. An episode has one main media file,
-/// and may have alternates.
+/// and may have alternates, each of which has a row, and so a number, of its own.
 package struct MediaID: Identifier {
     package let rawValue: Int64
 
@@ -27,7 +27,7 @@ package struct MediaID: Identifier {
     /// Creates the id of an episode's main media file, which has the same number as the episode.
     package init(_ episode: EpisodeID) { self.init(rawValue: episode.rawValue) }
 
-    /// The episode whose main media file this is.
+    /// The row of the file in the library: that of the episode, or of the alternate.
     package var episode: EpisodeID { EpisodeID(rawValue: rawValue) }
 }
 

@@ -53,7 +53,8 @@ struct LibraryMergeTests {
                     published: noon, publishedOffset: 3600, duration: 1800, url: "https://e.com/1.mp3",
                     type: "audio/mpeg", length: 30_000_000, season: 2, episode: 7.5, episodeType: "bonus",
                     explicit: true, link: "https://e.com/one", notes: "<p>notes</p>", image: "https://e.com/one.jpg",
-                    author: "A. Author", firstSeen: noon, changed: noon, sidecars: [.notes, .art, .chapters, .vtt]))
+                    author: "A. Author", firstSeen: noon, changed: noon,
+                    sidecars: [.notes, .art, .chapters, .vtt, .alternates]))
         #expect(
             try library.extras(of: episode.id)
                 == EpisodeExtras(

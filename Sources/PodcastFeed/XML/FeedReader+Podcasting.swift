@@ -107,7 +107,8 @@ extension FeedReader {
         alternate.length = attributes.value("length").flatMap { FeedValues.length($0.trimmed) }
         alternate.bitRate = attributes.value("bitrate").flatMap { FeedValues.episode($0.trimmed) }
         alternate.height = attributes.value("height").flatMap { FeedValues.season($0.trimmed) }
-        alternate.language = word(attributes.value("lang"))
+        // Some feeds write the name in full.
+        alternate.language = word(attributes.value("lang") ?? attributes.value("language"))
         alternate.title = line(attributes.value("title"))
         alternate.relation = line(attributes.value("rel"))
         alternate.codecs = line(attributes.value("codecs"))

@@ -79,6 +79,8 @@ extension PodcastFilesystem {
     private func invalidateAll(_ places: [Library.EpisodePlace]) {
         for place in places {
             invalidate(place, isRenamed: true)
+            // An alternate has none.
+            if place.alternateOf != nil { continue }
             send(state.withLock { $0.kernel.sidecars(of: place.name, in: place.podcast) })
         }
     }

@@ -2,14 +2,17 @@ internal import Fuse
 internal import PodcastLibrary
 internal import TransferCore
 
-/// A kind of file that belongs to an episode, in the show's folder or in a subfolder of it.
+/// A kind of file, or of folder, that belongs to an episode, in the show's folder or in a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
     /// The library's flags: an episode with any of them has such a file.
     let offered: Sidecars
+    /// Empty for a folder, whose name is the episode's without extension.
     let fileExtension: String
     var folder = NodeNumber.Kind.show
     var folderName: String?
+    /// Whether a show has the folder only if one of its episodes has something in it.
+    var isOptional = false
 
     static let all: [Sidecar] = [
         Sidecar(kind: .art, offered: .art, fileExtension: "jpg"),
@@ -19,6 +22,9 @@ struct Sidecar: Sendable {
         Sidecar(
             kind: .chapters, offered: .chapters, fileExtension: "json", folder: .chaptersFolder,
             folderName: ".chapters"),
+        Sidecar(
+            kind: .episodeAlternates, offered: .alternates, fileExtension: "", folder: .alternates,
+            folderName: Alternate.folder, isOptional: true),
     ]
 
     /// The kernel caches a sidecar's attributes for a minute: a refresh may change those of many episodes and is
@@ -29,10 +35,24 @@ struct Sidecar: Sendable {
         return form
     }()
 
+    static let folderForm: NodeForm = {
+        var form = NodeForm.folder
+        form.attributeTimeout = 60
+        return form
+    }()
+
     func isOffered(by entry: EpisodeEntry) -> Bool { !offered.isDisjoint(with: entry.sidecars) }
 
     /// Returns the name of the sidecar that belongs to an episode's file.
-    func name(of episode: String) -> String { "\(FileName.stem(ofFile: episode)).\(fileExtension)" }
+    func name(of episode: String) -> String {
+        FileName.stem(ofFile: episode) + (fileExtension.isEmpty ? "" : "." + fileExtension)
+    }
+
+    /// Returns the name without extension of the episode that has a sidecar with this name; `nil` if none can have it.
+    func stem(of name: String) -> String? {
+        if fileExtension.isEmpty { return name }
+        return FileName.fileExtension(of: name) == fileExtension ? FileName.stem(ofFile: name) : nil
+    }
 }
 
 /// A folder of sidecars in a show's folder, with the show's time.
@@ -51,8 +71,8 @@ struct SidecarFolder: NodeBehaviour {
     }
 
     func find(_ name: String) throws -> Entry? {
-        guard let sidecar, FileName.fileExtension(of: name) == sidecar.fileExtension,
-            let episode = try mount.library.entry(of: node.show, stem: FileName.stem(ofFile: name))
+        guard let sidecar, let stem = sidecar.stem(of: name),
+            let episode = try mount.library.entry(of: node.show, stem: stem)
         else { return nil }
         return try mount.find(NodeNumber(kind: sidecar.kind, row: episode.id))
     }

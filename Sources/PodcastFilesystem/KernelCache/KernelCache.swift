@@ -186,12 +186,19 @@ extension KernelCache {
         if !isSettled, mayBeInvalidated(number) { found.append(.attributes(number)) }
         let show = place.podcast
         if place.isBuried {
-            found += removed(place.name, from: show)
+            found += entries(of: place)
+            if place.alternateOf == nil { found += sidecars(of: place.name, in: show) }
         } else if isRenamed, place.generation > 1 {
             // The name may refer to a node of an older generation.
-            found += entries(place.name, in: show)
+            found += entries(of: place)
         }
         return found
+    }
+
+    /// Invalidates the name of an episode's current file, wherever it is listed.
+    func entries(of place: Library.EpisodePlace) -> [Invalidation] {
+        guard let episode = place.alternateOf else { return entries(place.name, in: place.podcast) }
+        return [.entry(parent: NodeNumber(kind: .episodeAlternates, row: episode), name: place.fileName)]
     }
 
     /// Invalidates the name of an episode that now refers to another node.
@@ -211,7 +218,9 @@ extension KernelCache {
 
     /// Invalidates the files generated from a show's rows, and the sidecar folders, which have the show's time.
     func generatedFiles(of show: ShowID) -> [Invalidation] {
-        [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder].map { .attributes(NodeNumber(kind: $0, row: show)) }
+        [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder, .alternates].map {
+            .attributes(NodeNumber(kind: $0, row: show))
+        }
     }
 
     /// Returns the folders that contain a show's episodes: its own, and those of the search terms that found it.

@@ -56,6 +56,6 @@ extension PodcastFilesystem {
     /// Invalidates the name of an episode in the kernel, after the episode's node has been replaced.
     func invalidateName(ofEpisode episode: EpisodeID) {
         guard let place = try? library.place(of: episode) else { return }
-        send(state.withLock { $0.kernel.entries(place.name, in: place.podcast) })
+        send(state.withLock { $0.kernel.entries(of: place) })
     }
 }

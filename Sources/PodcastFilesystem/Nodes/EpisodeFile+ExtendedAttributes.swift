@@ -25,14 +25,16 @@ extension EpisodeFile {
         }
         values.add("user.podfs.sha256", episode.complete ? episode.sha256 : nil)
         values.add("user.podfs.integrity", episode.complete && episode.isVerified ? "verified" : nil)
-        values.add("user.podfs.guid", episode.guid)
-        values.add("user.podfs.season", episode.season)
-        values.add("user.podfs.episode", episode.episode.map(Self.decimal))
-        values.add("user.podfs.episode_type", episode.episodeType)
+        for (name, value) in try alternateAttributes(of: episode) { values.add(name, value) }
+        let main = try mainEpisode(of: episode)
+        values.add("user.podfs.guid", main.guid)
+        values.add("user.podfs.season", main.season)
+        values.add("user.podfs.episode", main.episode.map(Self.decimal))
+        values.add("user.podfs.episode_type", main.episodeType)
         values.add("user.podfs.duration", episode.duration.map(Self.decimal))
-        values.add("user.podfs.played", episode.played ? "1" : "0")
-        values.add("user.podfs.position", episode.position.map(Self.decimal))
-        values.add("user.podfs.last_played", episode.lastPlayed.map(TimeText.iso8601))
+        values.add("user.podfs.played", main.played ? "1" : "0")
+        values.add("user.podfs.position", main.position.map(Self.decimal))
+        values.add("user.podfs.last_played", main.lastPlayed.map(TimeText.iso8601))
         values.add("user.xdg.origin.url", podcast.visible(episode.url))
         values.add("user.xdg.referrer.url", podcast.visibleURL)
         values.add(
@@ -42,10 +44,16 @@ extension EpisodeFile {
         values.add("user.dublincore.creator", episode.author ?? podcast.author)
         values.add("user.dublincore.publisher", podcast.title)
         values.add("user.dublincore.date", episode.published.map(TimeText.iso8601))
-        values.add("user.dublincore.description", episode.notes)
-        values.add("user.dublincore.identifier", episode.guid)
+        values.add("user.dublincore.description", main.notes)
+        values.add("user.dublincore.identifier", main.guid)
         values.add("user.dublincore.language", podcast.language)
         return values.items
+    }
+
+    /// Returns the episode of which a file is an encoding.
+    private func mainEpisode(of episode: Episode) throws -> Episode {
+        guard episode.isAlternate else { return episode }
+        return try mount.library.episode(id: mount.library.mainEpisode(of: episode.id)) ?? episode
     }
 
     private func addState(
@@ -109,7 +117,7 @@ extension EpisodeFile {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    private static func decimal(_ value: Double) -> String {
+    static func decimal(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
     }
 }

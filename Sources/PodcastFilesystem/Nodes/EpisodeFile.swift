@@ -8,8 +8,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// An episode. Its size is the feed's guess until a server has confirmed it; its bytes come from the cache file or the
-/// daemon.
+/// An episode, or an alternate. Its size is the feed's guess until a server has confirmed it; its bytes come from the
+/// cache file or the daemon.
 struct EpisodeFile: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -100,6 +100,11 @@ extension PodcastFilesystem {
             else { return nil }
             return self.entry(facts(of: entry), entryTimeout: 0)
         }
+        return try self.entry(of: found, entryTimeout: entryTimeout)
+    }
+
+    /// Returns the reply to a lookup of an episode's row that was just read.
+    func entry(of found: EpisodeEntry, entryTimeout: Double? = nil) throws -> Entry {
         // Changes were withheld from the kernel, so the row may be outdated.
         let isOutdated = state.withLock { $0.kernel.willAnswer(NodeNumber(found)) }
         let current = isOutdated ? try library.entry(id: found.id) : nil

@@ -51,6 +51,10 @@ package struct NodeNumber: Sendable, Hashable {
         case foundShow = 18
         /// The show as a page; the row is the show's.
         case page = 21
+        /// The folder `.alternates`; the row is the show's.
+        case alternates = 30
+        /// The folder in it of one episode; the row is the episode's. The files in it are of the kind `episode`.
+        case episodeAlternates = 31
     }
 
     package let node: NodeID

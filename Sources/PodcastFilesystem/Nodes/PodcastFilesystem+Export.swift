@@ -22,12 +22,12 @@ extension PodcastFilesystem {
         // Search results disappear, and the numbers of terms are those of one mount.
         case .search, .term, .foundShow: return false
         case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .tags, .tag, .tagLink: return true
-        case .show, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .cover:
+        case .show, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .alternates, .cover:
             return try library.podcast(id: node.show).map { !$0.ephemeral } ?? false
         case .episode:
             guard let episode = try library.opening(of: node.episode), !episode.isEphemeral else { return false }
             return NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node
-        case .notes, .chapters, .art, .vtt, .srt:
+        case .notes, .chapters, .art, .vtt, .srt, .episodeAlternates:
             return try library.opening(of: node.episode).map { !$0.isEphemeral } ?? false
         }
     }

@@ -15,7 +15,7 @@ extension PodcastFilesystem {
             options,
             mount: PlayerWatch.Mount(
                 episode: { [weak self] in self?.episode(at: $0) },
-                fileName: { [weak self] in (try? self?.library.place(of: $0))?.name },
+                fileName: { [weak self] in (try? self?.library.place(of: $0))?.fileName },
                 report: { [weak self] report, answer in
                     guard let self else { return answer(nil) }
                     link.send(.command, WireJSON.encode(Command.report(report))) { result in
@@ -60,7 +60,7 @@ extension PodcastFilesystem {
                 continue
             }
             switch folder.kind {
-            case .show, .foundShow:
+            case .show where name != Alternate.folder, .foundShow:
                 return rest.isEmpty ? try library.entry(of: folder.show, named: name)?.id : nil
             case .search:
                 // Any term: a lookup of it here would count as one of the kernel's.
@@ -80,7 +80,7 @@ extension PodcastFilesystem {
                         return nil
                     }
                     rest = target.split(separator: "/").map(String.init) + rest
-                default: return nil
+                default: return rest.isEmpty && number.kind == .episode ? number.episode : nil
                 }
             }
         }

@@ -181,6 +181,9 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     /// A transcript in JSON or HTML.
     package static let transcript = Sidecars(rawValue: 1 << 5)
 
+    /// Further encodings.
+    package static let alternates = Sidecars(rawValue: 1 << 6)
+
     /// The transcripts that are offered as WebVTT: one in that format, or one that is converted.
     package static let anyVTT: Sidecars = [.vtt, .srt, .transcript]
 }

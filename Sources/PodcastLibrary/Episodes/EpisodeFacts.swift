@@ -61,6 +61,7 @@ struct EpisodeFacts {
             visible.add(chapter.start)
             visible.add(chapter.title)
             if let link = chapter.link { visible.add(link) }
+            if let image = chapter.image { visible.add("image " + image) }
         }
         if let details { visible.add(StoredDetails.text(details)) }
         visible.add(Int64(item.enclosures.count))
@@ -74,6 +75,8 @@ struct EpisodeFacts {
             all.add(enclosure.length)
         }
         for alternate in item.alternates { alternate.add(to: &all) }
+        // Rows that were written before alternates had files get theirs at the next refresh.
+        if encodings.count > 1 { all.add("alternates") }
         digest = all.value
         visibleDigest = visible.value
     }

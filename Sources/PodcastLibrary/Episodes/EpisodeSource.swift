@@ -44,7 +44,7 @@ extension Library {
                             d.suspended, d.automatic, r.size, r.file_state, e.name, \(ShowAccess.columns)
                         FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
-                        WHERE e.id = ? AND e.buried = 0
+                        WHERE e.id = ? AND e.buried <> 1
                         """), arguments: [episode])
             guard let row else { return nil }
             let podcast: ShowID = row[0]

@@ -40,12 +40,14 @@ extension Library {
         }
     }
 
+    /// Returns an episode, or an alternate, whose name is then a path.
     package func entry(id: EpisodeID) throws -> EpisodeEntry? {
-        try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried = 0", [id]).first }
+        try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }
 
+    /// Returns an episode, or an alternate, whose name is then a path.
     package func episode(id: EpisodeID) throws -> Episode? {
-        try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried = 0", [id]).first }
+        try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }
 
     package func episode(of podcast: ShowID, named name: String) throws -> Episode? {
@@ -73,7 +75,7 @@ extension Library {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: """
-                        SELECT kind, url, type, language, length, start, title FROM attachment
+                        SELECT kind, url, type, language, length, start, title, image FROM attachment
                         WHERE episode = ? ORDER BY kind, position
                         """), arguments: [episode])
             while let row = try rows.next() {
@@ -83,7 +85,7 @@ extension Library {
                 case EpisodeSQL.transcriptKind:
                     extras.transcripts.append(Transcript(url: row[1] ?? "", type: row[2], language: row[3]))
                 case EpisodeSQL.chapterKind:
-                    extras.chapters.append(Chapter(start: row[5] ?? 0, title: row[6], link: row[1]))
+                    extras.chapters.append(Chapter(start: row[5] ?? 0, title: row[6], link: row[1], image: row[7]))
                 default: break
                 }
             }
@@ -135,6 +137,7 @@ extension Library {
             try db.execute(
                 sql: "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?",
                 arguments: [stem + suffix, folded, now, id])
+            try AlternateSQL.rename(of: id, to: stem + suffix, now: now, db)
             return stem + suffix
         }
     }
@@ -149,6 +152,7 @@ extension Library {
             for id in episodes {
                 let dropped = try RenditionSQL.fetch(db, "r.episode = ?", [id])
                 renditions += dropped
+                renditions += try AlternateSQL.drop(of: id, now: now, db)
                 try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [id])
                 try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [id])
                 try db.cachedStatement(
@@ -264,6 +268,8 @@ enum EpisodeSQL {
     static let alternateKind = 0
     static let transcriptKind = 1
     static let chapterKind = 2
+    /// The value of `buried` in the row of an alternate; see `Schema.alternates`.
+    static let alternate = 2
 
     /// The size confirmed for the file that the feed names, otherwise that of the cached one.
     static let size = "coalesce(e.confirmed_size, r.size)"

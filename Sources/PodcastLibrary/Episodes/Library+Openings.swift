@@ -47,7 +47,7 @@ extension Library {
                     SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
                     (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
                     FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state \
-                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried = 0
+                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried <> 1
                     """)
             guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
             let told = EpisodeSize(

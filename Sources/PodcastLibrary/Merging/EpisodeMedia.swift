@@ -26,6 +26,8 @@ struct EpisodeMedia {
     /// All addresses, in the order in which to try them: those of the encoding, then those of other encodings with the
     /// same extension. Empty if there is only the enclosure's, without a hash.
     let sources: [MediaSource]
+    /// The encoding's position in the item; `nil` if the item no longer has it.
+    var place: Int?
 }
 
 /// A known episode's encoding.
@@ -64,7 +66,7 @@ extension EpisodeFacts {
 
     private func media(at place: Int) -> EpisodeMedia {
         guard encodings.indices.contains(place) else {
-            return EpisodeMedia(enclosure: media, key: nil, mainURL: nil, sources: [])
+            return EpisodeMedia(enclosure: media, key: nil, mainURL: nil, sources: [], place: place)
         }
         let chosen = encodings[place]
         var sources = chosen.addresses.map { MediaSource(url: $0, hash: chosen.hash) }
@@ -79,7 +81,20 @@ extension EpisodeFacts {
         let isPlain = sources.count == 1 && chosen.hash == nil
         return EpisodeMedia(
             enclosure: place == 0 ? media : chosen.enclosure, key: place == 0 ? nil : Self.key(chosen),
-            mainURL: place == 0 ? nil : media.url, sources: isPlain ? [] : sources)
+            mainURL: place == 0 ? nil : media.url, sources: isPlain ? [] : sources, place: place)
+    }
+
+    /// Returns the encodings other than the one that the episode's own file has, in the item's order.
+    func alternates(besides media: EpisodeMedia) -> [AlternateFacts] {
+        if encodings.count < 2, media.place != nil { return [] }
+        return encodings.indices.filter { $0 != media.place }.map {
+            AlternateFacts(medium: encodings[$0], media: self.media(at: $0), key: Self.key(encodings[$0]))
+        }
+    }
+
+    /// The files that the feed offers beside an episode whose own file has this encoding.
+    func sidecars(besides media: EpisodeMedia) -> Sidecars {
+        encodings.count < 2 && media.place != nil ? sidecars : sidecars.union(.alternates)
     }
 
     private static func fileExtension(_ medium: Medium) -> String {
@@ -122,7 +137,7 @@ extension Library {
     package func mediaSources(of episode: EpisodeID) throws -> [MediaSource] {
         try query { db in
             let url = try String.fetchOne(
-                db.cachedStatement(sql: "SELECT url FROM episode WHERE id = ? AND buried = 0"), arguments: [episode])
+                db.cachedStatement(sql: "SELECT url FROM episode WHERE id = ? AND buried <> 1"), arguments: [episode])
             return try url.map { try StoredSources.fetch(db, of: episode, url: $0) } ?? []
         }
     }

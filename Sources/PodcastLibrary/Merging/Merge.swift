@@ -33,6 +33,7 @@ struct Merge {
     private var inserted: [EpisodeID] = []
     private var updated: [EpisodeID] = []
     private var unlisted: [EpisodeID] = []
+    private var alternates: AlternateRows
     /// Whether any change of this merge is visible to users.
     private var isVisible = false
 
@@ -41,6 +42,7 @@ struct Merge {
         self.podcast = podcast
         self.template = template
         self.now = now
+        alternates = AlternateRows(db: db, podcast: podcast, now: now)
     }
 
     mutating func run(_ feed: Feed, _ items: Items, _ response: FeedResponse) throws -> MergeResult {
@@ -76,7 +78,7 @@ struct Merge {
         let title = FileName.trimmedSpace(feed.title ?? "")
         try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
         if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
-        try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, response)
+        try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, unplayable: items.skipped, response)
         return try result(items)
     }
 
@@ -97,7 +99,7 @@ struct Merge {
                 sql: """
                     SELECT id, length, listed, buried, digest, visible_digest,
                         guid, url, title, published, published_offset, type, duration, name, medium, main_url
-                    FROM episode WHERE podcast = ? ORDER BY id
+                    FROM episode WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
                     """), arguments: [podcast])
         while let row = try cursor.next() {
             known.append(
@@ -137,7 +139,8 @@ struct Merge {
             try StoredSources.write(media.sources, of: row.id, isNew: false, db)
             if !sameVisible { try writeDetail(row.id, item, isNew: false) }
             try writeAttachments(row.id, item, isNew: false)
-            if !sameVisible { isVisible = true }
+            try alternates.write(item, of: row.id, name: row.media.name, besides: media, isNew: false)
+            if !sameVisible || alternates.hasVisibleChanges { isVisible = true }
         }
         if returns { isVisible = true }
         updated.append(row.id)
@@ -145,7 +148,7 @@ struct Merge {
 
     /// Whether the feed now refers to another file, judging by length and URL: the size confirmed for the old file then
     /// no longer applies. An existing rendition keeps its size until it is removed.
-    private static func differ(_ row: KnownMedia, _ media: EpisodeMedia) -> Bool {
+    static func differ(_ row: KnownMedia, _ media: EpisodeMedia) -> Bool {
         if let old = row.length, let new = media.enclosure.length, old != new { return true }
         let old = Identity.comparable(url: row.url).prefix { $0 != "?" }
         let new = Identity.comparable(url: media.enclosure.url).prefix { $0 != "?" }
@@ -165,8 +168,9 @@ struct Merge {
         let arguments: [(any DatabaseValueConvertible)?] = [
             facts.guid, facts.title, item.published?.seconds, item.published?.offset ?? 0, item.duration,
             media.enclosure.url, media.enclosure.type, media.enclosure.length, item.season, item.episode,
-            item.episodeType, item.explicit, item.link, item.image, item.author, facts.sidecars.rawValue, facts.digest,
-            facts.visibleDigest, isVisible, now, forgetSize, row.buried && row.listed, row.id, media.key,
+            item.episodeType, item.explicit, item.link, item.image, item.author,
+            facts.sidecars(besides: media).rawValue, facts.digest, facts.visibleDigest, isVisible, now, forgetSize,
+            row.buried && row.listed, row.id, media.key,
             media.mainURL, Self.streamSize(row.media.name, facts, media),
         ]
         try db.cachedStatement(
@@ -217,14 +221,16 @@ struct Merge {
                 podcast, name, FileName.folded(stem), facts.guid, facts.title,
                 item.published?.seconds, item.published?.offset ?? 0, item.published?.seconds ?? now, item.duration,
                 media.enclosure.url, media.enclosure.type, media.enclosure.length, item.season, item.episode,
-                item.episodeType, item.explicit, item.link, item.image, item.author, now, now, facts.sidecars.rawValue,
-                facts.digest, facts.visibleDigest, media.key, media.mainURL, Self.streamSize(name, facts, media),
+                item.episodeType, item.explicit, item.link, item.image, item.author, now, now,
+                facts.sidecars(besides: media).rawValue, facts.digest, facts.visibleDigest, media.key, media.mainURL,
+                Self.streamSize(name, facts, media),
             ]
             try statement.execute(arguments: StatementArguments(arguments))
             let id = EpisodeID(db.lastInsertedRowID)
             try writeDetail(id, facts, isNew: true)
             try writeAttachments(id, facts, isNew: true)
             try StoredSources.write(media.sources, of: id, isNew: true, db)
+            try alternates.write(facts, of: id, name: name, besides: media, isNew: true)
             inserted.append(id)
         }
         isVisible = true
@@ -248,23 +254,24 @@ struct Merge {
         if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.chapters.isEmpty { return }
         let statement = try db.cachedStatement(
             sql: """
-                INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title, image)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         for (position, media) in facts.alternates.enumerated() {
             try statement.execute(arguments: [
-                id, EpisodeSQL.alternateKind, position, media.url, media.type, nil, media.length, nil, nil,
+                id, EpisodeSQL.alternateKind, position, media.url, media.type, nil, media.length, nil, nil, nil,
             ])
         }
         for (position, transcript) in facts.item.transcripts.enumerated() {
             try statement.execute(arguments: [
                 id, EpisodeSQL.transcriptKind, position, transcript.url, transcript.type, transcript.language, nil,
-                nil, nil,
+                nil, nil, nil,
             ])
         }
         for (position, chapter) in facts.chapters.enumerated() {
             try statement.execute(arguments: [
                 id, EpisodeSQL.chapterKind, position, chapter.link, nil, nil, nil, chapter.start, chapter.title,
+                chapter.image,
             ])
         }
     }
@@ -283,7 +290,9 @@ struct Merge {
         ).execute(arguments: [response.status, now, response.nextRefresh, isVisible, podcast])
     }
 
-    private func updatePodcast(_ old: Podcast, _ feed: Feed, title: String, _ response: FeedResponse) throws {
+    private func updatePodcast(
+        _ old: Podcast, _ feed: Feed, title: String, unplayable: Int, _ response: FeedResponse
+    ) throws {
         var new = old
         new.title = title
         new.link = feed.link
@@ -294,6 +303,7 @@ struct Merge {
         new.guid = feed.guid
         new.type = feed.type
         new.explicit = feed.explicit
+        new.unplayable = unplayable
         new.state = Podcast.active
         new.error = nil
         let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
@@ -302,7 +312,8 @@ struct Merge {
             title, feed.link, feed.description, feed.language, feed.image, feed.author, feed.guid, feed.type,
             feed.explicit, response.status, response.etag, response.lastModified, response.finalURL,
             response.contentType, now, response.nextRefresh, changed, response.updateInterval,
-            response.space?.rawValue, response.reach?.rawValue, feed.quietTimes.bits, podcast,
+            response.space?.rawValue, response.reach?.rawValue, feed.quietTimes.bits, unplayable,
+            podcast,
         ]
         try db.cachedStatement(
             sql: """
@@ -310,7 +321,7 @@ struct Merge {
                     type = ?, explicit = ?, state = 'active', error = NULL, http_status = ?, etag = ?,
                     last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?,
                     failures = 0, update_interval = ?, space = coalesce(?, space), reach = coalesce(reach, ?),
-                    quiet_times = ?
+                    quiet_times = ?, unplayable = ?
                 WHERE id = ?
                 """
         ).execute(arguments: StatementArguments(arguments))

@@ -42,6 +42,7 @@ extension Library {
                         .execute(arguments: [
                             renaming.name, FileName.folded(FileName.stem(ofFile: renaming.name)), now, episode,
                         ])
+                    try AlternateSQL.rename(of: episode, to: renaming.name, now: now, db)
                 } else {
                     try db.execute(
                         sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",

@@ -21,6 +21,8 @@ enum Schema {
         { db in try db.execute(sql: media) },
         { db in try db.execute(sql: listening) },
         { db in try addViews(db) },
+        { db in try db.execute(sql: alternates) },
+        { db in try db.execute(sql: chapterImages) },
     ]
 
     static var migrator: DatabaseMigrator {

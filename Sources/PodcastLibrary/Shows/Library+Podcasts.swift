@@ -250,7 +250,8 @@ enum PodcastSQL {
         p.explicit, p.state, p.error, p.http_status, p.etag, p.last_modified, p.final_url, p.content_type, \
         p.last_refresh, p.next_refresh, p.created, p.changed, p.ephemeral, \
         (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
-        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1), \(hasCredentials)
+        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1 \
+        AND NOT EXISTS (SELECT 1 FROM alternate a WHERE a.medium = r.episode)), \(hasCredentials), p.unplayable
         """
 
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
@@ -294,7 +295,8 @@ enum PodcastSQL {
             image: row[7], author: row[8], guid: row[9], type: row[10], explicit: row[11], state: row[12],
             error: row[13], httpStatus: row[14], etag: row[15], lastModified: row[16], finalURL: row[17],
             contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
-            ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26])
+            ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26],
+            unplayable: row[27])
     }
 }
 

@@ -43,6 +43,8 @@ package struct Podcast: Sendable, Equatable {
     /// Whether the feed is fetched with a user name and a password, which are stored elsewhere. The queries of the
     /// show's addresses may be secret as well.
     package var hasCredentials: Bool
+    /// The number of items in the feed that have nothing to play, and so are no episodes; `nil` if not counted yet.
+    package var unplayable: Int?
 
     package init(
         id: ShowID, name: String, url: String, title: String, link: String? = nil, description: String? = nil,
@@ -51,7 +53,7 @@ package struct Podcast: Sendable, Equatable {
         httpStatus: Int? = nil, etag: String? = nil, lastModified: String? = nil, finalURL: String? = nil,
         contentType: String? = nil, lastRefresh: Int64? = nil, nextRefresh: Int64? = nil, created: Int64 = 0,
         changed: Int64 = 0, ephemeral: Bool = false, episodes: Int = 0, cached: Int = 0,
-        hasCredentials: Bool = false
+        hasCredentials: Bool = false, unplayable: Int? = nil
     ) {
         self.id = id
         self.name = name
@@ -80,6 +82,7 @@ package struct Podcast: Sendable, Equatable {
         self.episodes = episodes
         self.cached = cached
         self.hasCredentials = hasCredentials
+        self.unplayable = unplayable
     }
 
     /// The values of `state`.

@@ -75,7 +75,10 @@ struct EpisodeIndex {
         var show = Show()
         let rows = try Row.fetchCursor(
             db.cachedStatement(
-                sql: "SELECT id, guid, coalesce(main_url, url) FROM episode WHERE podcast = ? ORDER BY id"),
+                sql: """
+                    SELECT id, guid, coalesce(main_url, url) FROM episode
+                    WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
+                    """),
             arguments: [podcast])
         while let row = try rows.next() {
             let id: EpisodeID = row[0]

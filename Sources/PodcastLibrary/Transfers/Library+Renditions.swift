@@ -23,7 +23,8 @@ extension Library {
     /// recently opened. Pinned ones are omitted; the library does not know which are open or in transfer.
     package func evictionCandidates() throws -> [Rendition] {
         try query { db in
-            try RenditionSQL.fetch(db, "e.pinned = 0 ORDER BY e.played DESC, r.last_opened, r.episode", [])
+            try RenditionSQL.fetch(
+                db, "e.pinned = 0 ORDER BY \(RenditionSQL.played) DESC, r.last_opened, r.episode", [])
         }
     }
 
@@ -40,7 +41,7 @@ extension Library {
     package func pin(_ rendition: Rendition, now: Int64) throws -> Rendition? {
         try write { db in
             let episode = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT generation, podcast FROM episode WHERE id = ? AND buried = 0"),
+                db.cachedStatement(sql: "SELECT generation, podcast FROM episode WHERE id = ? AND buried <> 1"),
                 arguments: [rendition.episode])
             guard let episode else { throw LibraryError.noSuchEpisode(rendition.episode) }
             let (current, podcast): (Int, Int64) = (episode[0], episode[1])
@@ -155,9 +156,14 @@ enum RenditionSQL {
     /// The SQL expression for an episode's generation, bounded so that an increment of it fits 64 bits.
     static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
 
+    /// Whether the episode was played; for an alternate, the episode of which it is an encoding.
+    static let played = """
+        coalesce((SELECT m.played FROM alternate a JOIN episode m ON m.id = a.episode WHERE a.medium = e.id), e.played)
+        """
+
     private static let select = """
         SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
-        r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, e.played \
+        r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, \(played) \
         FROM rendition r JOIN episode e ON e.id = r.episode WHERE
         """
 

@@ -98,6 +98,7 @@ struct ViewRound {
                 sql: """
                     SELECT \(ViewCandidate.columns), c.id IN (SELECT id FROM changed_title)
                     FROM changed_episode c CROSS JOIN episode e ON e.id = c.id
+                    WHERE e.id NOT IN (SELECT medium FROM alternate)
                     """))
         while let row = try candidates.next() {
             let episode = ViewCandidate(row)
@@ -208,7 +209,11 @@ struct ViewRound {
         guard let pattern = view.definition.title else { return }
         let insert = try db.cachedStatement(sql: "INSERT INTO view_title (episode, view) VALUES (?, ?)")
         let rows = try Row.fetchCursor(
-            db, sql: "SELECT e.id, e.title FROM episode e JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0")
+            db,
+            sql: """
+                SELECT e.id, e.title FROM episode e JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0 \
+                AND e.buried <> \(EpisodeSQL.alternate)
+                """)
         while let row = try rows.next() {
             if pattern.matches(row[1]) { try insert.execute(arguments: [row[0] as EpisodeID, view.id]) }
         }

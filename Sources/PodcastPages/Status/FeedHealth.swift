@@ -33,6 +33,7 @@ package struct FeedHealth: Sendable {
                     ("last_refresh", .string(orNull: show.lastRefresh.map(TimeText.iso8601))),
                     ("next_refresh", .string(orNull: show.nextRefresh.map(TimeText.iso8601))),
                     ("episodes", .int(Int64(show.episodes))), ("cached", .int(Int64(show.cached))),
+                    ("unplayable", .int(orNull: show.unplayable)),
                 ])
             )
         ])

@@ -21,6 +21,8 @@ final class ListeningRecorder: ServicePart {
 
     /// Stores what a player's report changes, and returns where the player should continue.
     func report(_ report: ListeningReport) throws -> Reply {
+        var report = report
+        report.episode = try library.mainEpisode(of: report.episode)
         guard let stored = try library.listening(of: report.episode) else {
             throw LibraryError.noSuchEpisode(report.episode)
         }
@@ -49,7 +51,8 @@ final class ListeningRecorder: ServicePart {
             .listened(episode, path: show.name + "/" + row.name, listening), .changedEpisode(episode))
     }
 
-    func setPlayed(_ episode: EpisodeID, _ played: Bool) throws -> Reply {
+    func setPlayed(_ file: EpisodeID, _ played: Bool) throws -> Reply {
+        let episode = try library.mainEpisode(of: file)
         let stored = try library.listening(of: episode)
         try library.setPlayed(episode: episode, played, now: now())
         driver.changed(episode: episode)
@@ -58,7 +61,8 @@ final class ListeningRecorder: ServicePart {
         return .done
     }
 
-    func setPosition(_ episode: EpisodeID, _ seconds: Double) throws -> Reply {
+    func setPosition(_ file: EpisodeID, _ seconds: Double) throws -> Reply {
+        let episode = try library.mainEpisode(of: file)
         guard (0...ListeningRules.longest).contains(seconds) else {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL,

@@ -170,9 +170,11 @@ extension Refresher {
         tidier.rhythms[podcast.id] = nil
         driver.changed(podcast: podcast.id, name: podcast.name)
         let updated = Set(result.updated)
-        for episode in Set(driver.core.tasks.downloads.keys.map(\.episode)).union(driver.clients.openEpisodes)
-        where updated.contains(episode) {
-            engine.setLocations(MediaID(episode), try locations(of: episode))
+        for file in Set(driver.core.tasks.downloads.keys.map(\.episode)).union(driver.clients.openEpisodes)
+        where updated.contains(try library.mainEpisode(of: file)) {
+            let locations = try locations(of: file)
+            // An alternate that the feed no longer offers keeps its last addresses.
+            if !locations.isEmpty { engine.setLocations(MediaID(file), locations) }
         }
         // On the first fetch of a show no episode counts as new.
         let new = podcast.lastRefresh != nil ? result.inserted : []

@@ -80,6 +80,7 @@ struct PathResolver {
     /// Finds an episode of a show by its file's name, with or without the extension, in upper or lower case.
     private func episode(_ name: String, of show: (id: ShowID, name: String)) throws -> EpisodeID {
         if let entry = try library.entry(of: show.id, named: name) { return entry.id }
+        if name.hasPrefix(Alternate.folder + "/"), let id = try library.alternate(of: show.id, path: name) { return id }
         let entries = try library.entries(of: show.id)
         let folded = FileName.folded(name)
         let alike = entries.filter {

@@ -34,6 +34,9 @@ struct ShowFolder: NodeBehaviour {
             return try mount.find(NodeNumber(kind: kind, row: node.show))
         }
         if let sidecar = Sidecar.all.first(where: { $0.folderName?.utf8.elementsEqual(name.utf8) ?? false }) {
+            if sidecar.isOptional, try mount.library.entries(of: node.show, with: sidecar.offered).isEmpty {
+                return nil
+            }
             return try mount.find(NodeNumber(kind: sidecar.folder, row: node.show))
         }
         if let episode = try mount.findEpisode(name, of: node.show) { return episode }
@@ -56,7 +59,8 @@ struct ShowFolder: NodeBehaviour {
             return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
         }
         let folders = Sidecar.all.compactMap { sidecar in
-            sidecar.folderName.map {
+            if sidecar.isOptional, !entries.contains(where: sidecar.isOffered) { return FolderSnapshot.Item?.none }
+            return sidecar.folderName.map {
                 FolderSnapshot.Item(
                     name: $0, facts: NodeFacts(folder: NodeNumber(kind: sidecar.folder, row: show.id), of: show))
             }
@@ -76,6 +80,7 @@ struct ShowFolder: NodeBehaviour {
         values.add("user.podfs.feed.next_refresh", podcast.nextRefresh.map(TimeText.iso8601))
         values.add("user.podfs.feed.episodes", podcast.episodes)
         values.add("user.podfs.feed.cached", podcast.cached)
+        if let count = podcast.unplayable, count > 0 { values.add("user.podfs.feed.unplayable", count) }
         values.add("user.podfs.feed.guid", podcast.guid)
         values.add("user.xdg.origin.url", podcast.visibleURL)
         values.add("user.dublincore.title", podcast.title)

@@ -144,7 +144,8 @@ struct ListCommand: PodfsCommand {
         .object([
             ("name", .string(podcast.name)), ("url", .string(podcast.visibleURL)),
             ("title", .string(podcast.title)), ("episodes", .int(Int64(podcast.episodes))),
-            ("cached", .int(Int64(podcast.cached))), ("state", .string(podcast.state)),
+            ("cached", .int(Int64(podcast.cached))), ("unplayable", .int(orNull: podcast.unplayable)),
+            ("state", .string(podcast.state)),
             ("last_refresh", .string(orNull: podcast.lastRefresh.map(TimeText.iso8601))),
             ("error", .string(orNull: podcast.error)), ("tags", .array(tags.map { .string($0) })),
         ])

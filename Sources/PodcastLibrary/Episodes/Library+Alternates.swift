@@ -1,0 +1,143 @@
+import GRDB
+package import TransferCore
+
+/// A further encoding of an episode: the facts by which a person chooses it.
+package struct Alternate: Sendable, Equatable {
+    /// The row of the file, which has its own renditions.
+    package var id: EpisodeID
+    /// The episode of which it is an encoding.
+    package var episode: EpisodeID
+    package var title: String?
+    /// Bits per second.
+    package var bitRate: Double?
+    /// The height of a video in pixels.
+    package var height: Int?
+    package var language: String?
+    package var codecs: String?
+
+    /// The folder in a show's folder that has a folder for each episode with alternates.
+    package static let folder = ".alternates"
+
+    /// The maximum number of alternates of all episodes of a show. More are omitted: a feed must not decide how large
+    /// the library becomes. `Medium.mostMedia` bounds those of one episode.
+    package static let mostInShow = 50_000
+
+    /// Returns the path below the show's folder.
+    static func path(_ fileName: String, of episode: String) -> String {
+        "\(folder)/\(FileName.stem(ofFile: episode))/\(fileName)"
+    }
+}
+
+extension Library {
+    /// Returns the alternates of an episode, in the feed's order; `name` is the path below the show's folder.
+    package func alternates(of episode: EpisodeID) throws -> [EpisodeEntry] {
+        try query { db in
+            try EpisodeSQL.entries(
+                db, from: AlternateSQL.table,
+                "a.episode = ? AND e.buried = \(EpisodeSQL.alternate) ORDER BY a.position",
+                [episode])
+        }
+    }
+
+    /// Returns the alternate of an episode with this file name.
+    package func alternate(of episode: EpisodeID, named name: String) throws -> EpisodeEntry? {
+        try query { db in
+            try EpisodeSQL.entries(
+                db, from: AlternateSQL.table,
+                "a.episode = ? AND a.name = ? AND e.buried = \(EpisodeSQL.alternate)", [episode, name]
+            ).first
+        }
+    }
+
+    /// Returns the alternate of a show with this path below the show's folder.
+    package func alternate(of podcast: ShowID, path: String) throws -> EpisodeID? {
+        try query { db in
+            try EpisodeID.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT id FROM episode WHERE podcast = ? AND buried = \(EpisodeSQL.alternate) AND name = ?"),
+                arguments: [podcast, path])
+        }
+    }
+
+    /// Returns the facts of an alternate; `nil` for an episode.
+    package func alternate(id: EpisodeID) throws -> Alternate? {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT medium, episode, title, bit_rate, height, language, codecs FROM alternate WHERE medium = ?"
+            )
+            return try Row.fetchOne(statement, arguments: [id]).map {
+                Alternate(
+                    id: $0[0], episode: $0[1], title: $0[2], bitRate: $0[3], height: $0[4], language: $0[5],
+                    codecs: $0[6])
+            }
+        }
+    }
+
+    /// Returns the episode of which a file is an encoding; an episode itself for its main file. What was listened to
+    /// counts for it, whichever file was played.
+    package func mainEpisode(of file: EpisodeID) throws -> EpisodeID {
+        try query { db in
+            try EpisodeID.fetchOne(
+                db.cachedStatement(sql: "SELECT episode FROM alternate WHERE medium = ?"), arguments: [file]) ?? file
+        }
+    }
+}
+
+extension EpisodeEntry {
+    /// The name in the folder that contains the file.
+    package var fileName: String { FileName.last(ofPath: name) }
+}
+
+extension Episode {
+    /// Whether this is the file of an alternate: no episode's name begins with a dot.
+    package var isAlternate: Bool { name.utf8.first == UInt8(ascii: ".") }
+
+    /// The name in the folder that contains the file.
+    package var fileName: String { FileName.last(ofPath: name) }
+}
+
+extension FileName {
+    /// Returns the last component of a path.
+    static func last(ofPath path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
+    }
+}
+
+/// SQL about alternates.
+enum AlternateSQL {
+    static let table = "alternate a CROSS JOIN episode e ON e.id = a.medium"
+
+    /// Moves the alternates of an episode to the folder that has its current name.
+    static func rename(of episode: EpisodeID, to name: String, now: Int64, _ db: Database) throws {
+        let folder = Alternate.path("", of: name)
+        try db.cachedStatement(
+            sql: """
+                UPDATE episode SET name = ?1 || (SELECT a.name FROM alternate a WHERE a.medium = episode.id), changed = ?2
+                WHERE id IN (SELECT medium FROM alternate WHERE episode = ?3)
+                """
+        ).execute(arguments: [folder, now, episode])
+    }
+
+    /// Removes the cached bytes and downloads of an episode's alternates.
+    ///
+    /// - Returns: The renditions whose cache files are now unreferenced.
+    static func drop(of episode: EpisodeID, now: Int64, _ db: Database) throws -> [Rendition] {
+        let files = "(SELECT medium FROM alternate WHERE episode = ?)"
+        let dropped = try RenditionSQL.fetch(db, "r.episode IN \(files)", [episode])
+        guard !dropped.isEmpty else {
+            try db.cachedStatement(sql: "DELETE FROM download WHERE episode IN \(files)").execute(arguments: [episode])
+            return []
+        }
+        for rendition in dropped {
+            try db.cachedStatement(
+                sql: """
+                    UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
+                    """
+            ).execute(arguments: [now, rendition.episode])
+        }
+        for table in ["rendition", "download"] {
+            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE episode IN \(files)").execute(arguments: [episode])
+        }
+        return dropped
+    }
+}

@@ -1,0 +1,281 @@
+import GRDB
+internal import PodcastFeed
+internal import TransferCore
+
+/// The rows of alternates in one merge: each further encoding of an item gets a row, and keeps it with its name as long
+/// as the show exists.
+struct AlternateRows {
+    private struct Known {
+        let id: EpisodeID
+        let fileName: String
+        let media: KnownMedia
+        let isOffered: Bool
+        let digest: Int64
+        let visibleDigest: Int64
+    }
+
+    private let db: Database
+    private let podcast: ShowID
+    private let now: Int64
+    /// The number of rows that the show may still get; `nil` if not counted yet.
+    private var room: Int?
+    /// Whether any change of this merge is visible to users.
+    private(set) var hasVisibleChanges = false
+
+    init(db: Database, podcast: ShowID, now: Int64) {
+        self.db = db
+        self.podcast = podcast
+        self.now = now
+    }
+
+    /// Updates the alternates of an episode.
+    ///
+    /// - Parameters:
+    ///   - name: The episode's file name.
+    ///   - media: The encoding that the episode's own file has.
+    mutating func write(
+        _ facts: EpisodeFacts, of episode: EpisodeID, name: String, besides media: EpisodeMedia, isNew: Bool
+    ) throws {
+        let offered = facts.alternates(besides: media)
+        let known = isNew ? [] : try rows(of: episode)
+        if offered.isEmpty, known.isEmpty { return }
+        let places = Self.match(offered, known)
+        var names = UniqueNames(taken: Set(known.map { FileName.folded(FileName.stem(ofFile: $0.fileName)) }))
+        for (position, alternate) in offered.enumerated() {
+            let row = places[position].map { known[$0] }
+            let fileName: String
+            if let row {
+                fileName = row.fileName
+            } else {
+                guard try takeRoom() else { continue }
+                fileName = names.claim(alternate.label) + "." + alternate.fileExtension
+            }
+            let values = Values(
+                facts: facts, alternate: alternate, position: position, name: fileName,
+                path: Alternate.path(fileName, of: name))
+            if let row {
+                try update(row, values)
+            } else {
+                try insert(values, of: episode)
+            }
+        }
+        let present = Set(places.compactMap { $0 })
+        for (place, row) in known.enumerated() where row.isOffered && !present.contains(place) { try remove(row.id) }
+    }
+
+    private func rows(of episode: EpisodeID) throws -> [Known] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT e.id, a.name, e.url, e.type, e.length, a.key, e.buried, e.digest, e.visible_digest
+                FROM \(AlternateSQL.table) WHERE a.episode = ? ORDER BY a.medium
+                """)
+        return try Row.fetchCursor(statement, arguments: [episode]).mapAll { row in
+            let name: String = row[1]
+            return Known(
+                id: row[0], fileName: name,
+                media: KnownMedia(name: name, url: row[2], type: row[3], length: row[4], key: row[5]),
+                isOffered: row[6] as Int == EpisodeSQL.alternate, digest: row.bits(7), visibleDigest: row.bits(8))
+        }
+    }
+
+    /// Returns the known row of each alternate: the one with an address of it, otherwise with the same description. The
+    /// extension has to be the same, since another codec never comes under an existing name.
+    private static func match(_ offered: [AlternateFacts], _ known: [Known]) -> [Int?] {
+        var places = [Int?](repeating: nil, count: offered.count)
+        var isFree = [Bool](repeating: true, count: known.count)
+        func assign(_ fits: (AlternateFacts, Known) -> Bool) {
+            for (number, alternate) in offered.enumerated() where places[number] == nil {
+                let place = known.indices.first { place in
+                    isFree[place] && FileName.fileExtension(of: known[place].fileName) == alternate.fileExtension
+                        && fits(alternate, known[place])
+                }
+                guard let place else { continue }
+                places[number] = place
+                isFree[place] = false
+            }
+        }
+        guard !known.isEmpty else { return places }
+        assign { alternate, row in
+            let path = row.media.url.prefix { $0 != "?" }
+            return alternate.medium.addresses.contains { $0.prefix { $0 != "?" } == path }
+        }
+        assign { $0.key == $1.media.key }
+        return places
+    }
+
+    private mutating func takeRoom() throws -> Bool {
+        let left: Int
+        if let room {
+            left = room
+        } else {
+            let count = try Int.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT count(*) FROM episode e CROSS JOIN alternate a ON a.episode = e.id WHERE e.podcast = ?
+                        """), arguments: [podcast])
+            left = Alternate.mostInShow - (count ?? 0)
+        }
+        room = max(0, left - 1)
+        return left > 0
+    }
+
+    // MARK: Rows
+
+    /// The values of one alternate's rows.
+    private struct Values {
+        let facts: EpisodeFacts
+        let alternate: AlternateFacts
+        let position: Int
+        let name: String
+        let path: String
+
+        var streamSize: Int? {
+            guard StreamFile.isStream(name) else { return nil }
+            return StreamFile.content(
+                title: facts.title, duration: facts.item.duration, url: alternate.media.enclosure.url
+            ).count
+        }
+
+        /// The digests of all values, and of those that users see, as those of an episode.
+        var digests: (all: Int64, visible: Int64) {
+            let (item, medium, media) = (facts.item, alternate.medium, alternate.media)
+            var visible = Digest()
+            visible.add(path)
+            visible.add(facts.title)
+            visible.add(item.published?.seconds)
+            visible.add(item.published.map { Int64($0.offset) })
+            visible.add(item.duration)
+            visible.add(item.author)
+            visible.add(media.enclosure.type)
+            visible.add(media.enclosure.length)
+            visible.add(alternate.key)
+            visible.add(medium.codecs)
+            var all = visible
+            visible.add(String(media.enclosure.url.prefix { $0 != "?" }))
+            all.add(media.enclosure.url)
+            all.add(Int64(position))
+            for source in media.sources {
+                all.add(source.url)
+                all.add(source.hash)
+            }
+            return (all.value, visible.value)
+        }
+    }
+
+    private mutating func insert(_ values: Values, of episode: EpisodeID) throws {
+        let (item, media, digests) = (values.facts.item, values.alternate.media, values.digests)
+        let folded = "/\(episode)/\(FileName.folded(FileName.stem(ofFile: values.name)))"
+        let arguments: [(any DatabaseValueConvertible)?] = [
+            podcast, values.path, folded, values.facts.title, item.published?.seconds, item.published?.offset ?? 0,
+            item.published?.seconds ?? now, item.duration, media.enclosure.url, media.enclosure.type,
+            media.enclosure.length, item.author, now, now, EpisodeSQL.alternate, values.streamSize, digests.all,
+            digests.visible,
+        ]
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO episode (podcast, name, folded, title, published, published_offset, moment, duration, url,
+                    type, length, author, first_seen, changed, buried, confirmed_size, digest, visible_digest)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: StatementArguments(arguments))
+        let id = EpisodeID(db.lastInsertedRowID)
+        let medium = values.alternate.medium
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO alternate (medium, episode, position, name, key, title, bit_rate, height, language, codecs)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            id, episode, values.position, values.name, values.alternate.key, medium.title, medium.bitRate,
+            medium.height, medium.language, medium.codecs,
+        ])
+        try StoredSources.write(media.sources, of: id, isNew: true, db)
+        hasVisibleChanges = true
+    }
+
+    private mutating func update(_ row: Known, _ values: Values) throws {
+        let (item, media, digests) = (values.facts.item, values.alternate.media, values.digests)
+        if row.digest == digests.all, row.isOffered { return }
+        let isVisible = row.visibleDigest != digests.visible || !row.isOffered
+        let arguments: [(any DatabaseValueConvertible)?] = [
+            values.path, values.facts.title, item.published?.seconds, item.published?.offset ?? 0, item.duration,
+            media.enclosure.url, media.enclosure.type, media.enclosure.length, item.author, digests.all,
+            digests.visible, isVisible, now, Merge.differ(row.media, media), values.streamSize, row.id,
+        ]
+        try db.cachedStatement(
+            sql: """
+                UPDATE episode SET
+                    name = ?1, title = ?2, published = ?3, published_offset = ?4, moment = coalesce(?3, first_seen),
+                    duration = ?5, url = ?6, type = ?7, length = ?8, author = ?9, digest = ?10, visible_digest = ?11,
+                    changed = CASE WHEN ?12 THEN ?13 ELSE changed END,
+                    confirmed_size = coalesce(?15, CASE WHEN ?14 THEN NULL ELSE confirmed_size END),
+                    listed = 1, buried = \(EpisodeSQL.alternate)
+                WHERE id = ?16
+                """
+        ).execute(arguments: StatementArguments(arguments))
+        let medium = values.alternate.medium
+        try db.cachedStatement(
+            sql: """
+                UPDATE alternate SET position = ?, key = ?, title = ?, bit_rate = ?, height = ?, language = ?, codecs = ?
+                WHERE medium = ?
+                """
+        ).execute(arguments: [
+            values.position, values.alternate.key, medium.title, medium.bitRate, medium.height, medium.language,
+            medium.codecs, row.id,
+        ])
+        try StoredSources.write(media.sources, of: row.id, isNew: false, db)
+        if isVisible { hasVisibleChanges = true }
+    }
+
+    /// Hides an alternate that the feed no longer offers. Its row stays; what is cached of it is evicted like anything.
+    private mutating func remove(_ id: EpisodeID) throws {
+        try db.cachedStatement(sql: "UPDATE episode SET buried = 1, listed = 0, changed = ? WHERE id = ?")
+            .execute(arguments: [now, id])
+        try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [id])
+        hasVisibleChanges = true
+    }
+}
+
+/// A further encoding of an item.
+struct AlternateFacts {
+    let medium: Medium
+    let media: EpisodeMedia
+    /// Identifies the encoding in later documents.
+    let key: String
+
+    var fileExtension: String { MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension }
+
+    /// The file's name without extension: the title, or the kind of media, with what distinguishes the encoding.
+    var label: String {
+        var words: [String] = []
+        if let title = medium.title.map(FileName.trimmedSpace), !title.isEmpty {
+            words = [title]
+        } else {
+            words = [StreamFile.isStream("x." + fileExtension) ? "Stream" : Self.kind(media.enclosure)]
+        }
+        let details = [
+            medium.height.map { "\($0)p" }, medium.bitRate.flatMap(Self.rate), medium.language,
+        ]
+        for detail in details.compactMap({ $0 }) {
+            let isSaid = words.contains { $0.split(separator: " ").contains(Substring(detail)) }
+            if !isSaid { words.append(detail) }
+        }
+        return FileName.portable(FileName.stem(FileName.cut(words.joined(separator: " "), to: Self.longestLabel)))
+    }
+
+    private static let longestLabel = 100
+
+    private static func kind(_ enclosure: Enclosure) -> String {
+        switch MediaType(type: enclosure.type, url: enclosure.url).major {
+        case .audio: "Audio"
+        case .video: "Video"
+        default: "Media"
+        }
+    }
+
+    /// Returns a bit rate in thousands, `96k`, or below a thousand as it is.
+    private static func rate(_ rate: Double) -> String? {
+        guard rate.isFinite, rate >= 1, rate < 1e12 else { return nil }
+        return rate < 1_000 ? "\(Int64(rate))" : "\(Int64((rate / 1_000).rounded()))k"
+    }
+}

@@ -1,0 +1,28 @@
+extension Schema {
+    /// The alternates of episodes: further encodings, each with a file of its own in the folder `.alternates`.
+    ///
+    /// An alternate has a row in `episode`, and so a media id, generations and renditions like any episode, and a row
+    /// here that names the episode. Its `buried` is 2, so that no listing of episodes contains it; 1, as for any
+    /// tombstone, once the feed no longer offers it. Its `name` is the path below the show's folder.
+    static let alternates = """
+        CREATE TABLE alternate (
+            medium INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,            -- in the episode's folder
+            key TEXT NOT NULL,             -- identifies the encoding in later documents
+            title TEXT,
+            bit_rate REAL,
+            height INTEGER,
+            language TEXT,
+            codecs TEXT
+        ) STRICT;
+        CREATE INDEX alternate_episode ON alternate (episode, position);
+        """
+
+    /// Pictures of chapters, and the number of items that are no episodes.
+    static let chapterImages = """
+        ALTER TABLE attachment ADD COLUMN image TEXT;
+        ALTER TABLE podcast ADD COLUMN unplayable INTEGER;
+        """
+}

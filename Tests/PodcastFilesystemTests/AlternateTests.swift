@@ -1,0 +1,145 @@
+import Fuse
+import Glibc
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import PodcastFilesystem
+
+/// The folder `.alternates` of a show.
+struct AlternateTests {
+    private let mounted: Mounted
+    private let show: Podcast
+
+    private static let episode = "2026-01-01 Episode 1"
+
+    init() throws {
+        mounted = try Mounted()
+        show = try mounted.subscribe(Self.feed())
+    }
+
+    private static func feed(_ alternates: String = Self.alternates) -> FeedBuilder {
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.items[1].raw = alternates
+        return feed
+    }
+
+    private static let alternates = """
+        <podcast:alternateEnclosure type="audio/opus" length="70000" bitrate="32000" title="Small" lang="en" \
+        codecs="opus"><podcast:source uri="http://127.0.0.1:9/1.opus"/></podcast:alternateEnclosure>
+        <podcast:alternateEnclosure type="video/mp4" height="720">\
+        <podcast:source uri="http://127.0.0.1:9/1.mp4"/></podcast:alternateEnclosure>
+        <podcast:alternateEnclosure type="application/x-mpegURL">\
+        <podcast:source uri="http://127.0.0.1:9/1.m3u8"/></podcast:alternateEnclosure>
+
+        """
+
+    private func names(_ folder: NodeID) throws -> [String] {
+        let handle = try mounted.opendir(folder)
+        defer { mounted.request { mounted.filesystem.releasedir($0, node: folder, handle: handle) } }
+        return try #require(mounted.list(folder, handle)).map(\.name).filter { $0 != "." && $0 != ".." }
+    }
+
+    @Test func eachEncodingIsAFileInTheEpisodesFolder() throws {
+        let folder = try mounted.entry("Show", ".alternates")
+        #expect(folder.attributes.kind == .directory)
+        #expect(try names(try mounted.entry("Show").node).contains(".alternates"))
+        #expect(try names(folder.node) == [Self.episode])
+        let files = try mounted.entry("Show", ".alternates", Self.episode)
+        #expect(files.attributes.kind == .directory && files.attributes.permissions == 0o555)
+        #expect(try names(files.node) == ["Small 32k en.opus", "Video 720p.mp4", "Stream.m3u8"])
+        for name in ["small 32k en.opus", "Small", "", ".alternates", Self.episode] {
+            #expect(mounted.lookup(name, in: files.node) == .error(.noSuchFileOrDirectory), "\(name)")
+        }
+        for name in [Self.episode + ".mp3", "2026-01-02 Episode 2", ""] {
+            #expect(mounted.lookup(name, in: folder.node) == .error(.noSuchFileOrDirectory), "\(name)")
+        }
+        #expect(!mounted.wasStarted, "listing asks nobody")
+    }
+
+    @Test func aShowWithoutAnyHasNoSuchFolder() throws {
+        try mounted.subscribe("Other")
+        let other = try mounted.entry("Other").node
+        #expect(mounted.lookup(".alternates", in: other) == .error(.noSuchFileOrDirectory))
+        #expect(try !names(other).contains(".alternates"))
+    }
+
+    @Test func attributesSayWhatDistinguishesTheFile() throws {
+        let main = try mounted.entry("Show", Self.episode + ".mp3")
+        let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
+        #expect(file.node != main.node && file.attributes.inode != main.attributes.inode)
+        #expect(file.attributes.size == 70_000 && file.attributes.modified == main.attributes.modified)
+        #expect(file.attributes.kind == .regular && file.attributes.permissions == 0o444)
+        let facts = [
+            "alternate.title": "Small", "alternate.bit_rate": "32000", "alternate.language": "en",
+            "alternate.codecs": "opus", "alternate.of": mounted.fact(main.node, "user.podfs.id"), "state": "remote",
+            "bytes_expected": "70000", "size_source": "feed", "guid": "1", "alternates": nil,
+        ]
+        for (name, value) in facts { #expect(mounted.fact(file.node, "user.podfs." + name) == value, "\(name)") }
+        #expect(mounted.fact(file.node, "user.mime_type") == "audio/opus")
+        #expect(mounted.fact(file.node, "user.xdg.origin.url") == "http://127.0.0.1:9/1.opus")
+        #expect(mounted.fact(file.node, "user.dublincore.title") == "Episode 1")
+        #expect(mounted.fact(main.node, "user.podfs.alternates") == "3")
+        #expect(mounted.fact(main.node, "user.podfs.alternate.of") == nil)
+        let video = try mounted.entry("Show", ".alternates", Self.episode, "Video 720p.mp4")
+        #expect(mounted.fact(video.node, "user.podfs.alternate.height") == "720")
+        let stream = try mounted.entry("Show", ".alternates", Self.episode, "Stream.m3u8")
+        #expect(mounted.fact(stream.node, "user.podfs.state") == "stream" && stream.attributes.size > 40)
+    }
+
+    @Test func itsPlayedStateIsTheEpisodes() async throws {
+        let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
+        #expect(mounted.fact(file.node, "user.podfs.played") == "0")
+        try mounted.library.setPlayed(episode: try mounted.episode().id, true, now: 1_700_000_500)
+        #expect(mounted.fact(file.node, "user.podfs.played") == "1")
+        let path = ["Show", ".alternates", Self.episode, "Small 32k en.opus"]
+        #expect(mounted.filesystem.episode(at: path).map { "\($0)" } == mounted.fact(file.node, "user.podfs.id"))
+        #expect(mounted.filesystem.episode(at: path.dropLast()) == nil)
+        #expect(mounted.filesystem.episode(at: path + ["x"]) == nil)
+    }
+
+    @Test func itIsReadFromItsOwnRendition() async throws {
+        let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
+        let number = try #require(NodeNumber(file.node))
+        let row = try #require(try mounted.library.episode(id: number.episode))
+        let content = TestContent(seed: 7, size: 70_000)
+        try mounted.store(content, of: row)
+        #expect(mounted.fact(file.node, "user.podfs.state") == "cached")
+        #expect(mounted.fact(try mounted.entry("Show", Self.episode + ".mp3").node, "user.podfs.state") == "remote")
+        let handle = try await mounted.open(file.node).handle()
+        #expect(mounted.read(file.node, handle, 0, 100).answer == .bytes(content.bytes(in: 0..<100)))
+        mounted.release(file.node, handle)
+    }
+
+    @Test func changesInvalidateItsOwnNameAndNotTheShows() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let id = try mounted.episode().id
+        let gone = try #require(try mounted.library.alternates(of: id).first)
+        try mounted.refresh(show, Self.feed(""), now: 1_800_000_000)
+        #expect(mounted.lookup(".alternates", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
+        let folder = NodeNumber(kind: .episodeAlternates, row: id).node
+        mounted.notifier.clear()
+        daemon.send(
+            Event(sequence: 1, time: 1_800_000_001, .show(show.id, name: "Show", formerName: nil)))
+        try await waitUntil {
+            mounted.notifier.messages.contains(.entry(parent: folder, name: gone.fileName))
+        }
+        let ofShow = NodeNumber(kind: .show, row: show.id).node
+        #expect(!mounted.notifier.messages.contains(.entry(parent: ofShow, name: gone.name)))
+    }
+
+    @Test func handlesOfAnExportAreAnswered() throws {
+        let show = try mounted.entry("Show")
+        let folder = try mounted.entry("Show", ".alternates")
+        let files = try mounted.entry("Show", ".alternates", Self.episode)
+        #expect(mounted.lookup("..", in: folder.node) == .entry(show))
+        #expect(mounted.lookup("..", in: files.node) == .entry(folder))
+        #expect(mounted.lookup(".", in: files.node) == .entry(files))
+        let file = try mounted.entry("Show", ".alternates", Self.episode, "Video 720p.mp4")
+        #expect(mounted.lookup(".", in: file.node) == .entry(file))
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import GRDB
+import PodcastFeed
+import Testing
+import TransferCore
+
+@testable import PodcastLibrary
+
+/// The alternates of episodes as rows.
+struct AlternateTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    private func alternate(
+        _ type: String?, _ addresses: String..., title: String? = nil, bitRate: Double? = nil, height: Int? = nil,
+        language: String? = nil, hash: String? = nil, isDefault: Bool = false
+    ) -> AlternateEnclosure {
+        var alternate = AlternateEnclosure()
+        alternate.type = type
+        alternate.title = title
+        alternate.bitRate = bitRate
+        alternate.height = height
+        alternate.language = language
+        alternate.isDefault = isDefault
+        alternate.sources = addresses.map { AlternateEnclosure.Source(url: "https://x.example/\($0)") }
+        alternate.integrity = hash.map { .init(type: "sri", value: $0) }
+        return alternate
+    }
+
+    private func item(_ alternates: [AlternateEnclosure], title: String = "One") -> Item {
+        var item = makeItem(
+            title, guid: "1", url: "https://x.example/1.mp3", duration: 600, length: 9_600_000, type: "audio/mpeg")
+        item.alternates = alternates
+        return item
+    }
+
+    private func main(_ show: ShowID) throws -> Episode {
+        let episodes = try library.episodes(of: show)
+        #expect(episodes.count == 1)
+        return try #require(episodes.first)
+    }
+
+    private func names(_ show: ShowID) throws -> [String] {
+        try library.alternates(of: main(show).id).map(\.fileName)
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [
+        (nil as String?, nil as Double?, nil as Int?, nil as String?, "audio/opus", "Audio.opus"),
+        ("Low", 32_000, nil, nil, "audio/opus", "Low 32k.opus"),
+        ("Low 32k", 32_000, nil, nil, "audio/opus", "Low 32k.opus"),
+        (nil, 2_500_000, 720, "de", "video/mp4", "Video 720p 2500k de.mp4"),
+        ("A: B/C?", nil, nil, nil, "audio/opus", "A - B-C.opus"),
+        (nil, 1.5, nil, nil, "audio/opus", "Audio 1.opus"), (nil, -.infinity, nil, nil, "audio/opus", "Audio.opus"),
+        ("con", nil, nil, nil, "audio/opus", "con_.opus"), ("...", nil, nil, nil, "audio/opus", "Untitled.opus"),
+        (nil, nil, nil, nil, "application/x-mpegurl", "Stream.m3u8"),
+        (String(repeating: "x", count: 500), nil, nil, nil, "audio/opus", String(repeating: "x", count: 100) + ".opus"),
+    ])
+    func namesSayWhatDistinguishesTheEncoding(
+        title: String?, bitRate: Double?, height: Int?, language: String?, type: String, name: String
+    ) throws {
+        let alternate = alternate(type, "a", title: title, bitRate: bitRate, height: height, language: language)
+        let show = try library.subscribe([item([alternate])]).podcast.id
+        #expect(try names(show) == [name])
+    }
+
+    @Test func equalNamesGetNumbersInTheFeedsOrder() throws {
+        let alternates = (1...3).map { alternate("audio/opus", "\($0).opus") }
+        let show = try library.subscribe([item(alternates)]).podcast.id
+        #expect(try names(show) == ["Audio.opus", "Audio (2).opus", "Audio (3).opus"])
+    }
+
+    // MARK: What is an alternate
+
+    @Test func theDefaultDuplicatesAndTheUnplayableAreNone() throws {
+        let show = try library.subscribe([
+            item([
+                alternate("audio/mpeg", "1-again.mp3", isDefault: true), alternate("audio/opus", "a.opus"),
+                alternate("audio/opus", "a.opus", title: "Again"), alternate("application/pdf", "a.pdf"),
+                alternate("audio/opus"), alternate("application/x-bittorrent", "a.torrent"),
+            ])
+        ]).podcast.id
+        #expect(try names(show) == ["Again.opus"], "the same file, with all that is said of it")
+    }
+
+    @Test func tenThousandOfAnEpisodeAndOfAShowAreBounded() throws {
+        let many = (1...10_000).map { alternate("audio/opus", "\($0).opus") }
+        let show = try library.subscribe([item(many)]).podcast.id
+        #expect(try names(show).count == Medium.mostMedia - 1)
+        let before = try library.alternates(of: main(show).id)
+        _ = try library.merge([item(many.reversed(), title: "Two")], into: show)
+        #expect(try library.alternates(of: main(show).id).count == Medium.mostMedia - 1)
+        #expect(before.count == Medium.mostMedia - 1)
+    }
+
+    @Test func furtherEnclosuresAreAlternates() throws {
+        var item = item([])
+        item.enclosures.append(Enclosure(url: "https://x.example/1.m4v", length: 5_000_000, type: "video/x-m4v"))
+        let show = try library.subscribe([item]).podcast.id
+        let entry = try #require(try library.alternates(of: main(show).id).first)
+        #expect(entry.fileName == "Video.m4v" && entry.size == 5_000_000 && entry.sizeSource == .feed)
+        #expect(try main(show).sidecars.contains(.alternates))
+    }
+
+    @Test func thePreferredEncodingIsTheEpisodeAndTheMainOneAnAlternate() throws {
+        let show = try library.subscribe([makeItem("Zero", guid: "0", url: "https://x.example/0.mp3")]).podcast.id
+        try library.set(podcast: show, key: "prefer", value: "audio/opus")
+        _ = try library.merge([item([alternate("audio/opus", "a.opus")])], into: show)
+        let episode = try #require(try library.episodes(of: show).first { $0.guid == "1" })
+        #expect(episode.name.hasSuffix(".opus"))
+        #expect(try library.alternates(of: episode.id).map(\.fileName) == ["Audio.mp3"])
+    }
+
+    // MARK: Rows
+
+    @Test func anAlternateIsInNoListingOfEpisodes() throws {
+        let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
+        let id = try #require(try library.alternates(of: main(show).id).first).id
+        #expect(try library.entries(of: show).count == 1 && library.tracks(of: show).count == 1)
+        #expect(try library.podcast(id: show)?.episodes == 1)
+        #expect(try library.newestEpisodes(limit: 9).count == 1 && library.titles(limit: 9).count == 1)
+        #expect(try library.unplayedCounts() == [show: 1] && library.identities(of: show).count == 1)
+        for view in try library.viewFolders() {
+            #expect(try !library.entries(of: view.id).contains { $0.id == id }, "\(view.name)")
+        }
+        // It does not change the identity of the next document's items.
+        let result = try library.merge([item([alternate("audio/opus", "a.opus")], title: "New")], into: show)
+        let own = try main(show).id
+        #expect(result.inserted.isEmpty && result.updated == [own])
+        #expect(try library.entries(of: show).count == 1)
+    }
+
+    @Test func itKeepsItsRowAndNameWhateverTheFeedSaysLater() throws {
+        let opus = alternate("audio/opus", "a.opus?t=1", bitRate: 32_000)
+        let show = try library.subscribe([item([opus, alternate("audio/flac", "a.flac")])]).podcast.id
+        let first = try library.alternates(of: main(show).id)
+        #expect(first.map(\.fileName) == ["Audio 32k.opus", "Audio.flac"])
+        // Another token, another title, another address, another order.
+        for changed in [
+            alternate("audio/opus", "a.opus?t=2", bitRate: 32_000), alternate("audio/opus", "a.opus", title: "Small"),
+            alternate("audio/opus", "b.opus", title: "Small"),
+        ] {
+            _ = try library.merge([item([alternate("audio/flac", "a.flac"), changed])], into: show)
+            let now = try library.alternates(of: main(show).id)
+            #expect(now.map(\.fileName) == ["Audio.flac", "Audio 32k.opus"])
+            #expect(now.map(\.id) == first.reversed().map(\.id))
+        }
+        #expect(try library.source(of: first[0].id)?.sources == [MediaSource(url: "https://x.example/b.opus")])
+        #expect(try library.alternate(id: first[0].id)?.title == "Small")
+        // Gone, and back.
+        _ = try library.merge([item([])], into: show)
+        #expect(try names(show).isEmpty && library.entry(id: first[0].id) == nil)
+        #expect(try !main(show).sidecars.contains(.alternates))
+        _ = try library.merge([item([alternate("audio/opus", "b.opus", title: "Small")])], into: show)
+        #expect(try library.alternates(of: main(show).id).map(\.id) == [first[0].id])
+    }
+
+    @Test func itFollowsTheEpisodesName() throws {
+        let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
+        let id = try main(show).id
+        let file = try #require(try library.alternates(of: id).first)
+        #expect(file.name == ".alternates/2026-11-20 One/Audio.opus")
+        try library.renameEpisode(id: id, to: "Other", now: noon + 5)
+        #expect(try library.alternates(of: id).first?.name == ".alternates/Other/Audio.opus")
+        let place = try #require(try library.place(of: file.id))
+        #expect(place.alternateOf == id && place.fileName == "Audio.opus" && !place.isBuried)
+        #expect(try library.alternate(of: show, path: ".alternates/Other/Audio.opus") == file.id)
+        #expect(try library.places(of: show, changedSince: noon + 5).count == 2)
+        #expect(throws: LibraryError.noSuchEpisode(file.id)) { try library.renameEpisode(id: file.id, to: "x") }
+    }
+
+    @Test func itHasItsOwnRenditionsSourcesAndHash() throws {
+        let sri = "sha256-" + Data(repeating: 1, count: 32).base64EncodedString()
+        let show = try library.subscribe([
+            item([
+                alternate("audio/opus", "a.opus", "m.opus", hash: sri),
+                alternate("audio/flac", "a.flac", hash: "md5-AAAA"),
+            ])
+        ]).podcast.id
+        let id = try main(show).id
+        let files = try library.alternates(of: id)
+        let hash = "sha256-" + String(repeating: "01", count: 32)
+        let expected = ["a.opus", "m.opus"].map { MediaSource(url: "https://x.example/\($0)", hash: hash) }
+        #expect(try library.mediaSources(of: files[0].id) == expected)
+        #expect(try library.mediaSources(of: files[1].id) == [MediaSource(url: "https://x.example/a.flac")])
+        for (file, size) in [(id, Int64(10)), (files[0].id, 20)] {
+            try library.pin(Rendition(episode: file, generation: 1, file: "f\(file)", size: size), now: noon)
+            _ = try library.enqueue(episode: file, session: "s", now: noon)
+            try library.complete(episode: file, generation: 1, size: size, sha256: "aa", now: noon)
+        }
+        #expect(try library.entry(id: id)?.size == 10 && library.entry(id: files[0].id)?.size == 20)
+        #expect(try library.podcast(id: show)?.cached == 1, "episodes are counted, not files")
+        // What was played is evicted first, with its alternates.
+        try library.setPlayed(episode: id, true, now: noon)
+        #expect(try library.evictionCandidates().allSatisfy(\.played))
+        #expect(try library.mainEpisode(of: files[0].id) == id && library.mainEpisode(of: id) == id)
+        // Burying an episode removes what is cached of its alternates.
+        let dropped = try library.bury(episodes: [id], now: noon)
+        #expect(Set(dropped.map(\.episode)) == [id, files[0].id])
+        #expect(try library.renditions().isEmpty && library.entry(id: files[0].id)?.generation == 2)
+    }
+
+    @Test func theyLeaveWithTheShow() throws {
+        let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
+        _ = try library.unsubscribe(podcast: show)
+        #expect(try library.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM alternate") } == 0)
+    }
+}
+
+/// The stored pictures of chapters, and the number of items that are no episodes.
+struct FeedRemainderTests {
+    @Test func imagesOfChaptersAndTheNumberOfUnplayableItemsAreKept() throws {
+        let folder = try TemporaryFolder()
+        let library = try Library.openForWriting(at: folder.library)
+        var item = makeItem("One", guid: "1", url: "https://x.example/1.mp3")
+        item.chapters = [
+            Chapter(start: 0, title: "A", image: "https://x.example/a.jpg"), Chapter(start: 9, title: "B"),
+        ]
+        let result = try library.subscribe([item, Item(), Item()])
+        let id = try #require(result.inserted.first)
+        #expect(try library.extras(of: id).chapters == item.chapters)
+        #expect(try library.podcast(id: result.podcast.id)?.unplayable == 2)
+        item.chapters[1].image = "https://x.example/b.jpg"
+        let second = try library.merge([item], into: result.podcast.id)
+        #expect(second.updated == [id] && second.podcast.unplayable == 0)
+        #expect(try library.extras(of: id).chapters == item.chapters)
+    }
+}
