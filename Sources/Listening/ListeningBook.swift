@@ -66,6 +66,7 @@ package struct ListeningBook: Sendable {
         var isTentative: Bool
         /// Whether this stretch has marked the episode as played: clearing the mark by hand is then final.
         var hasMarked = false
+        /// When a report was last to be written, whether or not it counted.
         var written: Duration?
 
         mutating func jump(to position: Double) {
@@ -91,11 +92,12 @@ package struct ListeningBook: Sendable {
 
     /// Processes a report.
     ///
-    /// - Parameter now: a clock that never goes back. It may include the time that the machine has slept.
+    /// - Parameter now: a clock that never goes back. If it goes on while the machine sleeps, a position may be written
+    ///   an interval late after that.
     package mutating func handle(
         _ report: ListeningReport, stored: StoredListening, at now: Duration
     ) -> Verdict {
-        guard let report = report.validated else { return Verdict() }
+        guard let report = report.validated(within: stored.duration) else { return Verdict() }
         let key = Key(source: report.source, player: report.player, episode: report.episode)
         if let process = report.process {
             if report.source == .script {
@@ -106,7 +108,8 @@ package struct ListeningBook: Sendable {
         }
         if report.phase == .started { return start(report, key, stored, at: now) }
         var session = sessions[key] ?? Self.unknown(report, stored, at: now)
-        let wasPlaying = session.isPlaying && sessions[key] != nil
+        let isKnown = sessions[key] != nil
+        let wasPlaying = session.isPlaying && isKnown
         if report.phase == .seeked {
             session.seek(to: report.position, stored)
         } else {
@@ -119,11 +122,16 @@ package struct ListeningBook: Sendable {
         case .paused, .stopped: session.isPlaying = false
         case .started, .seeked: break
         }
+        var takesOver = false
         if report.phase == .seeked || report.phase == .playing && !wasPlaying || !hasPlayingOwner(of: key) {
+            takesOver = owners[report.episode] != key
             owners[report.episode] = key
         }
-        let change = session.change(report, stored, isOwner: owners[report.episode] == key, at: now)
-        if change != nil { session.written = now }
+        let isWritten = ListeningRules.isWritten(report.phase, after: session.written, at: now)
+        let change = session.change(
+            report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
+        // The previous daemon wrote at other times: the next report of playback is written too.
+        if isWritten, isKnown || report.phase != .playing { session.written = now }
         if report.phase == .stopped {
             remove(key)
         } else {
@@ -228,7 +236,7 @@ extension ListeningBook.Session {
 
     /// Returns the change to store.
     mutating func change(
-        _ report: ListeningReport, _ stored: StoredListening, isOwner: Bool, at now: Duration
+        _ report: ListeningReport, _ stored: StoredListening, isOwner: Bool, isWritten: Bool
     ) -> ListeningChange? {
         var played = stored.played
         let end = (report.duration ?? stored.duration).map { $0 - ListeningRules.tail(of: $0) }
@@ -249,8 +257,7 @@ extension ListeningBook.Session {
             guard let position = stored.position, report.position >= position else { return nil }
             isTentative = false
         }
-        // A little less than the interval, for timers that are early.
-        if report.phase == .playing, let written, now - written < ListeningRules.writeInterval * 0.95 { return nil }
+        guard isWritten else { return nil }
         return ListeningChange(
             played: played, position: played ? stored.position : report.position, started: stretch,
             total: report.duration)

@@ -55,8 +55,10 @@ package struct ListeningReport: Sendable, Codable, Equatable {
     /// The maximum length of a player's name in bytes.
     package static let longestName = 255
 
-    /// The report with a plausible duration, rate and position; `nil` if there is no position or no player.
-    package var validated: ListeningReport? {
+    /// Returns the report with a plausible duration, rate and position; `nil` if there is no position or no player.
+    ///
+    /// - Parameter known: The duration according to the feed, which counts where the player does not know it.
+    package func validated(within known: Double?) -> ListeningReport? {
         guard position.isFinite, position <= ListeningRules.longest, !player.isEmpty,
             player.utf8.count <= Self.longestName
         else { return nil }
@@ -64,9 +66,9 @@ package struct ListeningReport: Sendable, Codable, Equatable {
         if let given = duration, !given.isFinite || given <= 0 || given > ListeningRules.longest {
             report.duration = nil
         }
-        report.position = min(max(0, position), report.duration ?? ListeningRules.longest)
         // Milliseconds, so that stored positions are short texts.
-        report.position = (report.position * 1_000).rounded() / 1_000
+        let milliseconds = (max(0, position) * 1_000).rounded() / 1_000
+        report.position = min(milliseconds, report.duration ?? known ?? ListeningRules.longest)
         if !rate.isFinite || rate < 0 || rate > 100 { report.rate = 1 }
         return report
     }

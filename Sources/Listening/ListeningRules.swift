@@ -15,6 +15,17 @@ package enum ListeningRules {
     /// The maximum position: ten years; more is a mistake.
     package static let longest: Double = 315_360_000
 
+    /// Whether the position of a report is written, if it counts: while a player plays a little before the interval has
+    /// passed, for timers that are early. The sender of reports times them by the same rule, so that what is stored is
+    /// never older than the interval.
+    static func isWritten(_ phase: ListeningReport.Phase, after written: Duration?, at now: Duration) -> Bool {
+        switch phase {
+        case .started: false
+        case .playing: written.map { now - $0 >= writeInterval * 0.95 } ?? true
+        case .seeked, .paused, .stopped: true
+        }
+    }
+
     /// Returns the length of the end that is usually not listened to: credits and advertisements.
     package static func tail(of duration: Double) -> Double { min(max(30, duration * 0.02), duration * 0.25) }
 

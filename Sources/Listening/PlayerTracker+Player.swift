@@ -18,6 +18,8 @@ extension PlayerTracker {
         var lastJump: Duration?
         /// When a jump that followed another too closely is reported.
         var jumpDue: Duration?
+        /// When a position was last reported that the daemon writes.
+        var written: Duration?
     }
 
     struct Player: Sendable {
@@ -116,8 +118,8 @@ extension PlayerTracker {
             player.session?.jumpDue = last + Self.jumpInterval
             return
         }
-        if player.status == .playing { report(.playing, estimate, id, player) }
-        report(.seeked, position, id, player)
+        if player.status == .playing { report(.playing, estimate, id, &player, at: now) }
+        report(.seeked, position, id, &player, at: now)
         player.session?.lastJump = now
     }
 
@@ -126,7 +128,12 @@ extension PlayerTracker {
     /// Processes a reading of the position.
     mutating func measure(_ id: PlayerID, _ player: inout Player, _ position: Double?, at now: Duration) {
         guard player.session != nil else {
-            guard let position, player.status != .stopped else { return }
+            guard player.status != .stopped else { return }
+            guard let position else {
+                // Some do not answer while they load a file.
+                if player.episode != nil { player.nextReading = now + Self.startInterval }
+                return
+            }
             player.rebase(to: position, at: now)
             return beginSession(id, &player, at: now)
         }
@@ -135,38 +142,44 @@ extension PlayerTracker {
         if let position { player.rebase(to: position, at: now) }
         if isJump {
             if player.estimate(at: now) >= ListeningRules.beginning { player.session?.resume = nil }
-            report(.seeked, player.estimate(at: now), id, player)
+            report(.seeked, player.estimate(at: now), id, &player, at: now)
         }
-        if resume(id, &player, at: now) { return }
+        if resume(id, &player, isRead: position != nil, at: now) { return }
         if player.status == .paused {
             if player.session?.isPaused != true { pause(id, &player, at: now) }
             player.nextReading = nil
             return
         }
         // A player that does not answer may not be playing either.
-        if position != nil, !isJump { report(.playing, player.estimate(at: now), id, player) }
+        if position != nil, !isJump { report(.playing, player.estimate(at: now), id, &player, at: now) }
         player.session?.isPaused = false
-        player.nextReading = now + Self.readInterval
+        // When the daemon writes again, so that what is stored is never older than the interval.
+        let due = (player.session?.written ?? now) + Self.readInterval
+        player.nextReading = due > now ? due : now + Self.readInterval
     }
 
     /// Whether the player has not simply played: a reading before the last one, or beyond what it can have played. One
     /// behind the estimate alone is a player that had to wait for bytes.
     private func hasJumped(to position: Double, _ player: Player, expected: Double) -> Bool {
         guard let last = player.position else { return false }
+        // One that was found in a pause does not move at all.
+        if player.status == .paused, player.session?.isPaused == true { return abs(position - last) >= 1 }
         return position < last - 2 || position > expected + 2 * max(1, player.rate)
     }
 
     /// Moves a player that has started from the beginning, once it plays. Returns whether its reading was for that
-    /// purpose only.
-    private mutating func resume(_ id: PlayerID, _ player: inout Player, at now: Duration) -> Bool {
+    /// purpose only. A player that does not say where it is is not moved: it may have resumed by itself.
+    private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Duration) -> Bool {
         guard let resume = player.session?.resume else { return false }
         let position = player.estimate(at: now)
-        // It has resumed by itself.
-        guard position < ListeningRules.beginning + seconds(Self.resumePatience) * max(1, player.rate) else {
+        // It has resumed by itself, or does not answer.
+        guard position < ListeningRules.beginning + seconds(Self.resumePatience) * max(1, player.rate),
+            isRead || now < resume.until
+        else {
             player.session?.resume = nil
             return false
         }
-        guard player.status == .paused || position > 0.05 || now >= resume.until else {
+        guard isRead, player.status == .paused || position > 0.05 || now >= resume.until else {
             player.nextReading = now + Self.resumeInterval
             return true
         }

@@ -142,7 +142,7 @@ package struct PlayerTracker: Sendable {
                 if let due = player.session?.jumpDue, due <= now {
                     player.session?.jumpDue = nil
                     player.session?.lastJump = now
-                    tracker.report(.seeked, player.estimate(at: now), id, player)
+                    tracker.report(.seeked, player.estimate(at: now), id, &player, at: now)
                 }
             }
         }
@@ -161,28 +161,31 @@ package struct PlayerTracker: Sendable {
         lastSession += 1
         player.session = Session(number: lastSession, episode: episode)
         let position = player.estimate(at: now)
-        report(.started, position, id, player)
+        report(.started, position, id, &player, at: now)
         if player.status == .paused { pause(id, &player, at: now) }
         player.nextReading = now + Self.startInterval
     }
 
     mutating func endSession(_ id: PlayerID, _ player: inout Player, at now: Duration) {
-        if player.session != nil { report(.stopped, player.estimate(at: now), id, player) }
+        if player.session != nil { report(.stopped, player.estimate(at: now), id, &player, at: now) }
         player.session = nil
         player.nextReading = nil
     }
 
     mutating func pause(_ id: PlayerID, _ player: inout Player, at now: Duration) {
-        report(.paused, player.estimate(at: now), id, player)
+        report(.paused, player.estimate(at: now), id, &player, at: now)
         player.session?.isPaused = true
     }
 
-    mutating func report(_ phase: ListeningReport.Phase, _ position: Double, _ id: PlayerID, _ player: Player) {
+    mutating func report(
+        _ phase: ListeningReport.Phase, _ position: Double, _ id: PlayerID, _ player: inout Player, at now: Duration
+    ) {
         guard let session = player.session else { return }
         let report = ListeningReport(
             episode: session.episode, process: player.process, player: player.name, phase: phase, position: position,
             duration: player.track.length, rate: player.rate)
         effects.append(.report(id, session: session.number, report))
+        if ListeningRules.isWritten(phase, after: session.written, at: now) { player.session?.written = now }
     }
 }
 

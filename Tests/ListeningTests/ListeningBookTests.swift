@@ -91,7 +91,7 @@ import TransferCore
         for wrong in [Double.nan, -1, 0, 1e300] {
             #expect(
                 ListeningReport(episode: 1, player: "p", phase: .paused, position: 5, duration: wrong, rate: wrong)
-                    .validated?.duration == nil)
+                    .validated(within: nil)?.duration == nil)
         }
     }
 

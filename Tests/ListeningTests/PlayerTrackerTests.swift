@@ -276,6 +276,48 @@ import TransferCore
         }
     }
 
+    @Test func aPlayerThatDoesNotSayWhereItIsIsNotMoved() {
+        for status in [PlayerStatus.playing, .paused] {
+            var room = Room()
+            room.start(status: status)
+            room.send(.answered(Self.vlc, session: 1, resume: 497))
+            var readings = 0
+            for _ in 0..<100 {
+                room.send(.tick, after: 0.3)
+                guard room.effects.contains(.readPosition(Self.vlc)) else { continue }
+                readings += 1
+                room.send(.position(Self.vlc, nil))
+                #expect(!isJump(room.effects))
+            }
+            #expect(readings < 12, "it is not asked for ever")
+        }
+    }
+
+    @Test func aPlayerThatDoesNotAnswerWhileItLoadsIsAskedAgain() {
+        var room = Room()
+        room.send(.opened(1))
+        room.send(.appeared(Self.vlc, name: "vlc", process: nil))
+        room.send(.changed(Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing)))
+        room.send(.located(Self.vlc, url: Self.url, 1))
+        room.send(.position(Self.vlc, nil))
+        room.send(.tick, after: 1)
+        #expect(room.effects == [.readPosition(Self.vlc)])
+        room.send(.position(Self.vlc, 0.4))
+        #expect(room.reports == ["started 0.4"])
+    }
+
+    @Test func whatIsStoredIsNeverOlderThanTheInterval() {
+        var room = Room()
+        room.start()
+        room.send(.tick, after: 1)
+        room.send(.position(Self.vlc, 1))
+        // The daemon writes this jump, and not the reading 9.4 seconds later.
+        room.send(.jumped(Self.vlc, 500), after: 0.6)
+        room.send(.tick, after: 9.4)
+        room.send(.position(Self.vlc, 509.4))
+        #expect(room.tracker.deadline == .milliseconds(111_600))
+    }
+
     @Test func anAnswerToAnEndedSessionMovesNothing() {
         var room = Room()
         room.start()

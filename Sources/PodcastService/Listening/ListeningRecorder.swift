@@ -1,6 +1,7 @@
 internal import DaemonCore
 internal import Glibc
 internal import Listening
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -26,13 +27,15 @@ final class ListeningRecorder: ServicePart {
         guard let stored = try library.listening(of: report.episode) else {
             throw LibraryError.noSuchEpisode(report.episode)
         }
-        guard let report = report.validated else {
+        guard let report = report.validated(within: stored.duration) else {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL, message: "a report needs a player and a position in seconds")
         }
-        let verdict = book.handle(report, stored: stored, at: moment.uptime)
+        // The clock of those who report: it stops while the machine sleeps.
+        let now = Duration.milliseconds(SystemClock.monotonic.milliseconds)
+        let verdict = book.handle(report, stored: stored, at: now)
         guard let change = verdict.change else { return .listening(resume: verdict.resume) }
-        try library.listened(to: report.episode, change, now: now())
+        try library.listened(to: report.episode, change, now: self.now())
         var news = stored
         (news.played, news.position) = (change.played, report.position)
         news.duration = change.total ?? stored.duration

@@ -104,6 +104,11 @@ enum MPVScript {
             if file and not mp.get_property_bool("pause") then report("playing", position) end
             position = target
             report("seeked", position)
+            -- What is stored is never more than ten seconds behind.
+            if file then
+                timer:kill()
+                timer:resume()
+            end
         end)
 
         -- Before the file is closed; mpv may exit right after it, so the last report is a process of its own.

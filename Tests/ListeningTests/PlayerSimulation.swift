@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+/// Players do at random what players do: start, pause, seek, change the track and the rate, wait for bytes, die, resume
+/// by themselves; the laptop sleeps, the daemon is killed, the bus goes away, and a hostile program sends nonsense.
+///
+/// `PODFS_PLAYER_SEEDS` is the number of worlds (1,000), `PODFS_PLAYER_SEED` the first (0).
+@Suite struct PlayerSimulation {
+    private static func number(_ name: String, otherwise value: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
+    }
+
+    @Test func everyWorldKeepsTheRules() {
+        let first = Self.number("PODFS_PLAYER_SEED", otherwise: 0)
+        var counts: [String: Int] = [:]
+        var failures: [String] = []
+        for seed in first..<first + Self.number("PODFS_PLAYER_SEEDS", otherwise: 1_000) {
+            var world = PlayerWorld(seed: UInt64(seed))
+            for _ in 0..<40 where world.violations.isEmpty { world.step() }
+            if !world.violations.isEmpty { failures.append("seed \(seed): \(world.violations)") }
+            counts.merge(world.counts, uniquingKeysWith: +)
+        }
+        #expect(failures.isEmpty, "\(failures.count) worlds: \(failures.prefix(5))")
+        // The rules are about something.
+        for name in ["starts", "resumes", "marks", "ends", "comparisons"] {
+            #expect(counts[name, default: 0] > 0, "no \(name)")
+        }
+        print("players:", counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
+    }
+}

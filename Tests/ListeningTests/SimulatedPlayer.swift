@@ -1,0 +1,100 @@
+import Listening
+import TransferCore
+
+/// A player as it really is: where it plays, and how it behaves on the bus. Times are in milliseconds of a clock that
+/// stops while the machine sleeps, positions in seconds.
+struct SimulatedPlayer {
+    /// Playback at constant speed from a moment on; speed 0 while the player is paused or waits for bytes.
+    private struct Piece {
+        var begin: Int
+        var position: Double
+        var speed: Double
+    }
+
+    let id: PlayerID
+    let name: String
+    let process: Int32
+    /// Whether it sends `Seeked`.
+    let announcesJumps: Bool
+    /// Whether it obeys `SetPosition`.
+    let obeys: Bool
+    /// Whether it announces the length of a track.
+    let knowsLength: Bool
+    var isPresent = false
+    /// The number of the loaded file.
+    var file: Int?
+    var url = ""
+    var length: Double = 0
+    var status = PlayerStatus.stopped
+    var rate: Double = 1
+    /// The number of starts: loads, and playback after a stop.
+    var starts = 0
+    /// The start for which it was asked to jump.
+    var askedStart = 0
+    /// Whether the episode was played when this start was reported.
+    var wasPlayed = false
+    /// Whether this start replaces a stored position only after a while.
+    var isTentative = false
+    /// The last jump of its own.
+    var jumped = 0
+    private var pieces: [Piece] = []
+    private(set) var listened: Double = 0
+
+    init(number: Int, announcesJumps: Bool, obeys: Bool, knowsLength: Bool) {
+        id = PlayerID(":1.\(number)")
+        name = "player\(number)"
+        process = Int32(100 + number)
+        self.announcesJumps = announcesJumps
+        self.obeys = obeys
+        self.knowsLength = knowsLength
+    }
+
+    var isPlaying: Bool { isPresent && status == .playing }
+    var hasFile: Bool { isPresent && status != .stopped && file != nil }
+    var speed: Double { pieces.last?.speed ?? 0 }
+
+    func position(at now: Int) -> Double {
+        guard let piece = pieces.last(where: { $0.begin <= now }) ?? pieces.first else { return 0 }
+        return min(length, piece.position + Double(max(0, now - piece.begin)) / 1_000 * piece.speed)
+    }
+
+    /// When it reaches the end of its file; `nil` while it does not play.
+    var end: Int? {
+        guard isPlaying, let piece = pieces.last, piece.speed > 0 else { return nil }
+        return piece.begin + Int(((length - piece.position) / piece.speed * 1_000).rounded(.up))
+    }
+
+    /// Goes on from where it is with another speed.
+    mutating func setSpeed(_ speed: Double, at now: Int) {
+        let position = position(at: now)
+        if let piece = pieces.last { listened += max(0, position - piece.position) }
+        pieces.append(Piece(begin: now, position: position, speed: speed))
+        if pieces.count > 50 { pieces.removeFirst(10) }
+    }
+
+    mutating func jump(to position: Double, at now: Int) {
+        if let piece = pieces.last { listened += max(0, self.position(at: now) - piece.position) }
+        if position < 5 { listened = 0 }
+        pieces = [Piece(begin: now, position: min(max(0, position), length), speed: status == .playing ? rate : 0)]
+    }
+
+    mutating func start(at position: Double, now: Int) {
+        starts += 1
+        isTentative = false
+        jump(to: position, at: now)
+        listened = 0
+    }
+
+    /// Seconds of the file played since the start.
+    func listened(at now: Int) -> Double { listened + max(0, position(at: now) - (pieces.last?.position ?? 0)) }
+
+    var track: PlayerTrack {
+        PlayerTrack(url: url, id: "/track/\(starts)", length: knowsLength ? length : nil)
+    }
+
+    func properties(at now: Int, withPosition: Bool) -> PlayerProperties {
+        PlayerProperties(
+            track: file == nil ? nil : track, status: status, rate: rate,
+            position: withPosition ? position(at: now) : nil, canSeek: true)
+    }
+}
