@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Two homes with one sync account: what a player reports in one is known in the other.
+@Suite(.timeLimit(.minutes(3))) struct ListeningSyncTests {
+    private static let configuration = "[sync]\ninterval = \"1 s\"\ndelay = \"0 s\"\n"
+    private static let link = "2026-01-02 Episode 2 - Example Show.mp3"
+
+    /// A home with a mounted folder.
+    private struct Device {
+        let name: String
+        let home: PodfsHome
+        let mount: MountGuard
+
+        func path(_ number: Int) -> String {
+            "\(mount.mountPoint)/\(MountedShow.show)/2026-01-0\(number) Episode \(number).mp3"
+        }
+
+        func login(_ server: SyncServer) async throws {
+            let result = try await home.run(
+                ["sync", "login", server.url, "--user", "anna", "--device", name, "--password-stdin"],
+                input: Array("s3cret pass\n".utf8))
+            try #require(result.exitCode == 0, "\(result.error)")
+        }
+
+        func list(_ view: String) async throws -> [String] {
+            try await ChildProcess.run("ls", ["\(mount.mountPoint)/\(view)"]).output.split(separator: "\n")
+                .map(String.init)
+        }
+
+        func value(_ name: String, of number: Int) async throws -> String? {
+            let result = try await ChildProcess.run(
+                "getfattr", ["--absolute-names", "--only-values", "-n", "user.podfs." + name, path(number)])
+            return result.exitCode == 0 ? result.output : nil
+        }
+
+        /// Reports like a player, and returns the position to which it is moved.
+        func play(_ reports: (phase: String, position: Double)...) async throws -> String {
+            var output = ""
+            for report in reports {
+                let result = try await home.run(
+                    "player", "report", "--player", "test", "--phase", report.phase, "--position",
+                    "\(report.position)", "--duration", "1500", "--", path(2))
+                #expect(result.exitCode == 0, "\(result.error)")
+                output += result.output
+            }
+            return output
+        }
+    }
+
+    @Test func aPauseHereIsContinuedThereAndTheEndIsKnownHere() async throws {
+        let server = SyncServer()
+        try server.start()
+        // Three of the four episodes fit.
+        let show = try await MountedShow(
+            episodes: 4, configuration: Self.configuration + "[cache]\nlimit = \"1000 KiB\"\nkeep_free = \"1 MiB\"\n")
+        let here = Device(name: "here", home: show.home, mount: show.mount)
+        let home = try PodfsHome()
+        try home.configure(Self.configuration)
+        let there = Device(name: "there", home: home, mount: try home.makeMountPoint())
+        try await here.login(server)
+        try await there.login(server)
+        try await waitUntil(description: "the subscription arrives") {
+            try await home.run("list").output.contains(MountedShow.show)
+        }
+        let mounted = try await home.run("mount", there.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        #expect(try await there.list("In Progress") == ["playlist.m3u8"])
+
+        // Paused at 12:34.
+        for number in [1, 3, 2] {
+            _ = try await show.read(here.path(number))
+            try await show.waitForState("cached", of: here.path(number))
+        }
+        #expect(try await here.play(("started", 0), ("seeked", 751), ("paused", 754)) == "")
+        #expect(try await here.list("In Progress") == [Self.link, "playlist.m3u8"])
+        try await waitUntil(description: "it is in progress there") {
+            try await there.list("In Progress") == [Self.link, "playlist.m3u8"]
+        }
+        #expect(try await there.value("position", of: 2) == "754")
+        let action = try #require(server.actions.last)
+        #expect(["started", "position", "total"].map { action[$0] as? Int } == [751, 754, 1_500])
+
+        // It goes on there, to the end.
+        #expect(try await there.play(("started", 0)) == "751.0\n")
+        #expect(try await there.play(("seeked", 1_466), ("playing", 1_470.5), ("stopped", 1_472)) == "")
+        #expect(try await there.value("played", of: 2) == "1")
+        try await waitUntil(description: "it is played here") { try await here.value("played", of: 2) == "1" }
+        #expect(try await here.value("position", of: 2) == nil)
+        #expect(try await here.list("In Progress") == ["playlist.m3u8"])
+        #expect(try await here.list("Unplayed").contains { $0.hasPrefix("2026-01-02") } == false)
+        #expect(try await here.list("Unplayed").count == 4)
+
+        // It is the first to be evicted, although it was opened last.
+        _ = try await show.read(here.path(4))
+        try await show.waitForState("cached", of: here.path(4))
+        try await show.waitForState("remote", of: here.path(2))
+        for number in [1, 3] { #expect(try await here.value("state", of: number) == "cached") }
+    }
+}
