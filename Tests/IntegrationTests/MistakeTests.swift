@@ -107,6 +107,17 @@ import Testing
             Mistake(["set", Self.episode, "playd=1"], 64, "did you mean 'played'?"),
             Mistake(["set", Self.episode, "played=maybe"], 64, "give played=0 or played=1"),
             Mistake(["set", Self.episode, "position=1:75:00"], 64, "seconds or H:MM:SS"),
+            // Views.
+            Mistake(["view", "set", "Commute"], 64, "nothing to set: give KEY=VALUE, such as unplayed=true"),
+            Mistake(
+                ["view", "set", "Commute", "unplayd=true"], 64, "a view has no key 'unplayd'; there are unplayed,"),
+            Mistake(["view", "set", "Commute", "unplayed"], 64, "'unplayed' is not a setting: write KEY=VALUE"),
+            Mistake(["view", "set", "Commute", "max_duration=soon"], 64, "max_duration='soon' cannot be set"),
+            Mistake(["view", "set", "Commute", "title=(a"], 64, "the '(' at character 1 is not closed"),
+            Mistake(["view", "set", "Commute", "show=\"News, Weather"], 64, "expected a closing double quote"),
+            Mistake(["view", "set", "night owls", "limit=5"], 64, "'night owls' is the name of a show"),
+            Mistake(["view", "set", "a/b", "limit=5"], 64, "'a/b' cannot be the name of a view"),
+            Mistake(["view", "remove", "Commute"], 1, "there is no view 'Commute'; see: podfs view list"),
         ]
         for mistake in mistakes {
             let result = try await test.home.run(mistake.arguments)
@@ -151,6 +162,13 @@ import Testing
             (["rename", "night owls", "Owls"], "'Night Owls' is now 'Owls'\n"),
             (["subscribe", "https://podcasts.apple.com/de/podcast/harbour/id123?i=4"], "Harbour: 2 episodes\n"),
             (["unsubscribe", "harbour"], "unsubscribed from Harbour\n"),
+            (
+                ["view", "set", "Commute", "unplayed=true", "show=\"Owls, Night\", tide tables"],
+                "Commute: unplayed=true show='\"Owls, Night\", tide tables': 1 episode\n"
+            ),
+            (["view", "set", "commute", "show="], "Commute: unplayed=true: 5 episodes\n"),
+            (["view", "set", "Commute", "limit=none", "-q"], ""),
+            (["view", "remove", "COMMUTE"], "removed the view Commute; its episodes stay\n"),
             (["pin", Self.episode, "--quiet"], ""),
             (["subscribe", "-q", server.url("/harbour")], ""),
         ]

@@ -39,15 +39,12 @@ extension Library {
 
     /// Returns all views with their definitions, sorted by name.
     package func views() throws -> [StoredView] {
-        try query { db in
-            let rows = try Row.fetchCursor(
-                db, sql: "SELECT id, name, changed, revision, definition, count FROM view ORDER BY folded")
-            return try rows.mapAll { row in
-                StoredView(
-                    folder: Self.viewFolder(row), definition: (try? ViewDefinition(lines: row[4])) ?? ViewDefinition(),
-                    count: row[5])
-            }
-        }
+        try query { db in try Self.views(db, "1 ORDER BY folded", []) }
+    }
+
+    /// Returns a view with its definition, ignoring the case of its name.
+    package func view(named name: String) throws -> StoredView? {
+        try query { db in try Self.views(db, "folded = ?", [FileName.folded(FileName.normalized(name))]).first }
     }
 
     /// Returns the episodes of a view, in its order. Reads as many rows as the view has.
@@ -166,6 +163,18 @@ extension Library {
         }
         if try folded == "index.html" || isOtherFolder(folded, db) {
             throw ViewError(message: "'\(shown)' cannot be the name of a view: podfs has a folder or file of this name")
+        }
+    }
+
+    private static func views(
+        _ db: Database, _ condition: String, _ arguments: StatementArguments
+    ) throws -> [StoredView] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT id, name, changed, revision, definition, count FROM view WHERE \(condition)")
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            StoredView(
+                folder: viewFolder(row), definition: (try? ViewDefinition(lines: row[4])) ?? ViewDefinition(),
+                count: row[5])
         }
     }
 

@@ -89,8 +89,8 @@ extension ViewDefinition {
         switch key {
         case .unplayed, .inProgress, .downloaded, .pinned:
             Flag(rawValue: key.rawValue).flatMap { flags[$0] }.map { $0 ? "true" : "false" }
-        case .tag: tags.isEmpty ? nil : tags.joined(separator: ", ")
-        case .show: shows.isEmpty ? nil : shows.joined(separator: ", ")
+        case .tag: tags.isEmpty ? nil : NameList.text(tags)
+        case .show: shows.isEmpty ? nil : NameList.text(shows)
         case .title: title?.text
         case .type: medium?.rawValue
         case .newerThan: newerThan.map(DurationText.text)
@@ -131,10 +131,10 @@ extension ViewDefinition {
             default: throw Self.refused(key, value, "true or false")
             }
         case .tag:
-            let list = Self.list(value)
+            let list = try Self.list(key, value)
             for tag in list { try Tag.check(tag) }
             tags = list
-        case .show: shows = Self.list(value)
+        case .show: shows = try Self.list(key, value)
         case .title: title = value.isEmpty ? nil : try Self.pattern(key, value)
         case .type: medium = try Self.choice(key, value)
         case .newerThan: newerThan = try Self.duration(key, value)
@@ -160,9 +160,9 @@ extension ViewDefinition {
         }
     }
 
-    /// Returns the parts of a list with commas.
-    private static func list(_ value: String) -> [String] {
-        value.split(separator: ",").map { FileName.trimmedSpace(String($0)) }.filter { !$0.isEmpty }
+    private static func list(_ key: ViewKey, _ value: String) throws(ViewError) -> [String] {
+        guard let names = NameList.names(value) else { throw refused(key, value, "a closing double quote") }
+        return names
     }
 
     private static func choice<Value: RawRepresentable & CaseIterable>(
@@ -198,6 +198,8 @@ extension ViewDefinition {
     /// Returns the start of the user's input for a message, without control characters.
     static func shown(_ text: String) -> String {
         let start = String(String.UnicodeScalarView(text.unicodeScalars.prefix(64)))
-        return FileName.replacing(start) + (text.unicodeScalars.count > 64 ? "…" : "")
+        let parts = start.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.map { FileName.replacing(String($0)) }.joined(separator: "/")
+            + (text.unicodeScalars.count > 64 ? "…" : "")
     }
 }

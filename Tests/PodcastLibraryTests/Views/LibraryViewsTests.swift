@@ -157,7 +157,7 @@ struct LibraryViewsTests {
         try subscribe("One", 1)
         for (name, message) in [
             ("one", "'one' is the name of a show: choose another name for the view"),
-            ("a/b", "'a-b' cannot be the name of a view: it contains a slash"),
+            ("a/b", "'a/b' cannot be the name of a view: it contains a slash"),
             (".x", "'.x' cannot be the name of a view: it begins with a dot"),
             ("tags", "'tags' cannot be the name of a view: podfs has a folder or file of this name"),
             ("INDEX.html", "'INDEX.html' cannot be the name of a view: podfs has a folder or file of this name"),

@@ -27,6 +27,21 @@ struct ViewDefinitionTests {
         #expect(again == ViewDefinition())
     }
 
+    @Test(
+        arguments: [
+            ("\"News, Weather\", Owls,", ["News, Weather", "Owls"], "\"News, Weather\", Owls"),
+            ("a,, b ,\"c\"", ["a", "b", "c"], "a, b, c"), ("\"a \"\"b\"\", c\"", ["a \"b\", c"], "\"a \"\"b\"\", c\""),
+            ("\"Weird\" Show, x", ["\"Weird\" Show", "x"], "\"\"\"Weird\"\" Show\", x"), ("\"\"", [], nil),
+            ("the \"b\" side", ["the \"b\" side"], "the \"b\" side"),
+        ] as [(String, [String], String?)])
+    func aNameWithACommaStandsInQuotes(_ text: String, _ names: [String], _ shown: String?) throws {
+        var definition = ViewDefinition()
+        try definition.set("show=\(text)")
+        #expect(definition.shows == names && definition.assignments.first?.value == shown)
+        for (key, value) in definition.assignments { try definition.set("\(key.rawValue)=\(value)") }
+        #expect(definition.shows == names)
+    }
+
     @Test(arguments: [
         (
             "colour=red",
@@ -40,7 +55,7 @@ struct ViewDefinitionTests {
         ("max_duration=0m", "max_duration='0m' cannot be set: expected \(DurationText.forms)"),
         ("newer_than=-1 day", "newer_than='-1 day' cannot be set: expected \(DurationText.forms)"),
         ("older_than=900 years", "older_than='900 years' cannot be set: expected \(DurationText.forms)"),
-        ("tag=a/b", "'a-b' cannot be a tag: it contains a slash"),
+        ("tag=a/b", "'a/b' cannot be a tag: it contains a slash"),
         ("tag=.a", "'.a' cannot be a tag: it begins with a dot"),
         ("type=text", "type='text' cannot be set: expected one of audio, video"),
         (
@@ -49,6 +64,7 @@ struct ViewDefinitionTests {
         ),
         ("limit=0", "limit='0' cannot be set: expected a whole number from 1 to 100000, or none"),
         ("limit=1e3", "limit='1e3' cannot be set: expected a whole number from 1 to 100000, or none"),
+        ("show=\"News, Weather", "show='\"News, Weather' cannot be set: expected a closing double quote"),
         ("show=a\nb", "show='a b' cannot be set: expected text on one line, without control characters"),
     ])
     func badInputIsRefused(_ assignment: String, _ message: String) {

@@ -11,10 +11,11 @@ struct ViewCommand: AsyncParsableCommand {
             Keys: unplayed, in_progress, downloaded, pinned (true or false); tag, show (lists with commas); title (a \
             regular expression, ignoring case); type (audio or video); newer_than, older_than, min_duration, \
             max_duration (such as 40m or '7 days'); order (newest, oldest, shortest, longest, recently_played); limit (a \
-            number or none; 200 if not set). See podfs(1).
+            number or none; 200 if not set). A show whose name has a comma stands in double quotes. See podfs(1).
 
             Example:
               podfs view set Commute unplayed=true max_duration=40m order=oldest
+              podfs view set News show='"News, Weather", Night Owls' newer_than='2 days'
             """,
         subcommands: [ViewSetCommand.self, ViewListCommand.self, ViewRemoveCommand.self])
 }
@@ -35,13 +36,18 @@ struct ViewSetCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))
     var assignments: [String] = []
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
         guard !assignments.isEmpty else {
             throw CommandError(.usage, "nothing to set: give KEY=VALUE, such as unplayed=true")
         }
-        let daemon = try Installation().daemon()
+        let installation = try Installation()
+        let daemon = try installation.daemon()
         defer { daemon.end() }
         _ = try await daemon.perform(.setView(name: name, assignments: assignments))
+        guard let view = try installation.existingLibrary().view(named: name) else { return }
+        report.say("\(ViewListCommand.line(view)): \(ReportText.count(view.count, "episode"))")
     }
 }
 
@@ -59,13 +65,18 @@ struct ViewListCommand: PodfsCommand {
     func perform() async throws {
         let views = try Installation().library()?.views() ?? []
         if json { return Terminal.print(OrderedJSON.array(views.map(Self.json))) }
-        for view in views {
-            let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(Self.quoted($0.value))" }
-            Terminal.print(([view.folder.name + ":"] + conditions).joined(separator: " "))
-        }
+        for view in views { Terminal.print(Self.line(view)) }
     }
 
-    private static func quoted(_ value: String) -> String { value.contains(" ") ? "'\(value)'" : value }
+    /// Returns the name of a view and its conditions, as they are typed.
+    static func line(_ view: StoredView) -> String {
+        let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(quoted($0.value))" }
+        return ([view.folder.name + ":"] + conditions).joined(separator: " ")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        value.contains(" ") || value.contains("\"") ? "'\(value.replacing("'", with: "'\\''"))'" : value
+    }
 
     private static func json(_ view: StoredView) -> OrderedJSON {
         let conditions = view.definition.assignments.map { ($0.key.rawValue, OrderedJSON.string($0.value)) }
@@ -87,9 +98,14 @@ struct ViewRemoveCommand: PodfsCommand {
     @Argument(help: "The view's name.")
     var name: String
 
+    @OptionGroup var report: Reporting
+
     func perform() async throws {
-        let daemon = try Installation().daemon()
+        let installation = try Installation()
+        let known = try installation.library()?.view(named: name)
+        let daemon = try installation.daemon()
         defer { daemon.end() }
         _ = try await daemon.perform(.removeView(name: name))
+        report.say("removed the view \(known?.folder.name ?? name); its episodes stay")
     }
 }
