@@ -63,7 +63,7 @@ let package = Package(
             ["TransferCore", "ContentCache", "CCurl", "CLinux", "Platform", systemPackage, logging]),
 
         // The daemon and its clients.
-        target("PodcastProtocol", ["Listening", "TransferCore"]),
+        target("PodcastProtocol", ["Listening", "TransferCore", "Platform"]),
         target(
             "PodcastService",
             [
@@ -118,7 +118,7 @@ let package = Package(
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
         tests("PlayersTests", ["Players", "Listening", "TransferCore", "TestSupport"]),
         tests("ListeningTests", ["Listening", "TransferCore", "TestSupport"]),
-        tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
+        tests("TransferCoreTests", ["TransferCore", "Platform", "TestSupport"]),
         tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
         tests(

@@ -1,4 +1,5 @@
 package import Listening
+internal import Platform
 package import TransferCore
 
 /// An event, sent to every client that watches.
@@ -61,8 +62,8 @@ package struct TaskReport: Sendable, Equatable {
     package var waitsForSpace = false
     /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
     package var estimate: Int64?
-    /// Milliseconds from the event to the next attempt after a failure.
-    package var retryIn: Int64?
+    /// The time from the event to the next attempt after a failure, in whole milliseconds.
+    package var retryIn: Duration?
 
     package init(id: TaskID?, state: TaskState) {
         self.id = id
@@ -99,7 +100,7 @@ extension Event {
     /// The time of the next attempt after a failure, in seconds since 1970 UTC, rounded up.
     package var nextTry: Int64? {
         // The number comes from another process.
-        task?.retryIn.map { time + min(max($0, 0), 1 << 40) / 1_000 + 1 }
+        task?.retryIn.map { time + min(max($0, .zero), .milliseconds(1 << 40)).seconds + 1 }
     }
 
     /// The episode of a download, a change or a report.
@@ -160,6 +161,7 @@ extension Event: Codable {
         var waitsForSpace: Bool?
         var listening: StoredListening?
         var estimate: Int64?
+        /// In milliseconds.
         var retryIn: Int64?
     }
 
@@ -220,7 +222,7 @@ extension Event.Stored {
             (report.episode, report.show, report.generation, report.path) = (id, podcast, generation, path)
             (report.received, report.expected, report.rate, report.ranges) = (received, expected, rate, ranges)
             (report.session, report.error, report.waitsForSpace) = (session, error, waitsForSpace ?? false)
-            (report.estimate, report.retryIn) = (estimate, retryIn)
+            (report.estimate, report.retryIn) = (estimate, retryIn.map { .milliseconds($0) })
             return report
         }
         set {
@@ -229,7 +231,7 @@ extension Event.Stored {
             (id, podcast, generation, path) = (report.episode, report.show, report.generation, report.path)
             (received, expected, rate, ranges) = (report.received, report.expected, report.rate, report.ranges)
             (session, error, waitsForSpace) = (report.session, report.error, report.waitsForSpace ? true : nil)
-            (estimate, retryIn) = (report.estimate, report.retryIn)
+            (estimate, retryIn) = (report.estimate, report.retryIn?.milliseconds)
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Platform
 package import TransferCore
 
 /// A request whose response is received in memory, piece by piece: a feed, a search.
@@ -14,8 +15,8 @@ package struct DataRequest: Sendable {
     package var credentials: Credentials?
     /// The maximum size of the response, in bytes after decoding.
     package var limit: Int
-    /// The timeout for the whole response in milliseconds.
-    package var timeout: Int64 = DataExchange.timeout
+    /// The timeout for the whole response.
+    package var timeout = DataExchange.timeout
     /// Whether redirects are followed; otherwise a redirect is the response. Use `false` with secret header fields:
     /// libcurl sends custom fields to any host that a redirect names.
     package var followsRedirects = true
@@ -80,9 +81,9 @@ final class DataExchange: EasyHandleReceiver {
     private var received = 0
     private var tooLarge = false
 
-    /// The default timeout: ten minutes in milliseconds, for the largest feed at one megabit a second; a server that
+    /// The default timeout: ten minutes, for the largest feed at one megabit a second; a server that
     /// sends a byte now and then must not hold up a refresh forever.
-    static let timeout: Int64 = 600_000
+    static let timeout = Duration.seconds(600)
 
     init(_ task: DataTask) {
         request = task.request
@@ -93,7 +94,7 @@ final class DataExchange: EasyHandleReceiver {
     func makeHandle(configuration: TransferConfiguration, reusing idle: OpaquePointer?) -> EasyHandle? {
         var request = EasyHandle.Request(
             url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
-            connectTimeout: configuration.limits.stall, stall: max(1, configuration.limits.stall / 1_000))
+            connectTimeout: configuration.limits.stall, stall: configuration.limits.stall)
         request.fields = self.request.fields
         request.reach = self.request.reach
         request.decodes = true

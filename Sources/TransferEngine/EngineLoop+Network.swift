@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 // Changes of this computer's network.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 // Uploads and their slots.
@@ -23,7 +24,7 @@ extension EngineLoop {
     /// Performs due work.
     ///
     /// - Returns: The time of the next due work.
-    func tickUploads() -> Int64? {
+    func tickUploads() -> Instant? {
         for upload in uploads.all {
             if let due = upload.deadline, due <= now { upload.tick() }
         }

@@ -18,15 +18,15 @@ final class EngineLoop {
     var uploads = Uploads()
     private var reports: EngineReports
     private let network = NetworkMonitor()
-    /// The time of the current iteration, in milliseconds of the monotonic clock.
-    private(set) var now: Int64 = 0
+    /// The time of the current iteration by the monotonic clock.
+    private(set) var now = Instant.start
     /// The number of iterations of the loop; constant while it is idle.
     private(set) var rounds = 0
     private(set) var isStopping = false
 
     init?(
         configuration: TransferConfiguration, cache: ContentCache, mailbox: Mailbox,
-        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Int64) -> Int64?
+        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Instant) -> Duration?
     ) {
         guard let exchanges = Exchanges() else { return nil }
         self.exchanges = exchanges
@@ -51,12 +51,12 @@ final class EngineLoop {
             let deadline = tick()
             downloads.removeIdle()
             if isStopping { break }
-            var pause = reports.endTurn(now: now) ?? Int64(Int32.max)
+            var pause = reports.endTurn(now: now)
             // Start new requests before waiting: curl's timer for them has a resolution of milliseconds.
             if exchanges.hasNew { continue }
             // Without a deadline only curl and the mailbox can wake the thread.
-            if let deadline { pause = min(pause, deadline - now) }
-            let readable = exchanges.wait(milliseconds: Int32(clamping: max(0, pause)), descriptors: descriptors)
+            if let deadline { pause = min(pause ?? deadline - now, deadline - now) }
+            let readable = exchanges.wait(for: pause, descriptors: descriptors)
             if let network, readable.last == true {
                 readClock()
                 networkChanged(network.read())
@@ -91,7 +91,7 @@ final class EngineLoop {
     /// Whether the owner has processed the event with this number, so that its loaders reflect it.
     func isTaken(_ event: Int) -> Bool { reports.isTaken(event) }
 
-    private func readClock() { now = SystemClock.monotonic.milliseconds }
+    private func readClock() { now = SystemClock.monotonic.now }
 
     /// Performs the work deferred by curl's callbacks, and ends connections that must free their slots.
     private func settle() {
@@ -111,7 +111,7 @@ final class EngineLoop {
     ///
     /// - Returns: The time of the next due work. All work due now has been performed or postponed, so that the loop can
     ///   sleep until then.
-    private func tick() -> Int64? {
+    private func tick() -> Instant? {
         turns.refill(now: now)
         for download in downloads.all {
             if let due = download.deadline, due <= now { download.tick() }

@@ -1,14 +1,16 @@
+internal import Platform
+
 /// The events sent to the owner, and the number that it has processed.
 ///
 /// Confined to the engine's thread.
 struct EngineReports {
     private let events: @Sendable (TransferEvent) -> Void
-    private let turnEnded: @Sendable (Int64) -> Int64?
+    private let turnEnded: @Sendable (Instant) -> Duration?
     private var told = 0
     private var taken = 0
 
     init(
-        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Int64) -> Int64?
+        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Instant) -> Duration?
     ) {
         self.events = events
         self.turnEnded = turnEnded
@@ -30,6 +32,6 @@ struct EngineReports {
 
     /// Notifies the owner that all pending events and answers have been delivered.
     ///
-    /// - Returns: The maximum delay in milliseconds until the next call, if any.
-    func endTurn(now: Int64) -> Int64? { turnEnded(now) }
+    /// - Returns: The maximum delay until the next call, if any.
+    func endTurn(now: Instant) -> Duration? { turnEnded(now) }
 }

@@ -1,6 +1,6 @@
 internal import ContentCache
 internal import Foundation
-internal import Platform
+package import Platform
 internal import Synchronization
 internal import SystemPackage
 package import TransferCore
@@ -25,12 +25,12 @@ package final class TransferEngine: Sendable {
     /// - Parameters:
     ///   - cacheFolder: The folder of the cache files, created if it does not exist. The caller holds its
     ///     `FolderLease`.
-    ///   - turnEnded: Called with the engine's time in milliseconds when all pending events and answers have been
-    ///     delivered, before the engine waits. Returns the maximum delay until the next call, if any.
+    ///   - turnEnded: Called with the engine's time when all pending events and answers have been delivered, before the
+    ///     engine waits. Returns the maximum delay until the next call, if any.
     package init(
         configuration: TransferConfiguration, cacheFolder: String,
         events: @escaping @Sendable (TransferEvent) -> Void,
-        turnEnded: @escaping @Sendable (Int64) -> Int64? = { _ in nil }
+        turnEnded: @escaping @Sendable (Instant) -> Duration? = { _ in nil }
     ) throws {
         guard CurlGlobal.isReady else { throw TransferError(.failed, "libcurl cannot be initialised") }
         let cache = try ContentCache(directory: FilePath(cacheFolder))

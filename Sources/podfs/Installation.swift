@@ -2,6 +2,7 @@ import CLinux
 import DaemonCore
 import Foundation
 import Glibc
+internal import Platform
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
@@ -73,9 +74,9 @@ struct Installation: Sendable {
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
         var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")
-        transfers.limits.stall = configuration.transfers.stall.milliseconds
-        transfers.limits.readerDeadline = configuration.transfers.readerDeadline.milliseconds
-        transfers.limits.retry.giveUp = configuration.transfers.giveUp.milliseconds
+        transfers.limits.stall = configuration.transfers.stall
+        transfers.limits.readerDeadline = configuration.transfers.readerDeadline
+        transfers.limits.retry.giveUp = configuration.transfers.giveUp
         transfers.pools.filling = configuration.transfers.filling
         transfers.pools.fillingPerHost = configuration.transfers.fillingPerHost
         transfers.pools.readersPerHost = configuration.transfers.readersPerHost
@@ -123,8 +124,4 @@ struct Installation: Sendable {
         }
         return catalogues
     }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -43,14 +43,14 @@ struct TypedValueTests {
     /// The waits of a download that a command without a terminal waits for: each reason is printed once.
     @Test func aReasonIsPrintedOnce() {
         var log = DownloadWait.TroubleLog()
-        func event(_ error: String?, received: Int64 = 0, retryIn: Int64? = nil) -> Event {
+        func event(_ error: String?, received: Int64 = 0, retryIn: Duration? = nil) -> Event {
             var report = TaskReport(id: 1, state: error == nil ? .running : .queued)
             (report.path, report.error, report.received) = ("A/B.mp3", error, received)
             report.retryIn = retryIn
             return Event(sequence: 1, time: 100, .progress(report))
         }
-        #expect(log.line(for: event("500", retryIn: 11_200)) == "A/B.mp3: 500; next try in 12s")
-        #expect(log.line(for: event("500", retryIn: 50_000)) == nil)
+        #expect(log.line(for: event("500", retryIn: .milliseconds(11_200))) == "A/B.mp3: 500; next try in 12s")
+        #expect(log.line(for: event("500", retryIn: .seconds(50))) == nil)
         #expect(log.line(for: event("no route")) == "A/B.mp3: no route")
         #expect(log.line(for: event(nil)) == nil)
         #expect(log.line(for: event("no route")) == nil)

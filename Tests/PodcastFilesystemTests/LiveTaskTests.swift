@@ -9,7 +9,7 @@ struct LiveTaskTests {
     private func report(_ state: TaskState, id: TaskID? = nil, error: String? = nil) -> TaskReport {
         var report = TaskReport(id: id, state: state)
         (report.episode, report.path, report.error) = (5, "A/B.mp3", error)
-        (report.retryIn, report.estimate) = (11_200, 300)
+        (report.retryIn, report.estimate) = (.milliseconds(11_200), 300)
         return report
     }
 

@@ -17,7 +17,7 @@ import TransferEngine
 
     @Test(arguments: [nil, 301, 302, 303, 307, 308]) func nothingOfItsPageIsStored(status: Int?) async throws {
         home.publish(episodes: 2)
-        let daemon = try await home.start { $0.transfers.limits.failureMemory = 100 }
+        let daemon = try await home.start { $0.transfers.limits.failureMemory = .milliseconds(100) }
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -57,25 +58,25 @@ struct EventQueueTests {
     @Test func theEngineTimesTheDelivery() async throws {
         let watching = watch()
         defer { watching.cancel() }
-        #expect(queue.settle(now: 1_000) == nil)
+        #expect(queue.settle(now: .seconds(1)) == nil)
         queue.put(.opened(1))
-        #expect(queue.settle(now: 2_000) == 10)
+        #expect(queue.settle(now: .seconds(2)) == .milliseconds(10))
         queue.put(.opened(2))
-        #expect(queue.settle(now: 2_004) == 6)
+        #expect(queue.settle(now: .milliseconds(2_004)) == .milliseconds(6))
         // A call from another thread leaves the delivery to the engine.
         queue.settle()
-        #expect(queue.settle(now: 2_009) == 1)
+        #expect(queue.settle(now: .milliseconds(2_009)) == .milliseconds(1))
         #expect(wakes.entries.isEmpty)
-        #expect(queue.settle(now: 2_010) == nil)
+        #expect(queue.settle(now: .milliseconds(2_010)) == nil)
         try await waitUntil { wakes.entries.count == 1 }
-        #expect(queue.settle(now: 3_000) == nil)
+        #expect(queue.settle(now: .seconds(3)) == nil)
         #expect(numbers(queue.take()) == [1, 2])
         // The same again, from the start.
         queue.put(.opened(3))
-        #expect(queue.settle(now: 3_001) == 10)
+        #expect(queue.settle(now: .milliseconds(3_001)) == .milliseconds(10))
         #expect(numbers(queue.take()) == [3])
         queue.put(.opened(4))
-        #expect(queue.settle(now: 3_012) == 10)
+        #expect(queue.settle(now: .milliseconds(3_012)) == .milliseconds(10))
         #expect(wakes.entries.count == 1)
     }
 

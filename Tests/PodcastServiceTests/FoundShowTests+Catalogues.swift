@@ -132,7 +132,7 @@ extension FoundShowTests {
     @Test func aCatalogueThatIsAwayOrSilentIsToldApart() async throws {
         let gate = Gate(heldAt: 0)
         answer([], [.holdHead(gate)])
-        let (daemon, client) = try await start { $0.searchTimeout = 1_000 }
+        let (daemon, client) = try await start { $0.searchTimeout = .seconds(1) }
         let late = try #require(await client.failure(of: .searchFolder(term: "tide")))
         #expect(late.errorNumber == ETIMEDOUT && late.message.hasSuffix("iTunes: no answer within 1 s"))
         home.web.stop()

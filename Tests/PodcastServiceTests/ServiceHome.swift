@@ -36,7 +36,7 @@ final class ServiceHome: Sendable {
         var configuration = ServiceConfiguration(
             places: places, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
         // A response held for a first read ends when it is no longer wanted, not by a timeout.
-        configuration.transfers.limits.hold = 3_600_000
+        configuration.transfers.limits.hold = .seconds(3_600)
         change(&configuration)
         return try await RunningService(configuration)
     }

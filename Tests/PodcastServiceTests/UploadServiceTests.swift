@@ -22,7 +22,7 @@ import TransferEngine
     }
 
     private func start() async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start { $0.transfers.limits.retry.first = 20 }
+        let daemon = try await home.start { $0.transfers.limits.retry.first = .milliseconds(20) }
         return (daemon, try await daemon.connect())
     }
 

@@ -1,3 +1,5 @@
+import Platform
+import TestSupport
 import Testing
 import TransferCore
 
@@ -9,24 +11,24 @@ private final class Subject {
 
     func request(
         _ token: Int, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
-        now: Int64
+        now: Instant
     ) -> Bool {
         pools.request(token, host: host, forReader: forReader, isProbe: isProbe, priority: priority, now: now)
     }
 
-    func setPriority(_ token: Int, _ priority: TransferPriority, now: Int64) -> [Int] {
+    func setPriority(_ token: Int, _ priority: TransferPriority, now: Instant) -> [Int] {
         pools.setPriority(token, priority, now: now)
     }
 
-    func release(_ token: Int, now: Int64) -> [Int] { pools.release(token, now: now) }
+    func release(_ token: Int, now: Instant) -> [Int] { pools.release(token, now: now) }
 
-    func setServing(_ token: Int, _ serving: Bool, now: Int64) -> [Int] {
+    func setServing(_ token: Int, _ serving: Bool, now: Instant) -> [Int] {
         pools.setServing(token, serving, now: now)
     }
 
-    func preempted(now: Int64) -> [Int] { pools.preempted(now: now) }
+    func preempted(now: Instant) -> [Int] { pools.preempted(now: now) }
 
-    var deadline: Int64? { pools.deadline }
+    var deadline: Instant? { pools.deadline }
 }
 
 @Suite struct ConnectionPoolsTests {
@@ -38,8 +40,8 @@ private final class Subject {
         limits.fillingPerHost = 2
         limits.readers = 4
         limits.readersPerHost = 2
-        limits.turn = 1_000
-        limits.linger = 10_000
+        limits.turn = .seconds(1)
+        limits.linger = .seconds(10)
         pools = Subject(limits)
     }
 

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import TransferCore
@@ -137,7 +138,7 @@ import Testing
 
     @Test func anOwnerThatNeverAnswersIsNotWaitedForForEver() {
         let bench = refused()
-        #expect(bench.machine.deadline == bench.now + 660_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(660))
         #expect(bench.tick() == [.failed(missing)])
         #expect(bench.renewed(true) == [.connect(4, .part(500..<10_000, direct: false, forReader: false))])
     }

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import TransferCore
@@ -16,7 +17,7 @@ import Testing
         let bench = filling()
         #expect(bench.failed(1) == [])
         #expect(bench.machine.state == .queued)
-        #expect(bench.machine.deadline == bench.now + 250)
+        #expect(bench.machine.deadline == bench.now + .milliseconds(250))
         #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))])
     }
 
@@ -25,7 +26,7 @@ import Testing
         var connection = 1
         for pause in [250, 500, 1_000, 2_000] as [Int64] {
             #expect(bench.failed(connection) == [])
-            #expect(bench.machine.deadline == bench.now + pause)
+            #expect(bench.machine.deadline == bench.now + .milliseconds(pause))
             _ = bench.tick()
             connection += 1
         }
@@ -34,7 +35,7 @@ import Testing
         #expect(bench.machine.attempts.count == 4, "neither a head nor bytes that were here are progress")
         _ = bench.received(connection, 1)
         _ = bench.failed(connection)
-        #expect(bench.machine.deadline == bench.now + 250)
+        #expect(bench.machine.deadline == bench.now + .milliseconds(250))
     }
 
     @Test func aBodyThatEndsEarlyIsContinued() {
@@ -49,9 +50,9 @@ import Testing
         _ = bench.failed(1)
         _ = bench.tick()
         #expect(bench.head(2, MachineBench.status(503, ["retry-after": "30"])) == [.abort(2)])
-        #expect(bench.machine.deadline == bench.now + 30_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(30))
         #expect(bench.read(1, 1_000..<1_100) == [])
-        #expect(bench.machine.deadline == bench.now + 30_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
 
     @Test func aReaderDoesNotWaitOutALongBackOff() {
@@ -60,7 +61,7 @@ import Testing
             _ = bench.failed(connection)
             if connection < 6 { _ = bench.tick() }
         }
-        #expect(bench.machine.deadline == bench.now + 8_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(8))
         bench.pass(1_000)
         #expect(
             bench.read(1, 1_000..<1_100) == [
@@ -69,18 +70,18 @@ import Testing
     }
 
     @Test func aReaderGivesUpAfterAMinuteWithoutProgress() {
-        let bench = filling { $0.stall = 3_600_000 }
+        let bench = filling { $0.stall = .seconds(3_600) }
         _ = bench.read(1, 1_000..<9_000)
         bench.pass(50_000)
         _ = bench.received(1, 1)
-        #expect(bench.machine.deadline == bench.now + 60_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(60))
         #expect(
             bench.tick().first == .answerRead(1, TransferError(.timedOut, "nothing arrived for 60 s")))
         #expect(bench.machine.has(1), "the download goes on")
     }
 
     @Test func aReaderWithoutANetworkIsToldSo() {
-        let bench = filling { $0.readerDeadline = 1_000 }
+        let bench = filling { $0.readerDeadline = .seconds(1) }
         _ = bench.read(1, 1_000..<9_000)
         _ = bench.failed(1, .unreachable)
         _ = bench.tick()
@@ -170,7 +171,7 @@ import Testing
         _ = bench.fill()
         #expect(bench.machine.deadline == nil, "it waits for its turn")
         bench.machine.began(1, now: bench.now)
-        #expect(bench.machine.deadline == bench.now + 20_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(20))
         #expect(bench.tick() == [.abort(1)])
         #expect(bench.machine.attempts.lastError?.code == .timedOut)
     }
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test func aTaskGivesUpInTheEnd() {
-        let bench = filling { $0.retry.giveUp = 2_000 }
+        let bench = filling { $0.retry.giveUp = .seconds(2) }
         var connections = 0
         while bench.machine.failure == nil {
             connections += 1

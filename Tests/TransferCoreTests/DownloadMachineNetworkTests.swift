@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import TransferCore
@@ -44,7 +45,7 @@ import Testing
         var connection = 1
         for _ in 1...6 {
             _ = bench.failed(connection, .unreachable)
-            #expect(bench.machine.deadline.map { $0 - bench.now <= 2_000 } == true, "a reader waits")
+            #expect(bench.machine.deadline.map { $0 - bench.now <= .seconds(2) } == true, "a reader waits")
             _ = bench.tick()
             connection += 1
         }
@@ -52,7 +53,7 @@ import Testing
         #expect(changed(bench, isBack: true).count == 1)
         #expect(bench.machine.has(connection + 1))
         _ = bench.failed(connection + 1, .unreachable)
-        #expect(bench.machine.deadline == bench.now + 250, "the delays start again")
+        #expect(bench.machine.deadline == bench.now + .milliseconds(250), "the delays start again")
     }
 
     @Test func aServersDelayIsKept() {
@@ -61,7 +62,7 @@ import Testing
         _ = bench.tick()
         _ = bench.head(2, MachineBench.status(503, ["retry-after": "30"]))
         #expect(changed(bench, isBack: true) == [])
-        #expect(bench.machine.deadline == bench.now + 30_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
 
     /// Trackers among the redirects count a play once: after an outage the last address is asked first, whether the

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import TransferCore
@@ -37,7 +38,7 @@ import Testing
         bench.pass(7_777)
         _ = bench.received(1, 1)
         let last = bench.now
-        #expect(Self.stalled(1, in: bench) && bench.now == last + 20_000)
+        #expect(Self.stalled(1, in: bench) && bench.now == last + .seconds(20))
         #expect(bench.machine.error?.message == "the server stopped sending for 20 s")
     }
 
@@ -51,7 +52,7 @@ import Testing
             bench.passed(1, 1_000)
         }
         let last = bench.now
-        #expect(Self.stalled(1, in: bench) && bench.now == last + 20_000)
+        #expect(Self.stalled(1, in: bench) && bench.now == last + .seconds(20))
     }
 
     @Test func theSilenceOfAConnectionThatIsKeptFromSendingIsNotTheServers() {
@@ -66,7 +67,7 @@ import Testing
     }
 
     @Test func aPausedConnectionOwesNothingUntilItGoesOn() {
-        let bench = MachineBench { $0.readerDeadline = 3_600_000 }
+        let bench = MachineBench { $0.readerDeadline = .seconds(3_600) }
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
         // A reader at another offset makes the first connection yield.
@@ -86,7 +87,7 @@ import Testing
         let resumed = bench.now
         bench.pass(100)
         _ = bench.received(2, 10)
-        #expect(Self.stalled(1, in: bench) && bench.now == resumed + 20_000)
+        #expect(Self.stalled(1, in: bench) && bench.now == resumed + .seconds(20))
     }
 
     // MARK: Slow progress
@@ -94,7 +95,7 @@ import Testing
     @Test func bytesThatAreHereAlreadyAreNoProgress() {
         let bench = MachineBench(
             pin: MachineBench.pin(nil, nil, ranges: false), present: MachineBench.ranges(0..<9_000)
-        ) { $0.stall = 3_600_000 }
+        ) { $0.stall = .seconds(3_600) }
         _ = bench.read(1, 9_000..<9_100)
         _ = bench.head(1, MachineBench.whole(tag: nil))
         let due = bench.machine.deadline
@@ -109,25 +110,25 @@ import Testing
         // The minimum is 256 bytes a second over 6 s.
         let bench = reading {
             $0.leastRate = 256
-            $0.readerDeadline = 6_000
+            $0.readerDeadline = .seconds(6)
         }
         let start = bench.now
         var actions: [Machine.Action] = []
-        while actions.isEmpty, bench.now < start + 60_000 {
+        while actions.isEmpty, bench.now < start + .seconds(60) {
             bench.pass(1_000)
             actions = bench.received(1, 10)
-            if bench.machine.deadline ?? .max <= bench.now { actions += bench.tick() }
+            if let due = bench.machine.deadline, due <= bench.now { actions += bench.tick() }
             // The reader needs a byte far behind the ones that arrive.
             if bench.now == start { actions = [] }
         }
-        #expect(bench.now <= start + 10_000)
+        #expect(bench.now <= start + .seconds(10))
     }
 
     @Test(arguments: [(255, 6_000), (257, 60_000)] as [(Int64, Int64)])
     func theFloorIsARateOverTheDeadline(rate: Int64, waits: Int64) {
         let bench = MachineBench {
             $0.leastRate = 256
-            $0.readerDeadline = 6_000
+            $0.readerDeadline = .seconds(6)
         }
         let total: Int64 = 1_000_000
         _ = bench.fill()
@@ -135,15 +136,17 @@ import Testing
         _ = bench.read(1, 500_000..<500_100)
         // The second connection delivers it; the first is irrelevant.
         let start = bench.now
-        while bench.machine.isWaiting(1), bench.now - start < 60_000 {
+        while bench.machine.isWaiting(1), bench.now - start < .seconds(60) {
             bench.pass(1_000)
             if bench.machine.has(2), !bench.machine.isReceiving(2) {
                 _ = bench.head(2, MachineBench.part(500_000..<total, of: total))
             }
             _ = bench.received(1, rate)
-            if bench.machine.deadline ?? .max <= bench.now { _ = bench.machine.tick(now: bench.now, random: 0) }
+            if let due = bench.machine.deadline, due <= bench.now {
+                _ = bench.machine.tick(now: bench.now, random: 0)
+            }
         }
-        #expect(bench.now - start >= waits && bench.now - start <= waits + 6_500)
+        #expect(bench.now - start >= .milliseconds(waits) && bench.now - start <= .milliseconds(waits + 6_500))
     }
 
     @Test func aDripDoesNotShortenThePauses() {
@@ -153,7 +156,7 @@ import Testing
         for (connection, pause) in zip(1..., [250, 500, 1_000] as [Int64]) {
             _ = bench.received(connection, 1)
             _ = bench.failed(connection)
-            #expect(bench.machine.deadline == bench.now + pause)
+            #expect(bench.machine.deadline == bench.now + .milliseconds(pause))
             _ = bench.tick()
             let position = bench.machine.position(of: connection + 1) ?? 0
             _ = bench.head(connection + 1, MachineBench.part(position..<10_000))
@@ -196,7 +199,7 @@ import Testing
     }
 
     @Test func aServerThatStallsAtAByteMayGoOn() {
-        let bench = reading { $0.readerDeadline = 600_000 }
+        let bench = reading { $0.readerDeadline = .seconds(600) }
         for connection in 1...5 {
             if connection > 1 { _ = bench.head(connection, MachineBench.part(1_000..<10_000)) }
             _ = bench.failed(connection, .timedOut)
@@ -225,7 +228,7 @@ import Testing
     // MARK: The last error
 
     @Test func theLastErrorIsShownUntilThereIsProgress() {
-        let bench = reading { $0.stall = 3_600_000 }
+        let bench = reading { $0.stall = .seconds(3_600) }
         #expect(bench.machine.error == nil)
         _ = bench.failed(1)
         let broken = TransferError(.failed, "broken")
@@ -256,7 +259,7 @@ import Testing
     }
 
     @Test func aReaderThatGivesUpLeavesItsReason() {
-        let bench = reading { $0.stall = 3_600_000 }
+        let bench = reading { $0.stall = .seconds(3_600) }
         let error = TransferError(.timedOut, "nothing arrived for 60 s")
         #expect(bench.tick().contains(.answerRead(1, error)))
         #expect(bench.machine.error == error)

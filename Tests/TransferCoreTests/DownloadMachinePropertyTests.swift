@@ -1,3 +1,4 @@
+import Platform
 import TestSupport
 import Testing
 import TransferCore
@@ -114,7 +115,7 @@ import TransferCore
             var simulation = MachineSimulation(machine: machine, server: server, random: random)
             let start = simulation.now
             try simulation.read(end..<end + 1)
-            while simulation.errors.isEmpty, simulation.now - start < 15_000 {
+            while simulation.errors.isEmpty, simulation.now - start < .seconds(15) {
                 try simulation.moveConnection()
                 try simulation.pass(20)
             }

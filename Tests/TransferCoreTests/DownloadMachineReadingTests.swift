@@ -1,3 +1,4 @@
+import Platform
 import Testing
 import TransferCore
 
@@ -76,7 +77,7 @@ import TransferCore
 
     @Test func anUnreadResponseIsHeldForAWhile() {
         let bench = held()
-        #expect(bench.machine.deadline == bench.now + 10_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(10))
         #expect(bench.tick() == [.abort(1)])
         #expect(bench.machine.deadline == nil)
         #expect(bench.read(2, 0..<10) == [.connect(2, .whole(direct: true, forReader: true))])

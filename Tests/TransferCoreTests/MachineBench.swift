@@ -1,3 +1,5 @@
+import Platform
+
 @testable import TransferCore
 
 typealias Machine = DownloadMachine
@@ -5,7 +7,7 @@ typealias Machine = DownloadMachine
 /// A reference to a machine, with a clock and short names for its events, so that they can be used in expectations.
 final class MachineBench {
     var machine: Machine
-    var now: Int64 = 1_000_000
+    var now = Instant.seconds(1_000)
 
     static let tag = Validator.entityTag("\"v1\"")
 
@@ -73,7 +75,7 @@ final class MachineBench {
     func finished() -> [Machine.Action] { machine.finished(nil, now: now) }
 
     /// Advances the clock without ticks.
-    func pass(_ milliseconds: Int64) { now += milliseconds }
+    func pass(_ milliseconds: Int64) { now += .milliseconds(milliseconds) }
 
     /// Advances the clock to the machine's deadline, and ticks.
     func tick() -> [Machine.Action] {

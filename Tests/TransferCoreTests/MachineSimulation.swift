@@ -1,3 +1,4 @@
+import Platform
 import TestSupport
 import Testing
 import TransferCore
@@ -24,7 +25,7 @@ struct MachineSimulation {
     var machine: DownloadMachine
     var server: ModelServer
     var random: SeededGenerator
-    private(set) var now: Int64 = 1_000_000
+    private(set) var now = Instant.seconds(1_000)
     private var connections: [Int: Connection] = [:]
     /// The written bytes by offset, for each generation.
     private var files: [Int: [Int64: UInt8]] = [:]
@@ -140,7 +141,7 @@ struct MachineSimulation {
 
     /// Advances the clock, with ticks when they are due.
     mutating func pass(_ milliseconds: Int64) throws {
-        let end = now + milliseconds
+        let end = now + .milliseconds(milliseconds)
         while let due = machine.deadline, due <= end {
             now = max(now, due)
             try perform("tick \(now)", machine.tick(now: now, random: fraction()))

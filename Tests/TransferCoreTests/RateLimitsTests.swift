@@ -1,3 +1,5 @@
+import Platform
+import TestSupport
 import Testing
 
 @testable import TransferCore
@@ -6,7 +8,7 @@ import Testing
     /// Connections that read all permitted bytes in pieces of `piece` bytes, limited by the rate of each server.
     private struct Model {
         var limits: RateLimits
-        var now: Int64 = 1_000_000
+        var now = Instant.seconds(1_000)
         var received: [Int: Int64] = [:]
         /// The rate of each connection's server, in bytes a second.
         var servers: [Int: Int64] = [:]
@@ -30,9 +32,9 @@ import Testing
 
         /// Advances the clock, with refills when they are due.
         mutating func run(_ milliseconds: Int64) {
-            let end = now + milliseconds
+            let end = now + .milliseconds(milliseconds)
             while now < end {
-                now += 1
+                now += .milliseconds(1)
                 if let due = limits.deadline, due <= now { _ = limits.refill(now: now) }
                 for id in servers.keys.sorted() {
                     // Bytes sent by a server wait in the socket buffers, which are bounded.

@@ -395,6 +395,6 @@ import TransferCore
     func passingFailuresAreTriedAgain(status: Int) {
         let error = TransferError(.failed, "the server answered \(status)")
         #expect(verdict(head(status)) == .retry(error, after: nil))
-        #expect(verdict(head(status, ["retry-after": "7"])) == .retry(error, after: 7))
+        #expect(verdict(head(status, ["retry-after": "7"])) == .retry(error, after: .seconds(7)))
     }
 }

@@ -1,9 +1,11 @@
+import Platform
+
 @testable import TransferCore
 
 /// A reference to an upload machine, with a clock and short names for its events.
 final class UploadBench {
     var machine: UploadMachine
-    var now: Int64 = 1_000_000
+    var now = Instant.seconds(1_000)
     /// The identifier of the last request or record among the actions.
     private(set) var lastID = 0
 
@@ -33,7 +35,7 @@ final class UploadBench {
     func confirm() -> [UploadMachine.Action] { recorded(lastID) }
     func began(_ id: Int) { machine.began(id) }
     func sent(_ count: Int64) { machine.sent(lastID, count) }
-    func pass(_ milliseconds: Int64) { now += milliseconds }
+    func pass(_ milliseconds: Int64) { now += .milliseconds(milliseconds) }
 
     func answer(
         _ status: Int, _ fields: [String: String] = [:], location: String? = nil

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import TransferCore
@@ -15,7 +16,7 @@ extension UploadMachineTests {
     @Test func theServersOwnPauseIsKept() {
         bench.post()
         _ = bench.answer(429, ["retry-after": "30"])
-        #expect(bench.machine.deadline == bench.now + 30_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
 
     @Test func aServerThatCannotBeReachedHasGotNothing() {
@@ -58,8 +59,8 @@ extension UploadMachineTests {
 
     @Test func aDoubtThatCannotBeSettledNowIsAskedLater() {
         bench.doubt()
-        #expect(bench.settle(.later(TransferError(.unreachable, "no route"), after: 60)) == [])
-        #expect(bench.machine.deadline == bench.now + 60_000)
+        #expect(bench.settle(.later(TransferError(.unreachable, "no route"), after: .seconds(60))) == [])
+        #expect(bench.machine.deadline == bench.now + .seconds(60))
         #expect(bench.tick() == [.settleDoubt(TransferError(.unreachable, "no route"))])
     }
 
@@ -107,7 +108,7 @@ extension UploadMachineTests {
         bench.put()
         bench.sent(900)
         #expect(bench.answer(status, ["retry-after": "2"]) == [])
-        #expect(bench.machine.deadline == bench.now + 2_000)
+        #expect(bench.machine.deadline == bench.now + .seconds(2))
         #expect(bench.tick() == [.send(bench.lastID, .put(UploadBench.place))])
         #expect(bench.machine.sent == 0, "from the beginning")
     }
@@ -124,7 +125,7 @@ extension UploadMachineTests {
     /// If a server is down for a day, nothing is lost, and retries are rare.
     @Test(arguments: [false, true]) func aServerThatIsDownForADayGetsItInTheEnd(_ isPosted: Bool) {
         if isPosted { bench.put() } else { bench.post() }
-        let back = bench.now + 24 * 3_600_000
+        let back = bench.now + .seconds(86_400)
         var tries = 0
         while bench.now < back {
             #expect(bench.failure(of: bench.lost(wasSent: false)) == nil)
@@ -157,21 +158,21 @@ extension UploadMachineTests {
         bench.put()
         for pause in [250, 500, 1_000] as [Int64] {
             _ = bench.lost()
-            #expect(bench.machine.deadline == bench.now + pause)
+            #expect(bench.machine.deadline == bench.now + .milliseconds(pause))
             _ = bench.tick()
         }
         bench.sent(10)
         _ = bench.lost()
-        #expect(bench.machine.deadline == bench.now + 250)
+        #expect(bench.machine.deadline == bench.now + .milliseconds(250))
         // Sending the same bytes again is not progress.
         _ = bench.tick()
         bench.sent(10)
         _ = bench.lost()
-        #expect(bench.machine.deadline == bench.now + 500)
+        #expect(bench.machine.deadline == bench.now + .milliseconds(500))
     }
 
     @Test func itGivesUpInTheEndAndIsKept() {
-        let bench = UploadBench(.at(UploadBench.place), retry: RetryPolicy(giveUp: 1_000))
+        let bench = UploadBench(.at(UploadBench.place), retry: RetryPolicy(giveUp: .seconds(1)))
         _ = bench.resume()
         #expect(bench.lost() == [])
         bench.pass(999)

@@ -60,7 +60,7 @@ import TransferCore
         let gate = Gate(heldAt: 5)
         bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 1_000)), [.hold(gate)])
         var request = DataRequest(url: bench.server.url("/feed"), limit: 1_000)
-        request.timeout = 200
+        request.timeout = .milliseconds(200)
         let slow = request
         #expect(await failure { try await fetch(slow) }?.code == .timedOut)
         try await bench.wait("the request has ended") { bench.server.requests.allSatisfy(\.isFinished) }

@@ -99,7 +99,7 @@ struct DataReceiverTests {
         first.fields = [("If-None-Match", "\"1\""), ("X-Secret", "s")]
         first.userAgent = "Other/1"
         first.followsRedirects = false
-        first.timeout = 100_000
+        first.timeout = .seconds(100)
         var second = request("/2")
         second.body = Array("question".utf8)
         var third = request("/3")

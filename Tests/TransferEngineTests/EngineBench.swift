@@ -53,11 +53,11 @@ final class EngineBench: Sendable {
         server = HTTPTestServer(sendBuffer: sendBuffer, address: address)
         folder = try TemporaryDirectory(in: parent)
         var configuration = TransferConfiguration(userAgent: "podfs-test")
-        configuration.limits.retry.first = 20
+        configuration.limits.retry.first = .milliseconds(20)
         // Generous, so that a machine under load causes neither stalls nor reader timeouts.
-        configuration.limits.stall = 120_000
-        configuration.limits.readerDeadline = 240_000
-        configuration.limits.hold = 240_000
+        configuration.limits.stall = .seconds(120)
+        configuration.limits.readerDeadline = .seconds(240)
+        configuration.limits.hold = .seconds(240)
         change(&configuration)
         self.configuration = configuration
         try server.start()

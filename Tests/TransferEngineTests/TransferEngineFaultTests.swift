@@ -39,7 +39,7 @@ import TransferCore
     }
 
     @Test func aStalledTransferIsContinuedElsewhere() async throws {
-        let bench = try EngineBench { $0.limits.stall = 400 }
+        let bench = try EngineBench { $0.limits.stall = .milliseconds(400) }
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
         let start = ContinuousClock.now
         try bench.fill(1)
@@ -63,8 +63,8 @@ import TransferCore
 
     @Test func aServerThatNeverAnswersTimesOut() async throws {
         let bench = try EngineBench {
-            $0.limits.stall = 1_000
-            $0.limits.readerDeadline = 1_500
+            $0.limits.stall = .seconds(1)
+            $0.limits.readerDeadline = .milliseconds(1_500)
         }
         let gate = Gate(heldAt: 0)
         let path = "/1.mp3"
@@ -75,7 +75,7 @@ import TransferCore
     }
 
     @Test func aServerThatIsGoneIsUnreachable() async throws {
-        let bench = try EngineBench { $0.limits.readerDeadline = 1_200 }
+        let bench = try EngineBench { $0.limits.readerDeadline = .milliseconds(1_200) }
         bench.add(1, resource)
         bench.server.stop()
         #expect(await failure { try await bench.open(1) }?.code == .unreachable)

@@ -105,9 +105,9 @@ import TransferCore
     @Test func aHeadThatComesByteByByteIsNotWaitedFor() async throws {
         // The head would take more than a minute, without a pause of a second.
         let bench = try bench {
-            $0.limits.stall = 1_000
-            $0.limits.readerDeadline = 1_500
-            $0.limits.retry.first = 60_000
+            $0.limits.stall = .seconds(1)
+            $0.limits.readerDeadline = .milliseconds(1_500)
+            $0.limits.retry.first = .seconds(60)
         } behaviour: { _ in
             .slowHead(bytesPerSecond: 3)
         }

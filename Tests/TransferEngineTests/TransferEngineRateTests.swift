@@ -91,7 +91,7 @@ import TransferCore
         // The rate allows a piece of 1,024 bytes every two and a half seconds.
         let bench = try EngineBench {
             $0.rateLimit = 400
-            $0.limits.stall = 1_000
+            $0.limits.stall = .seconds(1)
         }
         let path = bench.add(1, Resource(small, etag: "\"v1\""))
         try bench.fill(1)

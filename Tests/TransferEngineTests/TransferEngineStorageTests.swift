@@ -100,7 +100,7 @@ import TransferCore
 
     /// A file that cannot be created, because a regular file has the path of its folder.
     @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
-        let bench = try EngineBench { $0.limits.failureMemory = 0 }
+        let bench = try EngineBench { $0.limits.failureMemory = .zero }
         bench.add(1, resource)
         let media = bench.cacheFolder + "/media"
         try FileManager.default.removeItem(atPath: media)

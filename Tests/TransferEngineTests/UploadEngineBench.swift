@@ -34,9 +34,9 @@ final class UploadEngineBench: Sendable {
         source.form = [FormPart(name: "title", content: .text("Title"))]
         owner = Mutex(Owner(source: source))
         var configuration = TransferConfiguration(userAgent: "podfs-test")
-        configuration.limits.retry.first = 20
+        configuration.limits.retry.first = .milliseconds(20)
         // A busy machine must not look like a stalled server.
-        configuration.limits.stall = 120_000
+        configuration.limits.stall = .seconds(120)
         let engine = try TransferEngine(configuration: configuration, cacheFolder: folder.file("cache")) {
             [weak self] event in
             if case .upload(let event) = event { self?.take(event) }

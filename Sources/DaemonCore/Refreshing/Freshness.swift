@@ -1,3 +1,4 @@
+internal import Platform
 package import TransferCore
 
 /// Freshness lifetime of an answer (RFC 9111 §4.2), and the delay in Retry-After.
@@ -37,7 +38,7 @@ package enum Freshness {
     /// Returns Retry-After in seconds, from a number or a date; `nil` if absent or neither.
     package static func retryAfter(_ head: ResponseHead, now: Int64) -> Int64? {
         let dated = head["retry-after"].flatMap(HTTPDate.seconds).map { max(0, $0 - now) }
-        return (head.retryAfter ?? head["retry-after"].flatMap(digits) ?? dated).map { min($0, longest) }
+        return (head.retryAfter?.seconds ?? head["retry-after"].flatMap(digits) ?? dated).map { min($0, longest) }
     }
 
     /// Parses `max-age=60, private="a, b"` into lower-case names and unquoted arguments.

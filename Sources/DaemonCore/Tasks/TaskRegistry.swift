@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastProtocol
 package import TransferCore
 
@@ -100,7 +101,7 @@ package struct TaskRegistry: Sendable {
 
     /// Returns the wall clock's time of the next attempt, in seconds since 1970, rounded up.
     private static func nextTry(_ snapshot: DownloadSnapshot, at now: Moment) -> Int64? {
-        snapshot.retryIn.map { now.seconds + ($0 + 999) / 1_000 }
+        snapshot.retryIn.map { now.seconds + ($0 + .milliseconds(999)).seconds }
     }
 
     // MARK: Downloads

@@ -11,8 +11,8 @@ internal import TransferEngine
 extension Assets {
     /// The number of seconds for which a checked playlist is not fetched again. A live stream ends at any time.
     private static let streamFreshness: Int64 = 60
-    /// The timeout in milliseconds; a reader is waiting.
-    private static let streamTimeout: Int64 = 30_000
+    /// The timeout; a reader is waiting.
+    private static let streamTimeout = Duration.seconds(30)
     /// The maximum number of remembered streams.
     private static let mostStreams = 1_000
 

@@ -35,7 +35,7 @@ final class Assets: ServicePart {
     private static let largestArt = 10 << 20
     private static let largestText = 50 << 20
     /// Timeout of a fetch in milliseconds; a reader is waiting.
-    private static let assetTimeout: Int64 = 60_000
+    private static let assetTimeout = Duration.seconds(60)
 
     /// Ensures that an asset is in the cache.
     func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {

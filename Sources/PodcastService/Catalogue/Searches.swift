@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -162,7 +163,7 @@ final class Searches: ServicePart {
             throw Failure(errorNumber: EIO, message: error.description)
         } catch let error as TransferError {
             let isLate = error.code == .timedOut
-            let says = isLate ? "no answer within \(configuration.searchTimeout / 1_000) s" : error.message
+            let says = isLate ? "no answer within \(configuration.searchTimeout.seconds) s" : error.message
             throw Failure(errorNumber: error.errorNumber, message: "\(catalogue.name): \(says)")
         }
     }

@@ -26,8 +26,8 @@ final class EventQueue: Sendable {
     private struct State {
         var items: [Item] = []
         var hasTimer = false
-        /// When the engine's thread began to time the delay, in the engine's milliseconds; `nil` if it times none.
-        var restsSince: Int64?
+        /// When the engine's thread began to time the delay; `nil` if it times none.
+        var restsSince: Instant?
         /// Whether the consumer has been woken for the queued items.
         var isAwaited = false
     }
@@ -37,9 +37,9 @@ final class EventQueue: Sendable {
     /// Yields a value when items are ready.
     let wakes: AsyncStream<Void>
 
-    /// Delay of non-urgent items in milliseconds: longer than a reader waits for the first bytes from a nearby server
-    /// (1.5 ms), and not noticeable to a person.
-    private static let patience = 10
+    /// Delay of non-urgent items: longer than a reader waits for the first bytes from a nearby server (1.5 ms), and not
+    /// noticeable to a person.
+    private static let patience = Duration.milliseconds(10)
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
@@ -71,18 +71,18 @@ final class EventQueue: Sendable {
     /// Schedules delivery from the engine's thread, which times the delay itself: waking another thread would delay the
     /// reader that has just been answered.
     ///
-    /// - Parameter now: the engine's time in milliseconds.
-    /// - Returns: the milliseconds until the next call is due; `nil` if nothing is delayed.
-    func settle(now: Int64) -> Int64? {
-        let (pause, wakes) = state.withLock { state -> (Int64?, Bool) in
+    /// - Parameter now: the engine's time.
+    /// - Returns: the time until the next call is due; `nil` if nothing is delayed.
+    func settle(now: Instant) -> Duration? {
+        let (pause, wakes) = state.withLock { state -> (Duration?, Bool) in
             guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else {
                 state.restsSince = nil
                 return (nil, false)
             }
-            let rested = now - (state.restsSince ?? now)
-            guard rested >= Self.patience else {
-                state.restsSince = now - rested
-                return (Int64(Self.patience) - rested, false)
+            let since = state.restsSince ?? now
+            guard now - since >= Self.patience else {
+                state.restsSince = since
+                return (Self.patience - (now - since), false)
             }
             state.restsSince = nil
             state.isAwaited = true
@@ -103,7 +103,7 @@ final class EventQueue: Sendable {
     }
 
     private func startTimer() {
-        Timers.after(.milliseconds(Self.patience)) { [self] in
+        Timers.after(Self.patience) { [self] in
             let wakes = state.withLock { state in
                 state.hasTimer = false
                 guard !state.items.isEmpty, !state.isAwaited else { return false }

@@ -45,10 +45,10 @@ struct FeedFetcher: Sendable {
     ///   - reach: the most private address space in which the address may be; `nil` for any, if a person entered it.
     ///   - credentials: the show's credentials, sent if they match the address.
     ///   - etag, lastModified: validators of the stored document, for a conditional request.
-    ///   - timeout: milliseconds until the end of the answer; `nil` for no limit.
+    ///   - timeout: the time until the end of the answer; `nil` for the engine's default.
     func fetch(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
-        lastModified: String? = nil, timeout: Int64? = nil
+        lastModified: String? = nil, timeout: Duration? = nil
     ) async throws -> Answer {
         let found = try await retrieve(
             url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, timeout: timeout)
@@ -60,7 +60,7 @@ struct FeedFetcher: Sendable {
     /// `FetchFailure` if there was no answer.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
-        lastModified: String? = nil, userAgent: String? = nil, timeout: Int64? = nil,
+        lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
         keepingIn documents: FeedDocuments? = nil,
         onProgress: (@Sendable (FeedProgress) -> Void)? = nil
     ) async throws -> Retrieved {
@@ -91,7 +91,7 @@ struct FeedFetcher: Sendable {
         ///   - acceptsDelta: whether the server may send only what is new since `etag`.
         init(
             _ url: String, reach: AddressSpace?, credentials: Credentials?, etag: String?, lastModified: String?,
-            userAgent: String?, timeout: Int64? = nil, acceptsDelta: Bool = false, limits: FeedLimits
+            userAgent: String?, timeout: Duration? = nil, acceptsDelta: Bool = false, limits: FeedLimits
         ) {
             let given = PrivateAddress(url)
             address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)

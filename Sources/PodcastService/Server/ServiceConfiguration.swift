@@ -44,7 +44,7 @@ package struct ServiceConfiguration: Sendable {
     package var catalogues: [any Catalogue] = [ITunesCatalogue()]
     /// Timeout of a search, and of fetching a found show's feed, in milliseconds; a program is waiting to list the
     /// folder.
-    package var searchTimeout: Int64 = 10_000
+    package var searchTimeout = Duration.seconds(10)
     /// Seconds for which the file of an unsubscribed episode stays cached after its last close: many programs open a
     /// file, read its beginning, and open it again.
     package var ephemeralLinger: Double = 5

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
@@ -37,7 +38,7 @@ struct SyncClient: Sendable {
     /// Maximum pause in seconds that a server may demand: a day.
     private static let longestHold: Int64 = 86_400
     /// Timeout of an answer in milliseconds.
-    private static let timeout: Int64 = 120_000
+    private static let timeout = Duration.seconds(120)
 
     struct Answer: Sendable {
         var head: ResponseHead
@@ -95,7 +96,7 @@ struct SyncClient: Sendable {
         case 400, 413, 414, 422:
             return SyncFailure(code: .rejected, message: "\(says): it rejects the request")
         default:
-            let seconds = head.retryAfter.map { max(1, min($0, Self.longestHold)) }
+            let seconds = head.retryAfter.map { max(1, min($0.seconds, Self.longestHold)) }
             return SyncFailure(code: .unavailable, message: says, retryAfter: seconds)
         }
     }

@@ -15,8 +15,8 @@ struct PostedLookup: Sendable {
 
     /// Maximum number of entries with the same title that are checked.
     private static let mostAlike = 20
-    /// Timeout in milliseconds for fetching the list, and for checking the media of an entry.
-    private static let timeout: Int64 = 60_000
+    /// Timeout for fetching the list, and for checking the media of an entry.
+    private static let timeout = Duration.seconds(60)
 
     func find(_ upload: Upload, _ credentials: Credentials?) async -> UploadMachine.Finding {
         let list: FeedFetcher.Retrieved

@@ -1,22 +1,22 @@
 extension DownloadMachine {
     /// Limits at which the machine gives up, waits, or opens another connection.
     package struct Limits: Sendable, Equatable {
-        /// The time in milliseconds after which a connection counts as stalled if neither a head nor bytes arrive.
-        package var stall: Int64 = 20_000
-        /// The silence in milliseconds after which a connection is replaced when the network has changed: longer than a
-        /// round trip, shorter than what a listener notices.
-        package var doubt: Int64 = 1_000
-        /// The longest delay in milliseconds between attempts to reach a server while a reader is blocked.
-        package var reachRetry: Int64 = 2_000
-        /// The time in milliseconds after which an open or a read fails if the download makes no progress.
-        package var readerDeadline: Int64 = 60_000
+        /// The time after which a connection counts as stalled if neither a head nor bytes arrive.
+        package var stall = Duration.seconds(20)
+        /// The silence after which a connection is replaced when the network has changed: longer than a round trip,
+        /// shorter than what a listener notices.
+        package var doubt = Duration.seconds(1)
+        /// The longest delay between attempts to reach a server while a reader is blocked.
+        package var reachRetry = Duration.seconds(2)
+        /// The time after which an open or a read fails if the download makes no progress.
+        package var readerDeadline = Duration.seconds(60)
         /// The minimum rate that counts as progress, in new bytes a second over `readerDeadline`: nobody can listen to
         /// a podcast at less than 2 kbit/s.
         package var leastRate: Int64 = 256
-        /// The maximum time in milliseconds for which a response is held for a first read.
-        package var hold: Int64 = 10_000
-        /// The time in milliseconds for which a permanent failure is remembered.
-        package var failureMemory: Int64 = 60_000
+        /// The maximum time for which a response is held for a first read.
+        package var hold = Duration.seconds(10)
+        /// The time for which a permanent failure is remembered.
+        package var failureMemory = Duration.seconds(60)
         /// The maximum distance in bytes at which a reader waits for an existing connection rather than opening
         /// another: the cost of a request at common rates (two round trips of 50 ms at 5 MB/s).
         package var reach: Int64 = 512 * 1024
@@ -41,8 +41,8 @@ extension DownloadMachine {
         package var expects = ContentExpectation.media
         /// Whether the owner is asked for a newer address after a refusal. It must answer.
         package var renewsAddress = false
-        /// The time for that answer in milliseconds: ten minutes to fetch a feed, and one more to store it.
-        package var renewal: Int64 = 660_000
+        /// The time for that answer: ten minutes to fetch a feed, and one more to store it.
+        package var renewal = Duration.seconds(660)
         package var retry = RetryPolicy()
 
         package init() {}

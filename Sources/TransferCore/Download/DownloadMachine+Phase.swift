@@ -1,3 +1,5 @@
+internal import Platform
+
 extension DownloadMachine {
     /// The phase of the file, with the state that exists only in this phase.
     enum Phase: Sendable, Equatable {
@@ -6,7 +8,7 @@ extension DownloadMachine {
         case fetching(retry: Retry? = nil)
         /// The owner has been looking for a newer address since that time, after the given error. No connection runs,
         /// and readers wait. → fetching, failed
-        case awaitingAddress(since: Int64, TransferError)
+        case awaitingAddress(since: Instant, TransferError)
         /// Every byte is present; the driver syncs and hashes the file. There is no connection, and no reader waits.
         /// → cached, fetching (bytes were lost, or there was no space for them), failed
         case finishing
@@ -14,12 +16,12 @@ extension DownloadMachine {
         case cached
         /// The download has failed. No connection runs, and readers are answered with the error until it expires; then,
         /// or at once without an expiry, the next reader starts a new attempt. → fetching
-        case failed(TransferError, until: Int64?)
+        case failed(TransferError, until: Instant?)
     }
 
     /// The delay after the loss of a connection.
     struct Retry: Sendable, Equatable {
-        var at: Int64
+        var at: Instant
         /// Whether the server requested the delay (Retry-After); if so, a new reader does not shorten it.
         var isServers: Bool
     }
@@ -89,7 +91,7 @@ extension DownloadMachine {
         /// Whether that address is not requested only because its host was unreachable.
         private(set) var isUnreachable = false
         /// The time of the last request for a newer one.
-        var lastRenewal: Int64?
+        var lastRenewal: Instant?
         /// The sources that are tried in order.
         var sources = Sources()
 

@@ -1,7 +1,9 @@
+internal import Platform
+
 // Computation of the needed connections from present bytes and waiting readers.
 extension DownloadMachine {
     /// Opens, pauses and resumes connections as readers and background filling need them.
-    mutating func plan(_ now: Int64) -> [Action] {
+    mutating func plan(_ now: Instant) -> [Action] {
         guard storageFull == nil else { return [] }
         switch phase {
         case .finishing, .cached, .failed: return []
@@ -28,7 +30,7 @@ extension DownloadMachine {
         return actions
     }
 
-    private func mayTry(_ now: Int64) -> Bool {
+    private func mayTry(_ now: Instant) -> Bool {
         guard let retry else { return true }
         return now >= retry.at
     }
@@ -89,7 +91,7 @@ extension DownloadMachine {
         return present.isEmpty && connections.isEmpty && !rendition.lacksValidator
     }
 
-    private mutating func connect(for need: Int64, now: Int64) -> [Action] {
+    private mutating func connect(for need: Int64, now: Instant) -> [Action] {
         if let actions = streamForProbes(to: need, now: now) { return actions }
         guard canSeek(to: need) else {
             if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
@@ -118,7 +120,7 @@ extension DownloadMachine {
     /// Starts a connection whose first new byte is `need`.
     ///
     /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
-    mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Int64) -> [Action] {
+    mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {
         attempts.lastTry = now
         phase = .fetching()
         var request = ConnectRequest(
@@ -182,7 +184,7 @@ extension DownloadMachine {
     }
 
     /// Pauses connections that nobody waits for and resumes wanted ones.
-    private mutating func regulate(_ now: Int64) -> [Action] {
+    private mutating func regulate(_ now: Instant) -> [Action] {
         var actions: [Action] = []
         let serving = servingConnections()
         // Filling pauses for a blocked reader served by another connection. During a retry delay no reader is served,

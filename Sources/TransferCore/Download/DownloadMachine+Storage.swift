@@ -1,21 +1,23 @@
+package import Platform
+
 // Handling of missing space and storage failures.
 extension DownloadMachine {
     /// Handles a failed write: all connections end, and present bytes stay. If there is no space the task waits for it;
     /// for any other reason it fails.
-    package mutating func storageFailed(_ error: TransferError, now: Int64) -> [Action] {
+    package mutating func storageFailed(_ error: TransferError, now: Instant) -> [Action] {
         guard error.code == .diskFull else { return fail(error, now: now) }
         return storageIsFull(error, now: now) + [.storageFull(error)]
     }
 
     /// Handles a cache file that could not be created.
-    package mutating func fileMissing(_ error: TransferError, now: Int64) -> [Action] {
+    package mutating func fileMissing(_ error: TransferError, now: Instant) -> [Action] {
         rendition.hasFile = false
         leaveFinishing()
         return storageFailed(error, now: now)
     }
 
     /// Handles a disk that has lost written bytes: only `ranges` are reliable, the rest is fetched again.
-    package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Int64) -> [Action] {
+    package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Instant) -> [Action] {
         leaveFinishing()
         rendition.present = present.intersection(ranges)
         // The connections would continue after bytes that are now missing.
@@ -24,7 +26,7 @@ extension DownloadMachine {
 
     /// Handles a full disk, found by this or another download or reported by the owner. Connections end, and waiting
     /// readers fail; the task remains, and present bytes can be read.
-    package mutating func storageIsFull(_ error: TransferError, now: Int64) -> [Action] {
+    package mutating func storageIsFull(_ error: TransferError, now: Instant) -> [Action] {
         guard !isCached else { return [] }
         storageFull = error
         // A file being finished has all its bytes, and nobody waits for it.
@@ -35,13 +37,13 @@ extension DownloadMachine {
 
     /// Sets or clears the reason why the whole file has no space yet. Background filling pauses; present bytes stay,
     /// and readers are served.
-    package mutating func setAwaitsSpace(_ reason: TransferError?, now: Int64) -> [Action] {
+    package mutating func setAwaitsSpace(_ reason: TransferError?, now: Instant) -> [Action] {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
 
     /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure is not
     /// remembered, so that a later reader is served.
-    package mutating func exceedsSpace(_ error: TransferError, now: Int64) -> [Action] {
+    package mutating func exceedsSpace(_ error: TransferError, now: Instant) -> [Action] {
         guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)
         phase = .failed(error, until: nil)
@@ -49,7 +51,7 @@ extension DownloadMachine {
     }
 
     /// Resumes after space has become available.
-    package mutating func storageAvailable(now: Int64) -> [Action] {
+    package mutating func storageAvailable(now: Instant) -> [Action] {
         guard storageFull != nil else { return [] }
         storageFull = nil
         return plan(now)

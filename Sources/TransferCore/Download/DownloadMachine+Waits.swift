@@ -1,16 +1,18 @@
+internal import Platform
+
 extension DownloadMachine {
     /// Open files and waiting requests.
     struct Readers: Sendable, Equatable {
         struct Open: Sendable, Equatable {
             var id: WaitID
-            var since: Int64
+            var since: Instant
             var kind: ReaderKind
         }
 
         struct Read: Sendable, Equatable {
             var id: WaitID
             var range: Range<Int64>
-            var since: Int64
+            var since: Instant
             var kind: ReaderKind
         }
 
@@ -60,7 +62,7 @@ extension DownloadMachine {
         }
 
         /// Answers the requests that have waited too long.
-        mutating func giveUp(_ error: TransferError, where isLate: (Int64) -> Bool) -> [Action] {
+        mutating func giveUp(_ error: TransferError, where isLate: (Instant) -> Bool) -> [Action] {
             let lateOpens = opens.filter { isLate($0.since) }
             let lateReads = reads.filter { isLate($0.since) }
             opens.removeAll { isLate($0.since) }
@@ -69,6 +71,6 @@ extension DownloadMachine {
         }
 
         /// The start times of all waiting requests.
-        var waits: [Int64] { opens.map(\.since) + reads.map(\.since) }
+        var waits: [Instant] { opens.map(\.since) + reads.map(\.since) }
     }
 }

@@ -1,3 +1,5 @@
+package import Platform
+
 /// The state machine of one file's download: present bytes, waiting readers, running connections.
 ///
 /// Every event is a mutating method that returns the actions to perform. There is no IO, clock or random number here,
@@ -101,7 +103,7 @@ package struct DownloadMachine: Sendable {
     package var isRetrying: Bool { retry != nil && isFilling && connections.isEmpty }
 
     /// The time of the next attempt after a lost connection.
-    package var nextTry: Int64? { connections.isEmpty && isWanted && !isSuspended ? retry?.at : nil }
+    package var nextTry: Instant? { connections.isEmpty && isWanted && !isSuspended ? retry?.at : nil }
 
     /// The reason why the task does not proceed, or the last error while it is retried, as shown to people.
     package var error: TransferError? {
@@ -149,9 +151,9 @@ package struct DownloadMachine: Sendable {
     package func has(_ id: ConnectionID) -> Bool { connections[id] != nil }
 
     /// The latest time for the next call of `tick`, if any. After a `tick` it is later than that tick.
-    package var deadline: Int64? {
-        var result: Int64?
-        func consider(_ moment: Int64) { result = min(result ?? moment, moment) }
+    package var deadline: Instant? {
+        var result: Instant?
+        func consider(_ moment: Instant) { result = min(result ?? moment, moment) }
         for connection in connections.all {
             if case .held(let until)? = connection.body?.flow { consider(until) }
             if let silent = connection.silentSince { consider(silent + limits.stall) }
@@ -167,5 +169,5 @@ package struct DownloadMachine: Sendable {
     }
 
     /// Returns the time at which a wait that began at `since` fails, unless the download progresses before.
-    func giveUpTime(since: Int64) -> Int64 { max(since, attempts.lastProgress ?? since) + limits.readerDeadline }
+    func giveUpTime(since: Instant) -> Instant { max(since, attempts.lastProgress ?? since) + limits.readerDeadline }
 }

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The head of an HTTP response: its status and header fields.
 package struct ResponseHead: Sendable, Equatable {
     package var status: Int
@@ -113,14 +115,14 @@ package struct ResponseHead: Sendable, Equatable {
         return isData ? .strong : .none
     }
 
-    /// Retry-After in seconds: a number, or a date relative to the response's own Date.
-    package var retryAfter: Int64? {
+    /// Retry-After: a number of seconds, or a date relative to the response's own Date.
+    package var retryAfter: Duration? {
         guard let text = fields["retry-after"] else { return nil }
-        if let seconds = Int64(digits: text) { return seconds }
+        if let seconds = Int64(digits: text) { return .seconds(seconds) }
         guard let moment = HTTPDate.seconds(text), let now = fields["date"].flatMap(HTTPDate.seconds) else {
             return nil
         }
-        return max(0, moment - now)
+        return .seconds(max(0, moment - now))
     }
 
     /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Equal lines count once.

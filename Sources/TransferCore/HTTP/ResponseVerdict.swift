@@ -31,7 +31,7 @@ package enum ResponseVerdict: Sendable, Equatable {
     /// All requested bytes are beyond the end: a 416 confirms this total.
     case atEnd(total: Int64)
     /// A transient failure.
-    case retry(TransferError, after: Int64?)
+    case retry(TransferError, after: Duration?)
     /// A permanent failure.
     case fail(TransferError)
 }

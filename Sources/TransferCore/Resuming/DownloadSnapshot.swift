@@ -19,14 +19,14 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var isWaitingForSpace: Bool
     /// Whether the server has failed and a retry is scheduled.
     package var isRetrying: Bool
-    /// Milliseconds until the next attempt, counted from the snapshot; `nil` if none is scheduled.
-    package var retryIn: Int64?
+    /// The time until the next attempt, counted from the snapshot; `nil` if none is scheduled.
+    package var retryIn: Duration?
 
     package init(
         key: MediaID, generation: Int, state: TaskState, received: Int64, total: Int64?, rate: Double? = nil,
         error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
         priority: TransferPriority = .asked, isWaitingForConditions: Bool = false, isWaitingForSpace: Bool = false,
-        isRetrying: Bool = false, retryIn: Int64? = nil
+        isRetrying: Bool = false, retryIn: Duration? = nil
     ) {
         self.key = key
         self.generation = generation

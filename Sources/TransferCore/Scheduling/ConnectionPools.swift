@@ -1,3 +1,5 @@
+package import Platform
+
 /// Admission of connections from three pools, so that readers never wait behind background downloads or scans.
 ///
 /// Waiting background connections are admitted by priority, then in order of arrival; and a requested file replaces an
@@ -6,9 +8,9 @@
 /// A connection made for a blocked reader continues with background filling when the reader has its bytes. It moves to
 /// the filling pool when that has a free slot, and otherwise lingers for a while, until another reader needs its slot.
 /// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
-/// connections that `preempted` returns. Times are milliseconds of a monotonic clock.
+/// connections that `preempted` returns.
 package struct ConnectionPools: Sendable {
-    /// The maximum numbers of connections, and the times of their slots in milliseconds.
+    /// The maximum numbers of connections, and the times of their slots.
     package struct Limits: Sendable, Equatable {
         /// The maximum number of background connections in all, and to one host.
         package var filling = 3
@@ -21,9 +23,9 @@ package struct ConnectionPools: Sendable {
         package var probesPerHost = 2
         /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
         /// would take more time than reading.
-        package var turn: Int64 = 1_000
+        package var turn = Duration.seconds(1)
         /// The time for which a reader's connection may fill outside the filling pool.
-        package var linger: Int64 = 10_000
+        package var linger = Duration.seconds(10)
 
         package init() {}
     }
@@ -43,9 +45,9 @@ package struct ConnectionPools: Sendable {
         /// Whether a reader is blocked on it.
         var isServing: Bool
         /// The time at which it got its slot.
-        var since: Int64 = 0
+        var since = Instant.start
         /// The time since which no reader has been blocked on it.
-        var idleSince: Int64 = 0
+        var idleSince = Instant.start
 
         /// Whether it fills in a reader's slot.
         var lingers: Bool { pool == .readers && !isServing }
@@ -62,7 +64,7 @@ package struct ConnectionPools: Sendable {
     /// token.
     package mutating func request(
         _ token: Token, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
-        now: Int64
+        now: Instant
     ) -> Bool {
         let pool: Pool = isProbe ? .probes : forReader ? .readers : .filling
         let entry = Entry(host: host, pool: pool, priority: priority, isServing: forReader)
@@ -77,7 +79,7 @@ package struct ConnectionPools: Sendable {
     /// Releases a slot when its connection has ended or is held, or withdraws a waiting request.
     ///
     /// - Returns: The tokens that now have a slot, those of higher priority first, each in order of arrival.
-    package mutating func release(_ token: Token, now: Int64) -> [Token] {
+    package mutating func release(_ token: Token, now: Instant) -> [Token] {
         waiting.removeAll { $0.token == token }
         guard active.removeValue(forKey: token) != nil else { return [] }
         return admitWaiting(now)
@@ -86,7 +88,7 @@ package struct ConnectionPools: Sendable {
     /// Sets whether a reader is blocked on a connection; a waiting one changes pools.
     ///
     /// - Returns: as `release`.
-    package mutating func setServing(_ token: Token, _ serving: Bool, now: Int64) -> [Token] {
+    package mutating func setServing(_ token: Token, _ serving: Bool, now: Instant) -> [Token] {
         if let index = waiting.firstIndex(where: { $0.token == token }) {
             waiting[index].entry.isServing = serving
             if waiting[index].entry.pool != .probes { waiting[index].entry.pool = serving ? .readers : .filling }
@@ -106,7 +108,7 @@ package struct ConnectionPools: Sendable {
     /// Sets the priority of a connection's task.
     ///
     /// - Returns: as `release`.
-    package mutating func setPriority(_ token: Token, _ priority: TransferPriority, now: Int64) -> [Token] {
+    package mutating func setPriority(_ token: Token, _ priority: TransferPriority, now: Instant) -> [Token] {
         active[token]?.priority = priority
         guard let index = waiting.firstIndex(where: { $0.token == token }) else { return [] }
         waiting[index].entry.priority = priority
@@ -115,7 +117,7 @@ package struct ConnectionPools: Sendable {
 
     /// Returns the connections to end now: those that have lingered too long, and those whose slot another reader or a
     /// task of higher priority needs.
-    package func preempted(now: Int64) -> [Token] {
+    package func preempted(now: Instant) -> [Token] {
         var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
         for request in waiting where request.entry.pool == .readers {
             guard let token = candidate(for: request.entry, besides: chosen) else { continue }
@@ -125,11 +127,12 @@ package struct ConnectionPools: Sendable {
     }
 
     /// The time at which `preempted` may return more, if any.
-    package var deadline: Int64? {
+    package var deadline: Instant? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
         for request in waiting where request.entry.pool == .readers {
             guard let token = candidate(for: request.entry, besides: []), let entry = active[token] else { continue }
-            result = min(result ?? .max, entry.since + limits.turn)
+            let turnEnd = entry.since + limits.turn
+            result = min(result ?? turnEnd, turnEnd)
         }
         return result
     }
@@ -179,14 +182,14 @@ package struct ConnectionPools: Sendable {
         TransferPriority.allCases.reversed().flatMap { priority in waiting.filter { $0.entry.priority == priority } }
     }
 
-    private mutating func admit(_ token: Token, _ entry: Entry, _ now: Int64) {
+    private mutating func admit(_ token: Token, _ entry: Entry, _ now: Instant) {
         var entry = entry
         entry.since = now
         entry.idleSince = now
         active[token] = entry
     }
 
-    private mutating func admitWaiting(_ now: Int64) -> [Token] {
+    private mutating func admitWaiting(_ now: Instant) -> [Token] {
         var started: [Token] = []
         repeat {
             var admitted: Set<Token> = []

@@ -1,3 +1,5 @@
+package import Platform
+
 /// Limits of the received bytes per second: of all connections together, and of groups (files).
 ///
 /// The permitted bytes are divided into equal shares, so a reader's connection gets as much as any other; what one does
@@ -5,7 +7,7 @@
 /// has credit; a piece larger than the credit leaves a debt, which delays the next piece.
 ///
 /// A value without IO: the driver reports received bytes, asks which connections may continue, and calls again at
-/// `deadline`. Times are milliseconds of a monotonic clock.
+/// `deadline`.
 package struct RateLimits: Sendable {
     /// The id of a connection, chosen by the driver.
     package typealias ID = Int
@@ -37,9 +39,9 @@ package struct RateLimits: Sendable {
 
         mutating func remove(_ id: ID) { debt += max(0, -(levels.removeValue(forKey: id) ?? 0)) }
 
-        /// Divides the credit of `milliseconds`.
-        mutating func refill(_ milliseconds: Int64) {
-            var amount = limit * milliseconds - debt
+        /// Divides the credit of the elapsed time.
+        mutating func refill(_ elapsed: Duration) {
+            var amount = limit * elapsed.milliseconds - debt
             debt = max(0, -amount)
             guard amount > 0, !levels.isEmpty else { return }
             let most = max(limit * Self.saved / Int64(levels.count), 1)
@@ -53,10 +55,10 @@ package struct RateLimits: Sendable {
             }
         }
 
-        /// Returns the earliest time at which a connection in debt may continue, in milliseconds from the last refill.
-        func pause(of id: ID) -> Int64 {
-            guard let level = levels[id], level <= 0 else { return 0 }
-            return (debt - level) / limit + 1
+        /// Returns the earliest time at which a connection in debt may continue, from the last refill.
+        func pause(of id: ID) -> Duration {
+            guard let level = levels[id], level <= 0 else { return .zero }
+            return .milliseconds((debt - level) / limit + 1)
         }
     }
 
@@ -67,13 +69,13 @@ package struct RateLimits: Sendable {
     /// The groups of limited connections.
     private var members: [ID: Group] = [:]
     private var blocked: Set<ID> = []
-    private var refilled: Int64 = 0
+    private var refilled = Instant.start
 
-    /// The granularity of refills in milliseconds: smaller steps would cost processor time without a visible effect.
-    private static let step: Int64 = 20
-    /// The maximum time credited at once, in milliseconds, so that the products fit into 64 bits: debts are paid in
-    /// less than half an hour.
-    private static let longest: Int64 = 1_800_000
+    /// The granularity of refills: smaller steps would cost processor time without a visible effect.
+    private static let step = Duration.milliseconds(20)
+    /// The maximum time credited at once, so that the products fit into 64 bits: debts are paid in less than half an
+    /// hour.
+    private static let longest = Duration.seconds(1_800)
 
     /// - Parameter limit: Bytes per second of all connections; 0 for no limit.
     package init(limit: Int64 = 0) {
@@ -84,7 +86,7 @@ package struct RateLimits: Sendable {
     /// Adds a connection.
     ///
     /// - Parameter groupLimit: Bytes per second of all connections of its group; 0 for no limit.
-    package mutating func add(_ id: ID, group: Group, groupLimit: Int64, now: Int64) {
+    package mutating func add(_ id: ID, group: Group, groupLimit: Int64, now: Instant) {
         guard shared != nil || groupLimit > 0 else { return }
         // Nobody waits yet: the elapsed time pays the debts of ended connections.
         if members.isEmpty { _ = refill(now: now) }
@@ -118,7 +120,7 @@ package struct RateLimits: Sendable {
     /// Divides the credit since the previous call.
     ///
     /// - Returns: The connections that may continue now and could not before.
-    package mutating func refill(now: Int64) -> [ID] {
+    package mutating func refill(now: Instant) -> [ID] {
         guard now > refilled else { return [] }
         let elapsed = min(now - refilled, Self.longest)
         refilled = now
@@ -133,10 +135,10 @@ package struct RateLimits: Sendable {
     }
 
     /// The latest time for the next call of `refill`, if any.
-    package var deadline: Int64? {
+    package var deadline: Instant? {
         blocked.map { id in
-            let own = members[id].flatMap { groups[$0] }?.pause(of: id) ?? 0
-            return refilled + max(Self.step, shared?.pause(of: id) ?? 0, own)
+            let own = members[id].flatMap { groups[$0] }?.pause(of: id) ?? .zero
+            return refilled + max(Self.step, shared?.pause(of: id) ?? .zero, own)
         }.min()
     }
 

@@ -1,3 +1,5 @@
+package import Platform
+
 // Handling of the responses to an upload's requests.
 extension UploadMachine {
     /// Handles the response to a request.
@@ -6,7 +8,7 @@ extension UploadMachine {
     ///   - head: The head of the final response; redirects were not followed.
     ///   - location: Its Location as an absolute address; `nil` if there is none, or if it is not http or https.
     package mutating func answered(
-        _ id: RequestID, _ head: ResponseHead, location: String?, now: Int64, random: Double
+        _ id: RequestID, _ head: ResponseHead, location: String?, now: Instant, random: Double
     ) -> [Action] {
         guard case .requesting(id, let request, _) = state else { return [] }
         if let redirected = redirected(request, head, to: location) { return redirected }
@@ -25,7 +27,7 @@ extension UploadMachine {
     ///   - wasSent: Whether some of it reached the network, so that the server may have processed it.
     ///   - passes: Whether a retry may help.
     package mutating func lost(
-        _ id: RequestID, _ error: TransferError, wasSent: Bool, passes: Bool, now: Int64, random: Double
+        _ id: RequestID, _ error: TransferError, wasSent: Bool, passes: Bool, now: Instant, random: Double
     ) -> [Action] {
         guard case .requesting(id, let request, _) = state else { return [] }
         var actions: [Action] = []
@@ -68,7 +70,7 @@ extension UploadMachine {
     // MARK: Responses by request
 
     private mutating func postAnswered(
-        _ head: ResponseHead, _ location: String?, now: Int64, random: Double
+        _ head: ResponseHead, _ location: String?, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 201, 302, 303:
@@ -113,7 +115,7 @@ extension UploadMachine {
     }
 
     private mutating func optionsAnswered(
-        _ head: ResponseHead, _ place: String, now: Int64, random: Double
+        _ head: ResponseHead, _ place: String, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 408, 425, 429, 502, 503, 504:
@@ -127,7 +129,7 @@ extension UploadMachine {
     }
 
     private mutating func headAnswered(
-        _ head: ResponseHead, _ place: String, now: Int64, random: Double
+        _ head: ResponseHead, _ place: String, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 200...299:
@@ -151,7 +153,7 @@ extension UploadMachine {
     }
 
     private mutating func patchAnswered(
-        _ head: ResponseHead, _ place: String, _ offset: Int64, now: Int64, random: Double
+        _ head: ResponseHead, _ place: String, _ offset: Int64, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 200...299:
@@ -172,7 +174,7 @@ extension UploadMachine {
         }
     }
 
-    private mutating func putAnswered(_ head: ResponseHead, now: Int64, random: Double) -> [Action] {
+    private mutating func putAnswered(_ head: ResponseHead, now: Instant, random: Double) -> [Action] {
         switch head.status {
         // 303: processed, with a description at another address.
         case 200...299, 303: return complete()
@@ -203,7 +205,7 @@ extension UploadMachine {
         furthest = max(furthest, offset)
     }
 
-    private mutating func failed(_ head: ResponseHead, now: Int64, random: Double) -> [Action] {
+    private mutating func failed(_ head: ResponseHead, now: Instant, random: Double) -> [Action] {
         switch head.status {
         case 408, 425, 429, 500...599:
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)

@@ -1,3 +1,5 @@
+package import Platform
+
 /// The state machine of one upload: the bytes on the server, and the request in progress.
 ///
 /// Every event is a mutating method that returns the actions to perform, in order. There is no IO, clock or random
@@ -60,7 +62,7 @@ package struct UploadMachine: Sendable {
         /// Idempotency-Key.
         case mayRepeat
         /// The server could not be checked now.
-        case later(TransferError, after: Int64?)
+        case later(TransferError, after: Duration?)
         /// The outcome cannot be determined, for this reason: a person has to decide.
         case unknown(String)
     }
@@ -77,7 +79,7 @@ package struct UploadMachine: Sendable {
         /// suspended, cancelled
         case requesting(RequestID, Request, hasBegun: Bool)
         /// Waiting for the next retry. → requesting, recording, doubtful, suspended, cancelled
-        case waiting(until: Int64)
+        case waiting(until: Instant)
         case completed
         /// Retained, so that a person may resume it. → recording, doubtful, requesting, cancelled
         case failed(TransferError)
@@ -98,7 +100,7 @@ package struct UploadMachine: Sendable {
     var redirects = 0
     /// The number of consecutive failures without progress.
     var attempts = 0
-    var firstFailure: Int64?
+    var firstFailure: Instant?
     var lastError: TransferError?
     /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
     /// that accepts a part and disconnects each time would be retried forever.
@@ -163,7 +165,7 @@ package struct UploadMachine: Sendable {
     }
 
     /// The latest time for the next call of `tick`, if any.
-    package var deadline: Int64? { if case .waiting(let until) = state { until } else { nil } }
+    package var deadline: Instant? { if case .waiting(let until) = state { until } else { nil } }
 
     /// Whether a request is the current one.
     package func awaits(_ id: RequestID) -> Bool {
@@ -173,7 +175,7 @@ package struct UploadMachine: Sendable {
     // MARK: Control
 
     /// Starts or resumes the upload at once, ignoring a retry delay.
-    package mutating func resume(now: Int64) -> [Action] {
+    package mutating func resume(now: Instant) -> [Action] {
         switch state {
         case .suspended, .failed, .waiting:
             attempts = 0
@@ -231,7 +233,7 @@ package struct UploadMachine: Sendable {
     // MARK: Steps
 
     /// Performs the current step.
-    mutating func advance(now: Int64) -> [Action] {
+    mutating func advance(now: Instant) -> [Action] {
         switch resumeData.step {
         case .unposted:
             resumeData.step = .posting
@@ -281,7 +283,7 @@ package struct UploadMachine: Sendable {
     }
 
     /// Handles the owner's finding about a POST with an unknown outcome.
-    package mutating func settled(_ finding: Finding, now: Int64, random: Double) -> [Action] {
+    package mutating func settled(_ finding: Finding, now: Instant, random: Double) -> [Action] {
         guard state == .doubtful else { return [] }
         switch finding {
         case .arrived(let location): return posted(at: location, speaksTus: nil)
@@ -330,14 +332,14 @@ package struct UploadMachine: Sendable {
     }
 
     /// Handles the passing of `deadline`.
-    package mutating func tick(now: Int64) -> [Action] {
+    package mutating func tick(now: Instant) -> [Action] {
         guard case .waiting(let until) = state, until <= now else { return [] }
         return advance(now: now)
     }
 
     // MARK: Failures
 
-    mutating func tryLater(after error: TransferError, pause: Int64?, now: Int64, random: Double) -> [Action] {
+    mutating func tryLater(after error: TransferError, pause: Duration?, now: Instant, random: Double) -> [Action] {
         lastError = error
         attempts += 1
         let began = firstFailure ?? now

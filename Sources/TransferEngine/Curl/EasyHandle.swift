@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Platform
 internal import TransferCore
 
 /// The receiver of a transfer's events. Called while curl is active, so it must not call curl.
@@ -35,14 +36,14 @@ final class EasyHandle {
         var userAgent: String
         /// Credentials, sent only if they match the address.
         var credentials: Credentials?
-        /// The connect timeout in milliseconds.
-        var connectTimeout: Int64
-        /// The maximum time without a byte in seconds.
-        var stall: Int64
+        /// The connect timeout.
+        var connectTimeout: Duration
+        /// The maximum time without a byte, in whole seconds, at least one.
+        var stall: Duration
         /// Whether curl requests and decodes content codings; never for media.
         var decodes = false
-        /// The timeout for the whole exchange in milliseconds; 0 for none.
-        var timeout: Int64 = 0
+        /// The timeout for the whole exchange, if any.
+        var timeout: Duration?
         /// The space of the address that led to this one; `nil` if a person entered it. See `ReachTrail`.
         var reach: AddressSpace?
         /// The maximum rate in bytes per second, enforced by pausing; 0 for none. curl's own limit is not used: it
@@ -148,11 +149,11 @@ final class EasyHandle {
             request.decodes
             ? Self.smallReceiveBuffer : Self.receiveBuffer(rateLimit: request.rateLimit, others: request.others)
         ccurl_set_long(handle, CURLOPT_BUFFERSIZE, buffer)
-        ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout))
+        ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.milliseconds))
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
-        ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, Int(request.stall))
+        ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, Int(request.stall.seconds)))
         ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
-        if request.timeout > 0 { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(request.timeout)) }
+        if let timeout = request.timeout { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(timeout.milliseconds)) }
         configureReach()
         configureAuthorities()
         if let credentials = request.credentials, credentials.fit(request.url) {

@@ -63,8 +63,8 @@ final class Exchanges {
     }
 
     /// See `MultiHandle.wait`.
-    func wait(milliseconds: Int32, descriptors: [Int32]) -> [Bool] {
-        multi.wait(milliseconds: milliseconds, descriptors: descriptors)
+    func wait(for longest: Duration?, descriptors: [Int32]) -> [Bool] {
+        multi.wait(for: longest, descriptors: descriptors)
     }
 
     // MARK: Data requests

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Platform
 
 /// The execution of many easy handles on one thread by libcurl's multi interface; it reuses their connections.
 ///
@@ -65,10 +66,12 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits until a transfer can advance, one of `descriptors` becomes readable, or `milliseconds` have passed.
+    /// Waits until a transfer can advance, one of `descriptors` becomes readable, or `longest` has passed.
     ///
+    /// - Parameter longest: Rounded up to milliseconds; `nil` for no limit.
     /// - Returns: Which of the descriptors are readable.
-    func wait(milliseconds: Int32, descriptors: [Int32]) -> [Bool] {
+    func wait(for longest: Duration?, descriptors: [Int32]) -> [Bool] {
+        let milliseconds = longest.map { Int32(clamping: max(0, ($0 + .microseconds(999)).milliseconds)) } ?? .max
         var extra = descriptors.map { curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0) }
         curl_multi_poll(pointer, &extra, UInt32(extra.count), milliseconds, nil)
         return extra.map { $0.revents != 0 }

@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 /// The schedule of a download's checkpoints, at most a second or 8 MiB behind, and of its syncs.
@@ -6,43 +7,43 @@ struct CheckpointPace {
     var synced = ByteRanges()
     /// Whether a checkpoint is being written.
     private(set) var isBusy = false
-    /// The time of the next checkpoint, in milliseconds.
-    private(set) var due: Int64 = .max
+    /// The time of the next checkpoint; `nil` if every byte is in one.
+    private(set) var due: Instant?
     private var behind: Int64 = 0
     /// The counters covered by the checkpoint being written; restored if it fails.
     private var inFlight: (behind: Int64, unsynced: Int64) = (0, 0)
     private var unsynced: Int64 = 0
-    private var lastSync: Int64 = .min
+    private var lastSync: Instant?
 
-    private static let interval: Int64 = 1_000
-    /// The delay in milliseconds after a failed checkpoint, since each attempt costs a write.
-    private static let retryInterval: Int64 = 5_000
+    private static let interval = Duration.seconds(1)
+    /// The delay after a failed checkpoint, since each attempt costs a write.
+    private static let retryInterval = Duration.seconds(5)
     static let bytes: Int64 = 8 << 20
-    /// The interval of syncs in milliseconds. Bytes survive a kill without a sync, in the page cache; a sync protects
+    /// The interval of syncs. Bytes survive a kill without a sync, in the page cache; a sync protects
     /// against a power failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
-    private static let syncInterval: Int64 = 10_000
+    private static let syncInterval = Duration.seconds(10)
     private static let syncBytes: Int64 = 64 << 20
 
     var isBehind: Bool { behind > 0 }
 
-    mutating func add(_ count: Int64, at now: Int64) {
+    mutating func add(_ count: Int64, at now: Instant) {
         if behind == 0 { due = now + Self.interval }
         behind += count
         unsynced += count
-        if behind >= Self.bytes { due = min(due, now) }
-        if lastSync == .min { lastSync = now }
+        if behind >= Self.bytes { due = due.map { min($0, now) } }
+        if lastSync == nil { lastSync = now }
     }
 
     /// Starts a checkpoint.
     ///
     /// - Returns: Whether the file must be synced first.
-    mutating func begin(at now: Int64, all: Bool) -> Bool {
+    mutating func begin(at now: Instant, all: Bool) -> Bool {
         isBusy = true
         inFlight = (behind, 0)
         behind = 0
-        due = .max
+        due = nil
         let synchronizes =
-            all || unsynced >= Self.syncBytes || lastSync != .min && now - lastSync >= Self.syncInterval
+            all || unsynced >= Self.syncBytes || lastSync.map { now - $0 >= Self.syncInterval } ?? false
         if synchronizes {
             inFlight.unsynced = unsynced
             unsynced = 0
@@ -52,7 +53,7 @@ struct CheckpointPace {
     }
 
     /// Records that the checkpoint could not be written.
-    mutating func failed(at now: Int64) {
+    mutating func failed(at now: Instant) {
         isBusy = false
         behind += max(inFlight.behind, 1)
         unsynced += inFlight.unsynced
@@ -60,8 +61,8 @@ struct CheckpointPace {
     }
 
     /// Retries soon, since the cause of the last failure has disappeared.
-    mutating func hurry(at now: Int64) {
-        if isBehind { due = min(due, now) }
+    mutating func hurry(at now: Instant) {
+        if isBehind { due = due.map { min($0, now) } }
     }
 
     mutating func end(synced: ByteRanges?) {

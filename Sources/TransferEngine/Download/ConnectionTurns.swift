@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 /// The slots and rate limits of the connections of downloads.
@@ -18,8 +19,8 @@ final class ConnectionTurns {
         rates = RateLimits(limit: configuration.rateLimit)
     }
 
-    /// The time of the next due work in milliseconds, if any.
-    var deadline: Int64? { [pools.deadline, rates.deadline].compactMap(\.self).min() }
+    /// The time of the next due work, if any.
+    var deadline: Instant? { [pools.deadline, rates.deadline].compactMap(\.self).min() }
 
     func newToken() -> ConnectionPools.Token {
         lastToken += 1
@@ -27,7 +28,7 @@ final class ConnectionTurns {
     }
 
     func request(
-        _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, now: Int64,
+        _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, now: Instant,
         start: @escaping () -> Void
     ) {
         connections[connection.token] = connection
@@ -42,19 +43,19 @@ final class ConnectionTurns {
         }
     }
 
-    func end(_ token: ConnectionPools.Token, now: Int64) {
+    func end(_ token: ConnectionPools.Token, now: Instant) {
         connections[token] = nil
         starts[token] = nil
         begin(pools.release(token, now: now))
     }
 
     /// Sets whether a reader is blocked on a connection.
-    func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Int64) {
+    func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Instant) {
         begin(pools.setServing(token, serving, now: now))
     }
 
     /// Sets the priority of a connection's task.
-    func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Int64) {
+    func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Instant) {
         begin(pools.setPriority(token, priority, now: now))
     }
 
@@ -63,10 +64,10 @@ final class ConnectionTurns {
     }
 
     /// Returns the connections that must free their slots.
-    func preempted(now: Int64) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
+    func preempted(now: Instant) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
 
     /// Resumes connections paused by rate limits. A held connection is resumed when it is needed again.
-    func refill(now: Int64) {
+    func refill(now: Instant) {
         guard let due = rates.deadline, due <= now else { return }
         for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
     }

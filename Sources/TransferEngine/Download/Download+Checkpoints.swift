@@ -1,5 +1,6 @@
 internal import ContentCache
 internal import Dispatch
+internal import Platform
 internal import TransferCore
 
 // The persistent state of a download.

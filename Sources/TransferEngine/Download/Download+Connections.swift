@@ -1,4 +1,5 @@
 internal import ContentCache
+internal import Platform
 internal import TransferCore
 
 // The connections of a download and their bytes.
@@ -62,7 +63,7 @@ extension Download {
         let asked = connection.request
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
-            connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
+            connectTimeout: machine.limits.stall, stall: machine.limits.stall)
         request.reach = asked.direct ? origin?.reach ?? source.reach : source.reach
         request.rateLimit = rateLimit
         request.others = engine.exchanges.downloads

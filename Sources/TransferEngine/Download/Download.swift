@@ -1,4 +1,5 @@
 internal import ContentCache
+internal import Platform
 internal import TransferCore
 
 /// The driver of one download's machine: performs its actions on connections, the cache file, answers and checkpoints.
@@ -54,15 +55,15 @@ final class Download {
         var lastEvent = 0
         var last: DownloadSnapshot?
         /// The time of the next attempt, as last reported.
-        var nextTry: Int64?
-        /// The time of the next progress report in milliseconds.
-        var due: Int64 = 0
+        var nextTry: Instant?
+        /// The time of the next progress report.
+        var due = Instant.start
         /// The digest of a file that was complete when it was loaded, until the owner was notified again.
         var untold: FileFacts?
     }
 
-    /// The interval of progress reports in milliseconds: four times a second looks smooth.
-    private static let reportInterval: Int64 = 250
+    /// The interval of progress reports: four times a second looks smooth.
+    private static let reportInterval = Duration.milliseconds(250)
 
     init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) {
         self.source = source
@@ -113,14 +114,11 @@ final class Download {
             && reports.last?.isOutdated(by: machine) != true && engine.isTaken(reports.lastEvent)
     }
 
-    /// The time of the next `tick` in the engine's milliseconds, if any. After a `tick` it is later than that.
-    var deadline: Int64? {
-        var result = machine.deadline
-        if let last = reports.last, last.isOutdated(by: machine) {
-            result = min(result ?? .max, reports.due)
-        }
-        if savesCheckpoints, checkpoints.isBehind, !checkpoints.isBusy { result = min(result ?? .max, checkpoints.due) }
-        return result
+    /// The time of the next `tick`, if any. After a `tick` it is later than that.
+    var deadline: Instant? {
+        let report = reports.last.flatMap { $0.isOutdated(by: machine) ? reports.due : nil }
+        let checkpoint = savesCheckpoints && checkpoints.isBehind && !checkpoints.isBusy ? checkpoints.due : nil
+        return [machine.deadline, report, checkpoint].compactMap(\.self).min()
     }
 
     // MARK: Requests
@@ -225,7 +223,7 @@ final class Download {
         apply(machine.cancelWait(id, now: engine.now))
     }
 
-    func apply(_ change: (inout DownloadMachine, Int64) -> [DownloadMachine.Action]) {
+    func apply(_ change: (inout DownloadMachine, Instant) -> [DownloadMachine.Action]) {
         apply(change(&machine, engine.now))
     }
 
@@ -360,7 +358,7 @@ final class Download {
             apply(machine.tick(now: now, random: Double.random(in: 0..<1)))
         }
         report(force: false)
-        if checkpoints.isBehind, checkpoints.due <= now { saveCheckpoint(synchronously: false) }
+        if checkpoints.isBehind, let due = checkpoints.due, due <= now { saveCheckpoint(synchronously: false) }
     }
 
     /// Reports the progress to the owner: at once if the state has changed, otherwise a few times a second.
@@ -390,6 +388,6 @@ final class Download {
             rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.error,
             present: machine.present, isTask: machine.isFilling, priority: machine.priority,
             isWaitingForConditions: machine.isWaitingForConditions, isWaitingForSpace: machine.isWaitingForSpace,
-            isRetrying: machine.isRetrying, retryIn: machine.nextTry.map { max(0, $0 - engine.now) })
+            isRetrying: machine.isRetrying, retryIn: machine.nextTry.map { max(.zero, $0 - engine.now) })
     }
 }

@@ -1,14 +1,16 @@
+internal import Platform
+
 /// The rate in bytes per second over the last few seconds.
 struct RateMeter {
     /// The bytes of each of the last seconds, newest last.
     private var seconds: [(second: Int64, bytes: Int64)] = []
-    private var began: Int64?
+    private var began: Instant?
 
     /// The averaged seconds: long enough to be steady, short enough to show a change.
     private static let window: Int64 = 5
 
-    mutating func add(_ count: Int, at now: Int64) {
-        let second = now / 1_000
+    mutating func add(_ count: Int, at now: Instant) {
+        let second = now.uptime.seconds
         if began == nil { began = now }
         if let last = seconds.last, last.second == second {
             seconds[seconds.count - 1].bytes += Int64(count)
@@ -18,10 +20,11 @@ struct RateMeter {
         seconds.removeAll { $0.second <= second - Self.window }
     }
 
-    func bytesPerSecond(at now: Int64) -> Double {
+    func bytesPerSecond(at now: Instant) -> Double {
         guard let began else { return 0 }
-        let start = max(began, (now / 1_000 - Self.window + 1) * 1_000)
-        let bytes = seconds.filter { $0.second > now / 1_000 - Self.window }.reduce(0) { $0 + $1.bytes }
-        return Double(bytes) * 1_000 / Double(max(now - start, 200))
+        let first = now.uptime.seconds - Self.window + 1
+        let start = max(began, .seconds(first))
+        let bytes = seconds.filter { $0.second >= first }.reduce(0) { $0 + $1.bytes }
+        return Double(bytes) / (max(now - start, .milliseconds(200)) / .seconds(1))
     }
 }

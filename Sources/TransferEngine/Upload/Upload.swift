@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 /// One upload: the driver of its machine, and the request in progress.
@@ -17,24 +18,25 @@ final class Upload: EasyHandleReceiver {
     private var rate = RateMeter()
     private var counted: Int64 = 0
     private var reported: UploadSnapshot?
-    private var reportDue: Int64 = .min
+    private var reportDue = Instant.start
     /// The time at which the server closed its side of the connection; `nil` while it is open.
-    private var closedSince: Int64?
-    private var lookDue: Int64 = .max
+    private var closedSince: Instant?
+    /// The time of the next check of the connection, while there is one.
+    private var lookDue = Instant.start
     /// The number of sent bytes at the last check.
     private var lookedAt: Int64 = 0
 
-    /// The interval of progress reports in milliseconds, the same as for downloads.
-    private static let reportInterval: Int64 = 250
+    /// The interval of progress reports, the same as for downloads.
+    private static let reportInterval = Duration.milliseconds(250)
     /// The factor for the stall limit of downloads: a server that has received a large file may take a while to store
     /// it before it responds.
-    private static let patience: Int64 = 6
+    private static let patience = 6
     /// The maximum number of bytes read from a response's body, so that the connection can be reused.
     private static let longestAnswer = 1 << 20
 
-    /// The interval of checks of the connection in milliseconds; also the time allowed for reading the bytes that a
-    /// server has sent before closing its side.
-    private static let lookInterval: Int64 = 1_000
+    /// The interval of checks of the connection; also the time allowed for reading the bytes that a server has sent
+    /// before closing its side.
+    private static let lookInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
         self.source = source
@@ -54,7 +56,7 @@ final class Upload: EasyHandleReceiver {
         apply(machine.settled(finding, now: engine.now, random: .random(in: 0..<1)))
     }
 
-    var deadline: Int64? { exchange == nil ? machine.deadline : lookDue }
+    var deadline: Instant? { exchange == nil ? machine.deadline : lookDue }
 
     func tick() {
         if exchange == nil { return apply(machine.tick(now: engine.now)) }
@@ -122,7 +124,7 @@ final class Upload: EasyHandleReceiver {
         var asked = EasyHandle.Request(
             url: request.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
             connectTimeout: engine.configuration.limits.stall,
-            stall: max(1, engine.configuration.limits.stall / 1_000) * Self.patience)
+            stall: max(.seconds(1), engine.configuration.limits.stall) * Self.patience)
         asked.method = method
         asked.fields = fields(of: request)
         asked.reach = reach(for: request.url)

@@ -1,3 +1,5 @@
+package import Platform
+
 // The sources of a file, and the renewal of addresses that are no longer valid.
 extension DownloadMachine {
     /// The position of the source that is requested now.
@@ -11,7 +13,7 @@ extension DownloadMachine {
 
     /// Continues with the next source after a permanent failure of the current one; without one, requests a newer
     /// address from the owner, or fails with the failure of the first source.
-    mutating func giveUpSource(_ error: TransferError, now: Int64) -> [Action] {
+    mutating func giveUpSource(_ error: TransferError, now: Instant) -> [Action] {
         guard address.sources.advance(after: error) else {
             let error = address.sources.firstRefusal ?? error
             return renewAddress(after: error, now: now) ?? fail(error, now: now)
@@ -22,14 +24,14 @@ extension DownloadMachine {
     }
 
     /// Requests the current source, which another one precedes.
-    mutating func nextSource(_ now: Int64) -> [Action] {
+    mutating func nextSource(_ now: Instant) -> [Action] {
         trustNone()
         faults.forgetEnd()
         return plan(now)
     }
 
     /// Handles a complete file whose hash is not that of the feed: its bytes are dropped, and the next source is tried.
-    package mutating func mismatched(_ error: TransferError, now: Int64) -> [Action] {
+    package mutating func mismatched(_ error: TransferError, now: Instant) -> [Action] {
         guard isFinishing else { return [] }
         leaveFinishing()
         let actions = beginGeneration(keeping: nil, pin: nil, now: now)
@@ -42,7 +44,7 @@ extension DownloadMachine {
     /// within `Limits.failureMemory`.
     ///
     /// - Returns: `nil` if a newer address would not help, or must not be requested.
-    mutating func renewAddress(after error: TransferError, now: Int64) -> [Action]? {
+    mutating func renewAddress(after error: TransferError, now: Instant) -> [Action]? {
         guard limits.renewsAddress, error.code == .refused || error.code == .missing else { return nil }
         if let last = address.lastRenewal, now - last < limits.failureMemory { return nil }
         address.lastRenewal = now
@@ -54,7 +56,7 @@ extension DownloadMachine {
     /// the present ones.
     ///
     /// - Parameter isNew: Whether there is a new address. If not, the earlier failure is final.
-    package mutating func addressRenewed(_ isNew: Bool, now: Int64) -> [Action] {
+    package mutating func addressRenewed(_ isNew: Bool, now: Instant) -> [Action] {
         guard case .awaitingAddress(_, let error) = phase else { return isNew ? addressChanged(now: now) : [] }
         guard isNew else { return fail(error, now: now) }
         phase = .fetching()
@@ -64,7 +66,7 @@ extension DownloadMachine {
 
     /// Handles a changed address. Running connections continue; requests that failed with the previous address may be
     /// retried.
-    package mutating func addressChanged(now: Int64) -> [Action] {
+    package mutating func addressChanged(now: Instant) -> [Action] {
         if case .awaitingAddress = phase { return addressRenewed(true, now: now) }
         if failure != nil {
             forgetFailure()

@@ -1,7 +1,9 @@
+package import Platform
+
 // Handling of response heads.
 extension DownloadMachine {
     /// Records that the request of a connection was sent, after waiting for a slot.
-    package mutating func began(_ id: ConnectionID, now: Int64) {
+    package mutating func began(_ id: ConnectionID, now: Instant) {
         if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
     }
 
@@ -19,7 +21,7 @@ extension DownloadMachine {
     ///
     /// - Parameter content: The content shown by the first bytes of the body, if `needsContent`.
     package mutating func head(
-        _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Int64, random: Double
+        _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Instant, random: Double
     ) -> [Action] {
         guard let connection = connections[id], !connection.isReceiving else { return [] }
         let excess: String? = if case .excessive(let length) = head.framing { length } else { nil }
@@ -81,7 +83,7 @@ extension DownloadMachine {
 
     /// Rejects a response that cannot be joined to the present bytes. Its head still confirms the size; its body is
     /// unusable.
-    private mutating func refuseLoose(_ id: ConnectionID, _ found: Pin, now: Int64) -> [Action] {
+    private mutating func refuseLoose(_ id: ConnectionID, _ found: Pin, now: Instant) -> [Action] {
         connections[id] = nil
         var known = found
         if pin?.validator != nil { rendition.distrusts = true } else { rendition.lacksValidator = true }
@@ -91,7 +93,7 @@ extension DownloadMachine {
 
     /// Starts a new generation with the body of a response.
     private mutating func replace(
-        _ id: ConnectionID, _ body: Connection.Body, pin: Pin, now: Int64
+        _ id: ConnectionID, _ body: Connection.Body, pin: Pin, now: Instant
     ) -> [Action] {
         let actions = beginGeneration(keeping: id, pin: pin, now: now)
         guard failure == nil else { return actions }
@@ -109,7 +111,7 @@ extension DownloadMachine {
     }
 
     private mutating func accept(
-        _ id: ConnectionID, _ answer: Connection.Body, offset: Int64, pin found: Pin, compare: Bool, now: Int64
+        _ id: ConnectionID, _ answer: Connection.Body, offset: Int64, pin found: Pin, compare: Bool, now: Instant
     ) -> [Action] {
         guard var connection = connections[id] else { return [] }
         var known = found
@@ -157,7 +159,7 @@ extension DownloadMachine {
     }
 
     /// Handles a 416: the server says that the file ends before the requested bytes.
-    private mutating func atEnd(_ id: ConnectionID, _ total: Int64, now: Int64) -> [Action] {
+    private mutating func atEnd(_ id: ConnectionID, _ total: Int64, now: Instant) -> [Action] {
         connections[id] = nil
         let ends = present.ranges.last?.upperBound ?? 0
         let fits = present.covers(0..<total) || present.isEmpty && pin?.total == nil

@@ -1,28 +1,30 @@
+internal import Platform
+
 extension DownloadMachine {
     /// Consecutive failures, and the progress that resets them.
     struct Attempts: Sendable {
         private struct Count {
-            var since: Int64
+            var since: Instant
             var bytes: Int64 = 0
         }
 
         /// Number of failures since the last progress.
         private(set) var count = 0
-        private var firstFailure: Int64?
+        private var firstFailure: Instant?
         /// The failure of the last connection.
         var lastError: TransferError?
         /// The last error of a running task, shown until there is progress.
         var recentError: TransferError?
         /// The time at which the last connection was started.
-        var lastTry: Int64?
-        private(set) var lastProgress: Int64?
+        var lastTry: Instant?
+        private(set) var lastProgress: Instant?
         /// The new bytes in the current measuring window, which is at most `Limits.readerDeadline` long.
         private var recent: Count?
 
         /// Records the loss of a connection.
         ///
-        /// - Returns: the time without progress so far, in milliseconds.
-        mutating func failed(_ error: TransferError, now: Int64) -> Int64 {
+        /// - Returns: the time without progress so far.
+        mutating func failed(_ error: TransferError, now: Instant) -> Duration {
             lastError = error
             recentError = error
             count += 1
@@ -42,12 +44,12 @@ extension DownloadMachine {
 
         /// Records new bytes. They count as progress if enough of them arrive within a reader's deadline: a server that
         /// sends an occasional byte must not block readers, and is retried less and less often.
-        mutating func received(_ bytes: Int64, limits: Limits, now: Int64) {
+        mutating func received(_ bytes: Int64, limits: Limits, now: Instant) {
             lastError = nil
             var recent = recent ?? Count(since: now)
             if now - recent.since > limits.readerDeadline { recent = Count(since: now) }
             recent.bytes += bytes
-            if recent.bytes >= limits.leastRate * limits.readerDeadline / 1_000 {
+            if recent.bytes >= limits.leastRate * limits.readerDeadline.milliseconds / 1_000 {
                 recent = Count(since: now)
                 lastProgress = now
                 count = 0

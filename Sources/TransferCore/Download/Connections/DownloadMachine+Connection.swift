@@ -1,10 +1,12 @@
+internal import Platform
+
 extension DownloadMachine {
     /// A request and the state of its answer.
     struct Connection: Sendable, Equatable {
         enum Stage: Sendable, Equatable {
             /// The head has not arrived. `since` is the time at which the request was sent; `nil` while it waits for a
             /// slot. → receiving
-            case requested(since: Int64?)
+            case requested(since: Instant?)
             case receiving(Body)
         }
 
@@ -15,7 +17,7 @@ extension DownloadMachine {
                 /// Paused briefly, because no reader waits for its bytes.
                 case paused
                 /// Paused without a slot until its bytes are needed; ended at this time if they are not.
-                case held(until: Int64)
+                case held(until: Instant)
             }
 
             /// Whether the response is a 206, whose end need not be the file's.
@@ -49,7 +51,7 @@ extension DownloadMachine {
         var stage = Stage.requested(since: nil)
         /// The time of the head or of the last bytes of the body, or at which the driver last blocked or resumed the
         /// connection.
-        var heard: Int64 = .min
+        var heard = Instant.start
 
         /// The accepted answer; `nil` until its head has arrived.
         var body: Body? {
@@ -68,7 +70,7 @@ extension DownloadMachine {
         }
 
         /// The time since which a head or bytes have been expected from the server; `nil` while none are.
-        var silentSince: Int64? {
+        var silentSince: Instant? {
             switch stage {
             case .requested(let since): since
             case .receiving(let body): body.flow == .running ? heard : nil

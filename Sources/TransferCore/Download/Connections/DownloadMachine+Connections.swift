@@ -1,3 +1,5 @@
+package import Platform
+
 // Handling of received bytes and of the ends of connections.
 extension DownloadMachine {
     /// Returns what to do with the next bytes of a connection; called by the driver for every received piece.
@@ -17,17 +19,17 @@ extension DownloadMachine {
 
     /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. They do not
     /// count as progress, since they were present.
-    package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Int64) {
+    package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Instant) {
         connections[id]?.position += count
         connections[id]?.heard = now
     }
 
     /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that its silence does
     /// not count as the server's.
-    package mutating func restrained(_ id: ConnectionID, now: Int64) { connections[id]?.heard = now }
+    package mutating func restrained(_ id: ConnectionID, now: Instant) { connections[id]?.heard = now }
 
     /// Records that `count` bytes at the connection's position were written to the file.
-    package mutating func received(_ id: ConnectionID, _ count: Int64, now: Int64) -> [Action] {
+    package mutating func received(_ id: ConnectionID, _ count: Int64, now: Instant) -> [Action] {
         guard var connection = connections[id], count > 0 else { return [] }
         let position = connection.position
         connection.position = position + count
@@ -52,13 +54,13 @@ extension DownloadMachine {
     }
 
     /// Handles a connection whose bytes differ from present ones: it serves another rendition.
-    package mutating func differs(_ id: ConnectionID, now: Int64) -> [Action] {
+    package mutating func differs(_ id: ConnectionID, now: Instant) -> [Action] {
         guard connections[id] != nil else { return [] }
         return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
     }
 
     /// Handles the end of a connection that was not ended by the machine.
-    package mutating func ended(_ id: ConnectionID, _ ending: Ending, now: Int64, random: Double) -> [Action] {
+    package mutating func ended(_ id: ConnectionID, _ ending: Ending, now: Instant, random: Double) -> [Action] {
         guard let connection = connections[id] else { return [] }
         switch ending {
         case .stopped:
@@ -71,7 +73,7 @@ extension DownloadMachine {
     }
 
     private mutating func completed(
-        _ id: ConnectionID, _ connection: Connection, now: Int64, random: Double
+        _ id: ConnectionID, _ connection: Connection, now: Instant, random: Double
     ) -> [Action] {
         guard let body = connection.body else {
             let error = TransferError(.failed, "the server closed the connection without an answer")
@@ -112,7 +114,7 @@ extension DownloadMachine {
     /// the download fails: the server has no more bytes, whatever it announces. Timeouts are not counted, since the
     /// transfer may continue after a stall.
     private mutating func endedEarly(
-        _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Int64, random: Double
+        _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
     ) -> [Action] {
         guard let body = connection.body, error.code != .timedOut else {
             return lost(id, error, after: nil, now: now, random: random)
@@ -129,7 +131,7 @@ extension DownloadMachine {
     }
 
     /// Handles the driver's report that the file was synced and hashed.
-    package mutating func finished(_ error: TransferError?, now: Int64) -> [Action] {
+    package mutating func finished(_ error: TransferError?, now: Instant) -> [Action] {
         leaveFinishing()
         if let error { return storageFailed(error, now: now) }
         phase = .cached
@@ -139,7 +141,7 @@ extension DownloadMachine {
     }
 
     /// Handles the passing of `deadline`.
-    package mutating func tick(now: Int64, random: Double) -> [Action] {
+    package mutating func tick(now: Instant, random: Double) -> [Action] {
         var actions = giveUpLate(now)
         for id in connections.ids {
             guard let connection = connections[id] else { continue }
@@ -147,7 +149,7 @@ extension DownloadMachine {
                 connections[id] = nil
                 actions.append(.abort(id))
             } else if let silent = connection.silentSince, silent + limits.stall <= now {
-                let seconds = limits.stall / 1_000
+                let seconds = limits.stall.seconds
                 let says = connection.isReceiving ? "stopped sending for" : "did not answer within"
                 let error = TransferError(.timedOut, "the server \(says) \(seconds) s")
                 actions += [.abort(id)] + lost(id, error, after: nil, now: now, random: random)
@@ -164,10 +166,10 @@ extension DownloadMachine {
     }
 
     /// Fails the readers whose deadline has passed.
-    private mutating func giveUpLate(_ now: Int64) -> [Action] {
+    private mutating func giveUpLate(_ now: Instant) -> [Action] {
         guard readers.waits.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
         let reason = attempts.lastError.map { ": \($0.message)" } ?? ""
-        let seconds = limits.readerDeadline / 1_000
+        let seconds = limits.readerDeadline.seconds
         let code = attempts.lastError?.code == .unreachable ? TransferError.Code.unreachable : .timedOut
         let error = TransferError(code, "nothing arrived for \(seconds) s\(reason)")
         if attempts.recentError == nil { attempts.recentError = error }
@@ -210,7 +212,7 @@ extension DownloadMachine {
     mutating func leaveFinishing() { if isFinishing { phase = .fetching() } }
 
     /// Starts a new generation: a new file from byte 0. Every connection except `keeping` ends.
-    mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Int64) -> [Action] {
+    mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Instant) -> [Action] {
         var actions = connections.abort { $0 == kept }
         if hasFile { actions.append(.abandonFile(generation: generation)) }
         rendition = Rendition(generation: generation + 1, pin: pin)
@@ -226,7 +228,7 @@ extension DownloadMachine {
 
     /// Handles a connection lost to a transient failure.
     mutating func lost(
-        _ id: ConnectionID, _ error: TransferError, after: Int64?, now: Int64, random: Double
+        _ id: ConnectionID, _ error: TransferError, after: Duration?, now: Instant, random: Double
     ) -> [Action] {
         let connection = connections.remove(id)
         if let connection, !connection.isReceiving {
@@ -247,7 +249,7 @@ extension DownloadMachine {
     }
 
     /// Handles a permanent refusal.
-    mutating func refused(_ id: ConnectionID, _ error: TransferError, now: Int64, random: Double) -> [Action] {
+    mutating func refused(_ id: ConnectionID, _ error: TransferError, now: Instant, random: Double) -> [Action] {
         guard let connection = connections[id] else { return [] }
         if connection.request.direct {
             // The redirect's target may have expired: request the feed's address before giving up.
@@ -263,7 +265,7 @@ extension DownloadMachine {
         return giveUpSource(error, now: now)
     }
 
-    mutating func fail(_ error: TransferError, now: Int64) -> [Action] {
+    mutating func fail(_ error: TransferError, now: Instant) -> [Action] {
         let actions = dropAll()
         phase = .failed(error, until: now + limits.failureMemory)
         address.sources.restart()

@@ -1,3 +1,5 @@
+package import Platform
+
 // Changes of this computer's network.
 extension DownloadMachine {
     /// Handles a change of the network.
@@ -7,7 +9,7 @@ extension DownloadMachine {
     ///   - isBack: Whether servers may be reachable that were not before. Connections that have been silent for
     ///     `Limits.doubt` are then replaced, since the kernel's retransmissions have slowed down during an outage, and
     ///     a scheduled retry runs at once, unless the server has set the delay.
-    package mutating func networkChanged(lost: Set<ConnectionID>, isBack: Bool, now: Int64) -> [Action] {
+    package mutating func networkChanged(lost: Set<ConnectionID>, isBack: Bool, now: Instant) -> [Action] {
         var actions: [Action] = []
         for id in connections.ids {
             guard let connection = connections[id] else { continue }

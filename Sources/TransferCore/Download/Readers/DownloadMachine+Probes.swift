@@ -1,3 +1,5 @@
+internal import Platform
+
 // Probes: readers that get the blocks that they read, and start no task.
 extension DownloadMachine {
     /// Whether only probes wait, and no bytes are fetched in the background: requests then end with the blocks that the
@@ -38,7 +40,7 @@ extension DownloadMachine {
     /// Serves probes from the start of the file, up to `Limits.probeStream`, where no range can be requested.
     ///
     /// - Returns: `nil` if the request is not for probes alone.
-    mutating func streamForProbes(to need: Int64, now: Int64) -> [Action]? {
+    mutating func streamForProbes(to need: Int64, now: Instant) -> [Action]? {
         guard servesProbesOnly, !canProbe(at: need) else { return nil }
         // A head that is on its way will say more.
         if connections.all.contains(where: { !$0.isReceiving }) { return [] }

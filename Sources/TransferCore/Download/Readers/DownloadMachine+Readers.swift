@@ -1,10 +1,12 @@
+package import Platform
+
 // Requests of readers and people.
 extension DownloadMachine {
     /// Opens the file. Answered at once if a server has confirmed the size, otherwise when the head of a response has
     /// arrived. Each successful open must be followed by one `close`.
     ///
     /// - Parameter kind: The first request for a probe asks for the first block only, which is stored.
-    package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Int64) -> [Action] {
+    package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Instant) -> [Action] {
         if isCached || isFinishing || pin != nil && failure == nil {
             readers.handles += 1
             return [.answerOpen(id, nil)]
@@ -18,7 +20,7 @@ extension DownloadMachine {
     /// Requests `range` of `generation` for a reader. Answered when every byte of it below the end of the file is
     /// present. A player's read starts a task; a probe's read does not.
     package mutating func read(
-        _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Int64
+        _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Instant
     ) -> [Action] {
         guard generation == self.generation else { return [.answerRead(id, Self.changed)] }
         if isSatisfied(range) { return [.answerRead(id, nil)] + (kind == .player ? fill(now: now) : []) }
@@ -39,14 +41,14 @@ extension DownloadMachine {
     static let changed = TransferError(.changed, "the file changed on the server")
 
     /// Cancels a wait of a reader.
-    package mutating func cancelWait(_ id: WaitID, now: Int64) -> [Action] {
+    package mutating func cancelWait(_ id: WaitID, now: Instant) -> [Action] {
         readers.remove(id)
         if readers.isEmpty, !isFilling { return dropUnwanted() }
         return plan(now)
     }
 
     /// Closes the file. The last close also drops a response held for a first read.
-    package mutating func close(now: Int64) -> [Action] {
+    package mutating func close(now: Instant) -> [Action] {
         readers.close()
         guard readers.handles == 0, !isFilling else { return [] }
         return dropUnwanted()
@@ -54,7 +56,7 @@ extension DownloadMachine {
 
     /// Requests the whole file, for a person, a reader, or automatically. A request can raise the priority of an
     /// existing task; it clears neither a remembered failure nor a suspension.
-    package mutating func fill(_ priority: TransferPriority = .asked, now: Int64) -> [Action] {
+    package mutating func fill(_ priority: TransferPriority = .asked, now: Instant) -> [Action] {
         guard !isCached else { return [] }
         let changed = isFilling ? raise(to: priority) : setPriority(priority)
         if isFilling, changed.isEmpty { return [] }
@@ -63,7 +65,7 @@ extension DownloadMachine {
     }
 
     /// Requests the file on behalf of a person, also after a remembered failure.
-    package mutating func retry(now: Int64) -> [Action] {
+    package mutating func retry(now: Instant) -> [Action] {
         guard !isCached else { return [] }
         forgetFailure()
         filling.wish = .whole
@@ -82,13 +84,13 @@ extension DownloadMachine {
 
     /// Sets whether automatic tasks may run. A reader is served anyway, and turns an automatic task into a requested
     /// one.
-    package mutating func setAllowsAutomatic(_ allowed: Bool, now: Int64) -> [Action] {
+    package mutating func setAllowsAutomatic(_ allowed: Bool, now: Instant) -> [Action] {
         guard allowed != filling.allowsAutomatic else { return [] }
         return changeFilling(now) { $0.allowsAutomatic = allowed }
     }
 
     /// Suspends or resumes the task.
-    package mutating func setSuspended(_ suspended: Bool, now: Int64) -> [Action] {
+    package mutating func setSuspended(_ suspended: Bool, now: Instant) -> [Action] {
         guard suspended != isSuspended, !isCached else { return [] }
         filling.wish = suspended ? .suspended : .whole
         if suspended { return dropUnwanted() + plan(now) }
@@ -98,7 +100,7 @@ extension DownloadMachine {
 
     /// Cancels the task. Present bytes stay, and a blocked reader still gets its bytes. A task with all its bytes
     /// completes instead.
-    package mutating func cancel(now: Int64) -> [Action] {
+    package mutating func cancel(now: Instant) -> [Action] {
         if isFinishing { return [] }
         filling.wish = .nothing
         forgetFailure()
@@ -114,7 +116,7 @@ extension DownloadMachine {
         isCached || isFinishing || rendition.satisfies(range)
     }
 
-    private mutating func rememberedFailure(_ now: Int64) -> TransferError? {
+    private mutating func rememberedFailure(_ now: Instant) -> TransferError? {
         guard case .failed(let error, let until) = phase else { return nil }
         if let until, now < until { return error }
         forgetFailure()
@@ -132,14 +134,14 @@ extension DownloadMachine {
     }
 
     /// Shortens a long retry delay for a new reader, to one attempt a second, unless the server has set the delay.
-    private mutating func hurry(_ now: Int64) {
+    private mutating func hurry(_ now: Instant) {
         guard case .fetching(var retry?) = phase, !retry.isServers else { return }
-        retry.at = min(retry.at, max(now, attempts.lastTry.map { $0 + 1_000 } ?? now))
+        retry.at = min(retry.at, max(now, attempts.lastTry.map { $0 + .seconds(1) } ?? now))
         phase = .fetching(retry: retry)
     }
 
     /// Applies a change to the task's conditions, and starts or stops background filling accordingly.
-    mutating func changeFilling(_ now: Int64, _ change: (inout Filling) -> Void) -> [Action] {
+    mutating func changeFilling(_ now: Instant, _ change: (inout Filling) -> Void) -> [Action] {
         let filled = filling.runsInBackground
         change(&filling)
         let fills = filling.runsInBackground

@@ -1,0 +1,46 @@
+/// A moment of a clock that never goes back, such as `SystemClock.monotonic`.
+///
+/// Values without a clock of their own, such as the state machines of transfers, get it with each event. Moments of
+/// different clocks are unrelated. The instants of the standard library's clocks are not used, because a test cannot
+/// create them.
+package struct Instant: Sendable, Hashable, Comparable {
+    /// The time since the clock's start: that of Linux's clocks is the boot.
+    package var uptime: Duration
+
+    package init(uptime: Duration) { self.uptime = uptime }
+
+    /// The moment so many seconds after the clock's start.
+    package static func seconds(_ seconds: some BinaryInteger) -> Instant { Instant(uptime: .seconds(seconds)) }
+
+    /// The moment so many milliseconds after the clock's start.
+    package static func milliseconds(_ milliseconds: some BinaryInteger) -> Instant {
+        Instant(uptime: .milliseconds(milliseconds))
+    }
+
+    /// The clock's start: no event is earlier.
+    package static let start = Instant(uptime: .zero)
+
+    package static func + (moment: Instant, duration: Duration) -> Instant { Instant(uptime: moment.uptime + duration) }
+
+    package static func - (moment: Instant, duration: Duration) -> Instant { Instant(uptime: moment.uptime - duration) }
+
+    package static func += (moment: inout Instant, duration: Duration) { moment.uptime += duration }
+
+    package static func -= (moment: inout Instant, duration: Duration) { moment.uptime -= duration }
+
+    package static func - (later: Instant, earlier: Instant) -> Duration { later.uptime - earlier.uptime }
+
+    package static func < (a: Instant, b: Instant) -> Bool { a.uptime < b.uptime }
+}
+
+extension SystemClock {
+    /// The current time, in whole milliseconds.
+    package var now: Instant { .milliseconds(milliseconds) }
+}
+
+extension Duration {
+    /// Whole seconds, rounded towards zero.
+    package var seconds: Int64 { components.seconds }
+    /// Whole milliseconds, rounded towards zero: the unit of libcurl and of the messages between processes.
+    package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}
