@@ -64,7 +64,10 @@ import Testing
         #expect(shows.count == 1)
         #expect(
             Set(shows[0].keys)
-                == ["name", "url", "title", "episodes", "cached", "state", "last_refresh", "error", "tags"])
+                == [
+                    "name", "url", "title", "episodes", "cached", "state", "last_refresh", "error", "tags",
+                    "unplayable",
+                ])
         #expect(shows[0]["name"] as? String == "Example Show")
         #expect(shows[0]["episodes"] as? Int == 3)
         let episodes = try #require(

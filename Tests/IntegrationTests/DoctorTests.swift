@@ -49,7 +49,7 @@ import Testing
             found.contains { line in
                 line.status == status && line.message.contains(message)
                     && (remedy.map { line.remedy?.contains($0) == true } ?? true)
-            }, "\(found)", sourceLocation: place)
+            }, "\(message): \(found)", sourceLocation: place)
     }
 
     /// Removes findings about mounts of other users of this machine.

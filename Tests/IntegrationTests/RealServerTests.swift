@@ -66,7 +66,8 @@ import Testing
         let found = try await ChildProcess.run(
             "find",
             [
-                mount.mountPoint, "-type", "f", "-exec", "getfattr", "-n", "user.podfs.id", "--absolute-names", "{}",
+                mount.mountPoint, "-name", ".alternates", "-prune", "-o", "-type", "f", "-exec", "getfattr", "-n",
+                "user.podfs.id", "--absolute-names", "{}",
                 "+",
             ])
         let listed = try await home.run("list", "--json")

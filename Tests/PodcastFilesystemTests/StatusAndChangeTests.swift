@@ -152,13 +152,13 @@ struct StatusAndChangeTests {
         let progress = event(.progress(report(1, .running, of: id)))
         #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
         let changed = event(.episode(id, formerName: nil))
-        let made = [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder, .page].map { kind in
+        let made = [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder, .alternates, .page].map { kind in
             RecordingNotifier.Message.attributes(NodeNumber(kind: kind, row: podcast.id).node)
         }
         #expect(try await messages(after: changed, daemon) == [.attributes(node(1))] + made)
         // Only the page shows whether an episode is cached.
         let completed = event(.completed(report(1, .cached, of: id)))
-        #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[3]])
+        #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[4]])
         // The name leads to another node, since the generation has changed.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
         #expect(
@@ -248,7 +248,7 @@ struct StatusAndChangeTests {
         #expect(messages.contains(.entry(parent: show, name: "2026-01-02 Episode 2.mp3")))
         #expect(messages.isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
         #expect(messages.contains(.attributes(NodeNumber(kind: .page, row: podcast.id).node)))
-        #expect(messages.count == 4 + 5)
+        #expect(messages.count == 4 + 6)
     }
 
     /// Invalidations of the file names that may exist beside an episode.
@@ -257,6 +257,7 @@ struct StatusAndChangeTests {
         return ["jpg", "vtt", "srt"].map { .entry(parent: folder(.show), name: "\(stem).\($0)") } + [
             .entry(parent: folder(.notesFolder), name: "\(stem).html"),
             .entry(parent: folder(.chaptersFolder), name: "\(stem).json"),
+            .entry(parent: folder(.alternates), name: stem),
         ]
     }
 

@@ -109,7 +109,7 @@ struct AutoDownloadRulesTests {
     }
 
     @Test(arguments: [
-        ("a/b", "'a-b' cannot be a tag: it contains a slash"),
+        ("a/b", "'a/b' cannot be a tag: it contains a slash"),
         ("News, .x", "'.x' cannot be a tag: it begins with a dot"),
     ])
     func badTagsAreRefused(_ tags: String, _ message: String) {
