@@ -39,4 +39,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     package var description: String { message }
+
+    /// Whether the network may be at fault, and not the server: nothing was reached, or nothing came.
+    var isOutage: Bool { code == .unreachable || code == .timedOut }
 }

@@ -40,16 +40,19 @@ import Testing
             ])
     }
 
-    @Test func theDelayOfARetryEndsWhenTheNetworkIsBack() {
+    @Test(arguments: [TransferError.Code.unreachable, .timedOut])
+    func theDelayOfARetryEndsWhenTheNetworkIsBack(_ outage: TransferError.Code) {
         let bench = playing()
+        #expect(bench.machine.connectTimeout == bench.machine.limits.stall)
         var connection = 1
         for _ in 1...6 {
-            _ = bench.failed(connection, .unreachable)
+            _ = bench.failed(connection, outage)
+            #expect(bench.machine.connectTimeout == bench.machine.limits.outageConnect)
             #expect(bench.machine.deadline.map { $0 - bench.now <= .seconds(2) } == true, "a reader waits")
             _ = bench.tick()
             connection += 1
         }
-        _ = bench.failed(connection, .unreachable)
+        _ = bench.failed(connection, outage)
         #expect(changed(bench, isBack: true).count == 1)
         #expect(bench.machine.has(connection + 1))
         _ = bench.failed(connection + 1, .unreachable)

@@ -63,7 +63,7 @@ extension Download {
         let asked = connection.request
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
-            connectTimeout: machine.limits.stall, stall: machine.limits.stall)
+            connectTimeout: machine.connectTimeout, stall: machine.limits.stall)
         request.reach = asked.direct ? origin?.reach ?? source.reach : source.reach
         request.rateLimit = rateLimit
         request.others = engine.exchanges.downloads

@@ -226,14 +226,18 @@ extension DownloadMachine {
         return actions
     }
 
+    /// The time for connecting to a server.
+    package var connectTimeout: Duration {
+        attempts.lastError?.isOutage == true && hasBlockedReaders ? limits.outageConnect : limits.stall
+    }
+
     /// Handles a connection lost to a transient failure.
     mutating func lost(
         _ id: ConnectionID, _ error: TransferError, after: Duration?, now: Instant, random: Double
     ) -> [Action] {
         let connection = connections.remove(id)
         if let connection, !connection.isReceiving {
-            let isSilent = error.code == .unreachable || error.code == .timedOut
-            address.failed(direct: connection.request.direct, unreachable: isSilent)
+            address.failed(direct: connection.request.direct, unreachable: error.isOutage)
         }
         let without = attempts.failed(error, now: now)
         if without >= limits.retry.giveUp { return fail(error, now: now) }
@@ -242,7 +246,7 @@ extension DownloadMachine {
         if isWanted, case .fetching = phase {
             var pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
             // No server is asked too often while none is reached, and a reader waits for the network's return.
-            if error.code == .unreachable, hasBlockedReaders { pause = min(pause, limits.reachRetry) }
+            if error.isOutage, hasBlockedReaders { pause = min(pause, limits.reachRetry) }
             phase = .fetching(retry: Retry(at: now + pause, isServers: after != nil))
         }
         return actions + plan(now)
