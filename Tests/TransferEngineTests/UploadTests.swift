@@ -170,7 +170,7 @@ import TransferCore
     @Test func aSuspendedUploadRestsUntilItIsResumed() async throws {
         bench.server.change {
             $0.speaksTus = true
-            $0.bytesPerSecond = 2_000_000
+            $0.bytesPerSecond = 500_000
         }
         bench.start()
         try await bench.wait("bytes go") { $0.contains { $0.sent > 0 } }
