@@ -1,8 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// `swift package deb`: builds podfs and packs it, with its manuals, completions and systemd units, as a Debian package
-/// for this machine's distribution and architecture.
+/// `swift package deb`: builds podfs and packs it as a Debian package for this machine's distribution and architecture,
+/// with its manuals, completions, systemd units and script for mpv.
 @main
 struct DebianPackage: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
@@ -19,6 +19,7 @@ struct DebianPackage: CommandPlugin {
         try tree.addManuals(source.appending(path: "man"))
         try tree.addCompletions()
         try tree.addUnits()
+        try tree.addPlayerScript()
         let maintainer = try Self.maintainer(of: source)
         try tree.addDocuments(
             license: source.appending(path: "LICENSE"),

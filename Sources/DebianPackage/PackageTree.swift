@@ -46,6 +46,14 @@ struct PackageTree {
 
     func addUnits() throws { try Shell.run(program.path, "service", "install", "--package", root.path) }
 
+    /// Adds the script for mpv, which loads the scripts in `/etc/mpv/scripts` for all users.
+    func addPlayerScript() throws {
+        let place = "usr/share/podfs/mpv/podfs.lua"
+        try write(Data((try Shell.output(program.path, "player", "mpv", "--print") + "\n").utf8), to: place)
+        // Links between directories of the top level are absolute (Debian Policy, section 10.5).
+        try link("etc/mpv/scripts/podfs.lua", to: "/\(place)")
+    }
+
     func addDocuments(license: URL, changelog: DebianChangelog) throws {
         let text = try String(contentsOf: license, encoding: .utf8)
         try write(Data(DebianCopyright(license: text).text.utf8), to: "usr/share/doc/podfs/copyright")

@@ -7,6 +7,9 @@ enum MPVScript {
     /// The first line, by which an installed script is recognized.
     private static let mark = "-- podfs: reports what is listened to"
 
+    /// Where the Debian package has the script, for all users.
+    private static let system = "/etc/mpv/scripts/podfs.lua"
+
     /// The source, for mpv's Lua API (mpv(1), LUA SCRIPTING). Programs are started with argument lists, without a
     /// shell, and paths come after `--`. One report at a time, so that they arrive in order.
     static let text = #"""
@@ -126,6 +129,8 @@ enum MPVScript {
     ///
     /// - Returns: the script's path.
     static func install() throws -> String {
+        // mpv would load both, and report everything twice.
+        if FileManager.default.fileExists(atPath: system) { return system }
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? NSHomeDirectory()
         let folder: String
