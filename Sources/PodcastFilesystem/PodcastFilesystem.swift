@@ -30,6 +30,11 @@ package final class PodcastFilesystem: Sendable {
         package var indexers: Set<String>
         /// Programs whose reads of uncached episodes fetch only the ranges that they read.
         package var probes = Probes.listed([])
+        /// The address under which a web server shares the mounted folder, without a slash at its end; `nil` if none
+        /// does.
+        package var shareBase: String?
+        /// Whether there is a folder of tagged files.
+        package var hasTagged = false
         /// Called after an event of the daemon, and after a request that may have allocated much memory: a folder's
         /// listing, the content of a generated file.
         package var onWork: @Sendable () -> Void = {}

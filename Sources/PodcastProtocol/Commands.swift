@@ -132,6 +132,9 @@ package enum Command: Sendable, Codable, Equatable {
     /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. `acted`
     /// contains the number of good ones, and the defect of each other one.
     case verify(episodes: [EpisodeID])
+    /// Records what a file in `Tagged` contains; answered by `taggedFile`. Sizes are bytes.
+    case setTaggedFile(
+        episode: EpisodeID, rendition: Int, tagSize: Int64, fingerprint: Int64, skipped: Int64, total: Int64?)
     /// Starts synchronization with a server.
     case syncLogin(SyncLoginRequest)
     /// Synchronizes now; with `despiteHold` even if the server has asked to wait.
@@ -172,6 +175,8 @@ package enum Reply: Sendable, Codable, Equatable {
     case listening(resume: Double?)
     /// `nil` if nothing had arrived.
     case resumeData(ResumeData?)
+    /// The number of the file's version.
+    case taggedFile(version: Int)
 }
 
 /// The daemon's counts since its start.

@@ -48,6 +48,21 @@ import Testing
         #expect(configuration.hooks == Configuration.Hooks())
     }
 
+    @Test func whatIsForOtherProgramsIsOffUnlessItIsConfigured() throws {
+        #expect(try !load("").hasTagged && load("tagged = true").hasTagged)
+        #expect(
+            try load("share.base_url = 'https://nas.example/podcasts//'").shareBase == "https://nas.example/podcasts")
+        #expect(try load("[share]\nbase_url = 'http://[::1]:8080'").shareBase == "http://[::1]:8080")
+        for address in [
+            "nas.example/podcasts", "ftp://nas.example/", "https://", "https://a.example/?b", "https://u:p@a.example",
+        ] {
+            #expect(
+                try complaint("\nshare.base_url = '\(address)'")
+                    == "config.toml:2: share.base_url: expected an http or https address without a query, "
+                    + "such as \"https://nas.example/podcasts\", found \"\(address)\"")
+        }
+    }
+
     @Test func anEmptyFileAndOneOfCommentsMeanTheDefaults() throws {
         #expect(try load("") == Configuration())
         #expect(try load("# nothing yet\n[cache]\n# limit = \"5 GiB\"\n[search.podcastindex]\n") == Configuration())

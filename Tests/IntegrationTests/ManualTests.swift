@@ -143,7 +143,7 @@ struct ManualTests {
             let words = entry.replacing("\\fR", with: " ").matches(of: #/[a-z_]+(?:\.[a-z_]+)*/#).map { String($0.0) }
             documented.formUnion(
                 words.filter {
-                    $0.contains(".") || ["keep", "indexers", "probes", "user_agent"].contains($0)
+                    $0.contains(".") || ["keep", "indexers", "probes", "tagged", "user_agent"].contains($0)
                         || $0.hasPrefix("auto_download")
                 })
         }

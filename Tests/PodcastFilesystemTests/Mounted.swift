@@ -26,7 +26,10 @@ final class Mounted: Sendable {
     private let nextRequest = Atomic<UInt64>(2)
 
     /// - Parameter script: The shell script that runs in place of the daemon; the default does nothing.
-    init(script: String = "exit 0", cacheLimit: Int64 = 10 << 30, indexers: Set<String> = []) throws {
+    init(
+        script: String = "exit 0", cacheLimit: Int64 = 10 << 30, indexers: Set<String> = [],
+        configure: (inout PodcastFilesystem.Options) -> Void = { _ in }
+    ) throws {
         directory = try TemporaryDirectory()
         places = try #require(
             Places(environment: [
@@ -45,9 +48,11 @@ final class Mounted: Sendable {
         let launcher = DaemonLauncher(
             places: places, schema: Library.schemaVersion, executable: directory.file("podfs"))
         link = DaemonLink(launcher: launcher)
-        options = PodcastFilesystem.Options(
+        var options = PodcastFilesystem.Options(
             owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(places.cache), cacheLimit: cacheLimit,
             feeds: FilePath(places.feeds), assets: FilePath(places.assets), indexers: indexers)
+        configure(&options)
+        self.options = options
         filesystem = PodcastFilesystem(
             library: try Library.openForReading(at: places.library), options: options, link: link)
     }

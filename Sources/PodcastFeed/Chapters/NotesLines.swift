@@ -1,12 +1,12 @@
 /// The lines of show notes as a reader sees them: HTML blocks and line breaks, and line ends in plain text.
-enum NotesLines {
+package enum NotesLines {
     private static let breaks: Set<String> = [
         "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
         "li", "ol", "p", "pre", "section", "table", "tr", "ul",
     ]
 
     /// Returns the lines that are not blank, without tags and outer spaces, with their references replaced.
-    static func lines(of notes: String, limit: Int) -> [String] {
+    package static func lines(of notes: String, limit: Int) -> [String] {
         let bytes = Array(notes.utf8.prefix(limit))
         var lines: [String] = []
         var line: [UInt8] = []

@@ -69,6 +69,7 @@ package extension Feed {
         writer.member("guid", guid)
         writer.member("type", type)
         writer.member("explicit", explicit)
+        writer.member("blocked", isBlocked)
         writer.member("new_feed_url", newFeedURL)
         writer.member("next", next)
         writer.member("previous_archive", previousArchive)

@@ -25,6 +25,8 @@ package struct Feed: Sendable, Equatable {
     /// `episodic` or `serial` (`itunes:type`).
     package var type: String?
     package var explicit: Bool?
+    /// Whether the publisher asks directories not to list the show (`itunes:block`).
+    package var isBlocked = false
     /// `itunes:new-feed-url`: the new address of the feed according to the publisher.
     package var newFeedURL: String?
     /// The next page of a paged feed (RFC 5005, `rel="next"`).
@@ -108,6 +110,8 @@ package struct Item: Sendable, Equatable {
     /// `full`, `trailer` or `bonus`.
     package var episodeType: String?
     package var explicit: Bool?
+    /// Whether the publisher asks directories not to list the episode (`itunes:block`).
+    package var isBlocked = false
     package var link: String?
     /// The show notes, unsanitized HTML: `content:encoded`, else `description`, else `itunes:summary`.
     package var description: String?

@@ -75,6 +75,7 @@ extension Item: JSONWritable {
         writer.member("episode_display", episodeDisplay)
         writer.member("episode_type", episodeType)
         writer.member("explicit", explicit)
+        writer.member("blocked", isBlocked)
         writer.member("link", link)
         writer.member("description", description)
         writer.member("image", image)

@@ -1,4 +1,4 @@
-/// The facts of a show that its page displays in addition to art, name and description.
+/// The facts of a show that files generated for it contain in addition to art, name and description.
 package struct ShowDetails: Sendable, Equatable, Codable {
     package var persons: [Person] = []
     package var funding: [Funding] = []
@@ -6,11 +6,13 @@ package struct ShowDetails: Sendable, Equatable, Codable {
     package var podroll: [RemoteItem] = []
     package var locations: [Location] = []
     package var license: License?
+    /// `true` if the publisher asks directories not to list the show, otherwise `nil`.
+    package var isBlocked: Bool?
 
     package init() {}
 }
 
-/// The facts of an episode that its page displays in addition to title, date and notes.
+/// The facts of an episode that files generated for its show contain in addition to title, date and notes.
 package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var season: Int?
     package var seasonName: String?
@@ -21,6 +23,8 @@ package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var license: License?
     package var discussions: [SocialInteract] = []
     package var links: [ContentLink] = []
+    /// `true` if the publisher asks directories not to list the episode, otherwise `nil`.
+    package var isBlocked: Bool?
 
     package init() {}
 }
@@ -35,6 +39,7 @@ package extension Feed {
         details.podroll = podroll
         details.locations = tags.locations
         details.license = tags.license
+        details.isBlocked = isBlocked ? true : nil
         return details == ShowDetails() ? nil : details
     }
 }
@@ -44,6 +49,7 @@ package extension Item {
     var details: EpisodeDetails? {
         guard
             seasonName != nil || episodeDisplay != nil || !persons.isEmpty || !soundbites.isEmpty || !tags.isEmpty
+                || isBlocked
         else { return nil }
         var details = EpisodeDetails()
         details.seasonName = seasonName
@@ -54,6 +60,7 @@ package extension Item {
         details.license = tags.license
         details.discussions = tags.socialInteracts.filter { $0.url != nil }
         details.links = tags.contentLinks
+        details.isBlocked = isBlocked ? true : nil
         if details == EpisodeDetails() { return nil }
         details.season = season
         return details

@@ -43,15 +43,8 @@ extension OPML {
     }
 }
 
-/// A builder of XML text.
-private struct XMLText {
-    private(set) var bytes: [UInt8] = []
-
-    mutating func write(_ markup: String) {
-        bytes.append(contentsOf: markup.utf8)
-    }
-
-    mutating func write(_ subscription: OPML.Subscription, indent: String) {
+extension XMLText {
+    fileprivate mutating func write(_ subscription: OPML.Subscription, indent: String) {
         write("\(indent)<outline type=\"rss\"")
         // The specification requires `text`; programs display one or the other.
         write("text", subscription.text ?? subscription.title ?? subscription.url)
@@ -59,28 +52,5 @@ private struct XMLText {
         write("xmlUrl", subscription.url)
         if let link = subscription.link { write("htmlUrl", link) }
         write("/>\n")
-    }
-
-    mutating func write(_ attribute: String, _ value: String) {
-        write(" \(attribute)=\"")
-        escape(value)
-        write("\"")
-    }
-
-    /// Escapes text for content or for an attribute in double quotes (XML 1.0, sections 2.2 and 2.4).
-    mutating func escape(_ text: String) {
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": write("&amp;")
-            case "<": write("&lt;")
-            // Required only after `]]`.
-            case ">": write("&gt;")
-            case "\"": write("&quot;")
-            // Unescaped they would be read as spaces.
-            case "\t", "\n", "\r": write("&#\(scalar.value);")
-            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
-            default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            }
-        }
     }
 }

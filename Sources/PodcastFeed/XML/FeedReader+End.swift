@@ -23,6 +23,9 @@ extension FeedReader {
             } else {
                 show.feed.explicit = show.feed.explicit ?? value
             }
+        case .unlisted:
+            guard FeedValues.boolean(text.trimmed) == true else { return }
+            if isInItem { current.item.isBlocked = true } else { show.feed.isBlocked = true }
         case .link, .imageURL, .imageText, .imageAttribute: set(handler, url: text)
         case .newFeedURL: show.feed.newFeedURL = show.feed.newFeedURL ?? url(text)
         case .podcastGUID: show.feed.guid = show.feed.guid ?? FeedValues.string(text)

@@ -47,7 +47,7 @@ enum FeedHandler: UInt8 {
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated
-    case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit
+    case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit, unlisted
     case imageURL, imageText, author, coreAuthor, dcCreator, ownerName
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
@@ -196,6 +196,7 @@ struct FeedRules: Sendable {
         (both, .itunes, "author", .author, .nothing),
         (both, .itunes, "image", .imageAttribute, .nothing),
         (both, .itunes, "explicit", .explicit, .nothing),
+        (both, .itunes, "block", .unlisted, .nothing),
         (shows, .itunes, "type", .showType, .nothing),
         (shows, .itunes, "category", .categoryAttribute, .category),
         ([.category], .itunes, "category", .categoryAttribute, .category),

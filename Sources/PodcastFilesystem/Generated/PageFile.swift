@@ -25,7 +25,7 @@ struct PageFile: GeneratedFile {
             let name = AssetKind.chapters.fileName(episode.id.rawValue)
             let limit = min(ShowPage.limits.chapters, chapters)
             if episode.sidecars.contains(.chapters), cached.contains(name) {
-                let fetched = fetchedChapters(name, limit: limit)
+                let fetched = mount.fetchedChapters(name, limit: limit)
                 if !fetched.isEmpty { episode.chapters = fetched }
             }
             if episode.chapters.isEmpty, episode.complete, limit > 0, !episode.sidecars.contains(.chapters) {
@@ -38,13 +38,16 @@ struct PageFile: GeneratedFile {
         return Rendering(GeneratedContent(page.finish()), modified: moment, changed: moment)
     }
 
-    /// The maximum size in bytes of a chapter file for a page: 200 chapters with image addresses take about 30 KiB.
+}
+
+extension PodcastFilesystem {
+    /// The maximum size in bytes of a chapter file that is read: 200 chapters with image addresses take about 30 KiB.
     private static let chaptersLimit: Int64 = 256 << 10
 
     /// Returns the chapters of a cached file; empty if the file is too large, or missing because no program has opened
     /// it yet.
-    private func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
-        guard let content = GeneratedContent.file(mount.options.assets.appending(name)),
+    func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
+        guard let content = GeneratedContent.file(options.assets.appending(name)),
             content.size <= Self.chaptersLimit
         else { return [] }
         let bytes = try? [UInt8](unsafeUninitializedCapacity: Int(content.size)) { buffer, count in

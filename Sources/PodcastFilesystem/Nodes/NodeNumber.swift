@@ -55,6 +55,14 @@ package struct NodeNumber: Sendable, Hashable {
         case alternates = 30
         /// The folder in it of one episode; the row is the episode's. The files in it are of the kind `episode`.
         case episodeAlternates = 31
+        /// The folder of tagged files, the folder of a show in it, and a file. The rows are a constant, the show's and
+        /// the episode's; the generation of a file is that of `TaggedFile`.
+        case tagged = 27
+        case taggedShow = 28
+        case taggedEpisode = 29
+        /// The feeds for others of a show and of a view; the row is the show's or the view's.
+        case showFeed = 32
+        case viewFeed = 33
     }
 
     package let node: NodeID
@@ -74,6 +82,8 @@ package struct NodeNumber: Sendable, Hashable {
     package static let root = NodeNumber(kind: .fixed, row: 1)
     package static let search = NodeNumber(kind: .search, row: 1)
     package static let tags = NodeNumber(kind: .tags, row: 1)
+    /// Differs in the lower 32 bits from the root and from shows; see `inode`.
+    package static let tagged = NodeNumber(kind: .tagged, row: 1 << 31 | 2)
 
     /// Interprets a node id; `nil` for one of an unknown kind.
     package init?(_ node: NodeID) {

@@ -21,12 +21,17 @@ extension PodcastFilesystem {
         switch node.kind {
         // Search results disappear, and the numbers of terms are those of one mount.
         case .search, .term, .foundShow: return false
-        case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .tags, .tag, .tagLink: return true
-        case .show, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .alternates, .cover:
+        case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .viewFeed, .tags, .tag, .tagLink, .tagged:
+            return true
+        case .show, .taggedShow, .showFeed, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder,
+            .alternates, .cover:
             return try library.podcast(id: node.show).map { !$0.ephemeral } ?? false
         case .episode:
             guard let episode = try library.opening(of: node.episode), !episode.isEphemeral else { return false }
             return NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node
+        case .taggedEpisode:
+            guard let entry = try library.entry(id: node.episode) else { return false }
+            return TaggedEpisode.facts(of: entry, try library.taggedFile(of: entry.id), self).number == node
         case .notes, .chapters, .art, .vtt, .srt, .episodeAlternates:
             return try library.opening(of: node.episode).map { !$0.isEphemeral } ?? false
         }

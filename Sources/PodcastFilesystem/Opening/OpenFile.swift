@@ -36,6 +36,10 @@ final class OpenFile: Sendable {
     }
 
     let number: NodeNumber
+    /// The node of the episode whose bytes are read: `number`, but for a file in `Tagged`.
+    let medium: NodeNumber
+    /// The tag of a file in `Tagged`.
+    let tag: ReplacedTag?
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
     /// Whether an episode was opened with O_DIRECT: every read is then the program's own, also one beyond the end. True
@@ -47,6 +51,8 @@ final class OpenFile: Sendable {
 
     init(number: NodeNumber, isCounted: Bool, flags: Int32, media: sending Media) {
         self.number = number
+        medium = number
+        tag = nil
         self.isCounted = isCounted
         // glibc's internal name, since O_DIRECT requires _GNU_SOURCE.
         bypassesCache = flags & __O_DIRECT != 0
@@ -56,10 +62,32 @@ final class OpenFile: Sendable {
 
     init(number: NodeNumber, content: GeneratedContent) {
         self.number = number
+        medium = number
+        tag = nil
         isCounted = false
         bypassesCache = true
         self.content = content
         media = Mutex(Media())
+    }
+
+    /// Creates an open file in `Tagged` from the open original.
+    init(number: NodeNumber, tag: ReplacedTag, _ original: OpenFile) {
+        self.number = number
+        self.tag = tag
+        medium = original.number
+        isCounted = original.isCounted
+        bypassesCache = original.bypassesCache
+        content = nil
+        media = Mutex(original.media.withLock { $0 })
+    }
+
+    /// Whether the file is an episode, also as a stream or in `Tagged`.
+    var isEpisode: Bool { medium.kind == .episode }
+
+    /// The size of a file in `Tagged` in bytes; `nil` for other files, and while that of the original is unknown.
+    var taggedSize: Int64? {
+        guard let tag, let total = media.withLock({ $0.total }) else { return nil }
+        return tag.size + max(0, total - tag.skipped)
     }
 
     /// The cache file of a complete episode; `nil` if the episode is not complete.

@@ -46,7 +46,7 @@ struct OpenFiles: Sendable {
     /// Leases the cache file of a handle, once known, until the node's last handle is closed.
     mutating func hold(_ file: OpenFile) {
         // The daemon's response to a read may arrive after the last close.
-        guard file.number.kind == .episode, let node = nodes[file.number], node.held == nil, let held = file.held else {
+        guard file.isEpisode, let node = nodes[file.number], node.held == nil, let held = file.held else {
             return
         }
         nodes[file.number]?.held = held

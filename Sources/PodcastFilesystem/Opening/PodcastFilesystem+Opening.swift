@@ -15,6 +15,8 @@ enum Opening {
     case ask(EpisodeSize, ReaderKind)
     /// The daemon must check whether the cached asset is current.
     case askForAsset(AssetKind, HandleMode.Wish)
+    /// A file in `Tagged`, whose original is opened like this.
+    indirect case tag(Opening)
 }
 
 // Opens and closes. An open is answered immediately if possible, otherwise parked until the daemon has confirmed the
@@ -32,6 +34,7 @@ extension PodcastFilesystem {
                 }
             case .ask(let guess, let kind): askToOpen(number, as: kind, insteadOf: guess, flags: flags, request)
             case .askForAsset(let kind, let wish): askForAsset(kind, number, wish, request)
+            case .tag(let original): openTagged(number, original, flags: flags, request)
             }
         } catch {
             request.reply(error: Self.errno(of: error))
@@ -142,10 +145,7 @@ extension PodcastFilesystem {
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
         }
-        var media = partOfFile(number, grant.file, total: grant.total)
-        if media.reader == nil { media.head = grant.head }
-        if kind == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
-        let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
+        let file = openFile(number, as: kind, flags: flags, grant)
         let isInvalidated = grant.total.map { total in
             state.withLock { !$0.kernel.isKnown(total, of: number) }
         }
@@ -170,8 +170,16 @@ extension PodcastFilesystem {
         push(total, of: number, then: answer)
     }
 
+    /// Returns the open file for an open that the daemon has granted.
+    func openFile(_ number: NodeNumber, as kind: ReaderKind, flags: Int32, _ grant: Grant) -> OpenFile {
+        var media = partOfFile(number, grant.file, total: grant.total)
+        if media.reader == nil { media.head = grant.head }
+        if kind == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
+        return OpenFile(number: number, isCounted: true, flags: flags, media: media)
+    }
+
     /// - Parameter isInvalidated: Whether the kernel's attributes were invalidated just before.
-    private func reply(
+    func reply(
         _ request: consuming Request, _ file: OpenFile, _ wish: HandleMode.Wish, isInvalidated: Bool = false
     ) {
         // During an unmount, invalidations no longer reach the kernel: its size may be outdated, and reads would stop
@@ -216,7 +224,7 @@ extension PodcastFilesystem {
     private func add(_ file: OpenFile, _ wish: HandleMode.Wish, at now: Int64, _ state: inout State) -> Opened {
         let number = file.number
         let isReported =
-            number.kind == .episode && !file.isCounted && file.media.withLock { $0.probing == nil }
+            file.isEpisode && !file.isCounted && file.media.withLock { $0.probing == nil }
             && state.kernel.accessTimes.report(openOf: number.episode, at: now)
         let hasNewTime = state.kernel.access(number, at: now)
         var way = state.kernel.open(number, wish)

@@ -29,11 +29,11 @@ extension PodcastFilesystem {
     }
 
     func noteOpen(of file: OpenFile) {
-        if file.number.kind == .episode { players.withLock { $0 }?.opened(file.number.episode) }
+        if file.isEpisode { players.withLock { $0 }?.opened(file.number.episode) }
     }
 
     func noteClose(of file: OpenFile) {
-        if file.number.kind == .episode { players.withLock { $0 }?.closed(file.number.episode) }
+        if file.isEpisode { players.withLock { $0 }?.closed(file.number.episode) }
     }
 
     /// The limit of links in a path, as in the kernel.
@@ -60,7 +60,7 @@ extension PodcastFilesystem {
                 continue
             }
             switch folder.kind {
-            case .show where name != Alternate.folder, .foundShow:
+            case .show where name != Alternate.folder, .foundShow, .taggedShow:
                 return rest.isEmpty ? try library.entry(of: folder.show, named: name)?.id : nil
             case .search:
                 // Any term: a lookup of it here would count as one of the kernel's.

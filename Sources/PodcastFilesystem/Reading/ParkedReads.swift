@@ -32,9 +32,14 @@ final class ParkedReads: Sendable {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// Sets the token of the request to the daemon; no effect if it was answered already.
-    func assign(_ token: UInt64, to request: ParkedRequest) {
-        entries.withLock { $0[request.id]?.token = token }
+    /// Sets the token of the request to the daemon.
+    ///
+    /// - Returns: Whether the request is still parked, neither answered nor interrupted.
+    func assign(_ token: UInt64, to request: ParkedRequest) -> Bool {
+        entries.withLock { entries in
+            entries[request.id]?.token = token
+            return entries[request.id] != nil
+        }
     }
 
     func remove(_ request: ParkedRequest) -> Entry? { entries.withLock { $0.removeValue(forKey: request.id) } }

@@ -19,15 +19,19 @@ extension PodcastFilesystem {
             request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
             return
         }
-        let range = offset..<(offset + Int64(size))
+        let (tag, range) = Self.split(offset..<(offset + Int64(size)), of: file)
+        if let tag, range.isEmpty {
+            Self.reply(request, of: file, tag)
+            return
+        }
         let (kind, isPromoted) = Self.kind(of: range, in: file)
         // The read that makes a player starts the download, although its bytes may be present.
-        if !isPromoted, let ready = Self.ready(file, offset: offset, size: size) {
-            if ready.count == 0, refusesTail(range, of: file) {
+        if !isPromoted, let ready = Self.ready(file, range) {
+            if ready.count == 0, tag == nil, refusesTail(range, of: file) {
                 request.reply(error: .ioError)
                 return
             }
-            Self.reply(request, ready, offset: offset)
+            Self.reply(request, of: file, tag, ready, at: range.lowerBound)
             return
         }
         if let error = refusal(of: file) {
@@ -35,10 +39,10 @@ extension PodcastFilesystem {
             return
         }
         let read = ReadRequest(
-            episode: file.number.episode, generation: file.number.generation, range: range,
+            episode: file.number.episode, generation: file.medium.generation, range: range,
             takesHead: true, kind: kind)
         if !isPromoted, let head = head(of: file, read) {
-            Self.reply(request, head.bytes)
+            Self.reply(request, of: file, tag, head.bytes)
             if head.isFirst { tell(of: read, file) }
             return
         }
@@ -47,7 +51,7 @@ extension PodcastFilesystem {
         ask(.read, read.payload, for: waiting) { [self] result in
             let now = SystemClock.monotonic.milliseconds
             file.media.withLock { $0.probing?.waited(from: asked, to: now) }
-            arrived(result, for: waiting, file, read)
+            arrived(result, for: waiting, file, tag, read)
         }
     }
 
@@ -83,7 +87,7 @@ extension PodcastFilesystem {
         read.takesHead = false
         link.send(.read, read.payload) { [self] result in
             guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
-                grant.generation == file.number.generation
+                grant.generation == file.medium.generation
             else { return }
             // After a failure the next read requests it again.
             try? learn(grant, file)
@@ -105,18 +109,18 @@ extension PodcastFilesystem {
     }
 
     private func arrived(
-        _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, _ read: ReadRequest
+        _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, _ tag: Range<Int64>?,
+        _ read: ReadRequest
     ) {
-        let (offset, size) = (read.range.lowerBound, read.range.count)
         switch result {
         case .success(let frame):
             guard let grant = Grant(payload: frame.payload), let request = waiting.take() else {
                 waiting.take()?.reply(error: .ioError)
                 return
             }
-            guard grant.generation == file.number.generation else {
+            guard grant.generation == file.medium.generation else {
                 invalidateName(ofEpisode: file.number.episode)
-                replyOfOldGeneration(request, file, offset: offset, size: size)
+                replyOfOldGeneration(request, file, tag, read.range)
                 return
             }
             do {
@@ -125,10 +129,10 @@ extension PodcastFilesystem {
                 request.reply(error: error)
                 return
             }
-            if let ready = Self.ready(file, offset: offset, size: size) {
-                Self.reply(request, ready, offset: offset)
+            if let ready = Self.ready(file, read.range) {
+                Self.reply(request, of: file, tag, ready, at: read.range.lowerBound)
             } else if let head = head(of: file, read) {
-                Self.reply(request, head.bytes)
+                Self.reply(request, of: file, tag, head.bytes)
                 if head.isFirst { tell(of: read, file) }
             } else {
                 request.reply(error: .ioError)
@@ -141,7 +145,7 @@ extension PodcastFilesystem {
             }
             guard let request = waiting.take() else { return }
             if error == .staleNFSFileHandle {
-                replyOfOldGeneration(request, file, offset: offset, size: size)
+                replyOfOldGeneration(request, file, tag, read.range)
             } else {
                 request.reply(error: error)
             }
@@ -149,17 +153,19 @@ extension PodcastFilesystem {
     }
 
     /// Answers a read of a replaced generation: an open file can still be read as far as its bytes were received.
-    private func replyOfOldGeneration(_ request: consuming Request, _ file: OpenFile, offset: Int64, size: Int) {
-        if let past = live.past(of: file.number.episode, generation: file.number.generation) {
+    private func replyOfOldGeneration(
+        _ request: consuming Request, _ file: OpenFile, _ tag: Range<Int64>?, _ range: Range<Int64>
+    ) {
+        if let past = live.past(of: file.number.episode, generation: file.medium.generation) {
             file.media.withLock { media in
                 if media.reader != nil { media.present.formUnion(past) }
             }
         }
-        guard let ready = Self.ready(file, offset: offset, size: size) else {
+        guard let ready = Self.ready(file, range) else {
             request.reply(error: .staleNFSFileHandle)
             return
         }
-        Self.reply(request, ready, offset: offset)
+        Self.reply(request, of: file, tag, ready, at: range.lowerBound)
     }
 
     /// Returns the error for a read that must not be parked: the kernel requests a page again for the reader itself
@@ -174,7 +180,8 @@ extension PodcastFilesystem {
         }
     }
 
-    private func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
+    /// Takes over the file and the ranges that the daemon has granted.
+    func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
         let (known, hasReader) = file.media.withLock { ($0.file, $0.reader != nil) }
         // The granted ranges belong to that file, and must not be applied to another one, even of the same generation.
         if hasReader, known != grant.file { throw .staleNFSFileHandle }
@@ -205,15 +212,14 @@ extension PodcastFilesystem {
     }
 
     /// Returns the file and the number of bytes with which a read can be answered now; `nil` if bytes are missing.
-    private static func ready(_ file: OpenFile, offset: Int64, size: Int) -> Ready? {
+    private static func ready(_ file: OpenFile, _ range: Range<Int64>) -> Ready? {
         file.media.withLock { media in
+            let offset = range.lowerBound
             guard let total = media.total else {
-                guard let reader = media.reader, media.present.covers(offset..<(offset + Int64(size))) else {
-                    return nil
-                }
-                return Ready(reader: reader, count: size)
+                guard let reader = media.reader, media.present.covers(range) else { return nil }
+                return Ready(reader: reader, count: range.count)
             }
-            let end = min(offset + Int64(size), total)
+            let end = min(range.upperBound, total)
             if offset >= end { return Ready(reader: nil, count: 0) }
             guard let reader = media.reader, media.isComplete || media.present.covers(offset..<end) else {
                 return nil
@@ -222,24 +228,58 @@ extension PodcastFilesystem {
         }
     }
 
-    private static func reply(_ request: consuming Request, _ ready: Ready, offset: Int64) {
-        guard let reader = ready.reader else {
-            request.reply(bytes: UnsafeRawBufferPointer(start: nil, count: 0))
-            return
+    /// Returns a range of the episode that is present; `nil` if it is not.
+    func presentBytes(of file: OpenFile, _ range: Range<Int64>) -> [UInt8]? {
+        if let ready = Self.ready(file, range), let reader = ready.reader {
+            var bytes = [UInt8](repeating: 0, count: ready.count)
+            let count = bytes.withUnsafeMutableBytes { try? reader.read(into: $0, at: range.lowerBound) }
+            return count == bytes.count ? bytes : nil
         }
-        request.reply(upTo: ready.count) { buffer throws(Errno) in
-            let count = try reader.read(into: buffer, at: offset)
-            // The file includes the granted range, so fewer bytes would be a short read of a complete file.
-            guard count == buffer.count else { throw Errno.ioError }
-            return count
+        return file.media.withLock { media in
+            range.upperBound <= Int64(media.head.count)
+                ? Array(media.head[Int(range.lowerBound)..<Int(range.upperBound)]) : nil
         }
     }
 
-    private static func reply(_ request: consuming Request, _ bytes: ArraySlice<UInt8>) {
-        request.reply(upTo: bytes.count) { buffer in
-            buffer.copyBytes(from: bytes)
-            return bytes.count
+    // MARK: Replies
+
+    /// Divides a read of a file in `Tagged` between its tag and the original; of another file all is the original.
+    private static func split(
+        _ range: Range<Int64>, of file: OpenFile
+    ) -> (tag: Range<Int64>?, original: Range<Int64>) {
+        guard let (tag, original) = file.tag?.split(range) else { return (nil, range) }
+        return (tag.isEmpty ? nil : tag, original)
+    }
+
+    /// Answers with a part of the tag, if any, followed by what `rest` fills in.
+    private static func reply(
+        _ request: consuming Request, of file: OpenFile, _ range: Range<Int64>?, count: Int = 0,
+        rest: (UnsafeMutableRawBufferPointer) throws(Errno) -> Void = { _ in }
+    ) {
+        let tagged = range?.count ?? 0
+        request.reply(upTo: tagged + count) { buffer throws(Errno) in
+            if let range, let tag = file.tag {
+                try tag.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<tagged]), at: range.lowerBound)
+            }
+            try rest(UnsafeMutableRawBufferPointer(rebasing: buffer[tagged...]))
+            return buffer.count
         }
+    }
+
+    private static func reply(
+        _ request: consuming Request, of file: OpenFile, _ tag: Range<Int64>?, _ ready: Ready, at offset: Int64
+    ) {
+        reply(request, of: file, tag, count: ready.count) { buffer throws(Errno) in
+            // The file includes the granted range, so fewer bytes would be a short read of a complete file.
+            guard let reader = ready.reader, ready.count > 0 else { return }
+            guard try reader.read(into: buffer, at: offset) == buffer.count else { throw Errno.ioError }
+        }
+    }
+
+    private static func reply(
+        _ request: consuming Request, of file: OpenFile, _ tag: Range<Int64>?, _ bytes: ArraySlice<UInt8>
+    ) {
+        reply(request, of: file, tag, count: bytes.count) { buffer in buffer.copyBytes(from: bytes) }
     }
 
     // MARK: Parking
@@ -250,12 +290,26 @@ extension PodcastFilesystem {
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
     ) {
+        askOn(kind, payload, for: waiting, answer: answer)
+        answerInterrupt(of: waiting)
+    }
+
+    /// Sends one of several requests for a parked request, whose interrupt is handled by `answerInterrupt(of:)`.
+    func askOn(
+        _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
+        answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
+    ) {
         parked.add(waiting)
         let token = link.send(kind, payload) { [self] result in
             _ = parked.remove(waiting)
             answer(result)
         }
-        parked.assign(token, to: waiting)
+        // The interrupt of a request that waits for several answers may come before the token is known.
+        if !parked.assign(token, to: waiting) { link.cancel(token) }
+    }
+
+    /// Ends the wait of a parked request when its caller is interrupted. Call once for each request.
+    func answerInterrupt(of waiting: ParkedRequest) {
         waiting.onInterrupt { [self] in
             guard let request = waiting.take() else { return }
             if let entry = parked.remove(waiting) { link.cancel(entry.token) }

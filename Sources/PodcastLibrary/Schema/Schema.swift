@@ -23,6 +23,7 @@ enum Schema {
         { db in try addViews(db) },
         { db in try db.execute(sql: alternates) },
         { db in try db.execute(sql: chapterImages) },
+        { db in try addTagged(db) },
     ]
 
     static var migrator: DatabaseMigrator {

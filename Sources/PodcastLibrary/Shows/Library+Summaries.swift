@@ -2,9 +2,11 @@ import GRDB
 package import PodcastFeed
 package import TransferCore
 
-/// The part of an episode that a page shows.
+/// The part of an episode that pages and feeds show.
 package struct EpisodeSummary: Sendable, Equatable {
     package var id: EpisodeID
+    package var podcast: ShowID
+    package var guid: String?
     /// The file name.
     package var name: String
     package var title: String
@@ -28,6 +30,10 @@ package struct EpisodeSummary: Sendable, Equatable {
     /// The playback position in seconds.
     package var position: Double?
     package var season: Int?
+    package var number: Double?
+    /// `full`, `trailer` or `bonus`.
+    package var kind: String?
+    package var explicit: Bool?
     package var sidecars: Sidecars
     /// The notes from the feed; `nil` also if they exceed the limits.
     package var notes: String?
@@ -39,9 +45,15 @@ package struct EpisodeSummary: Sendable, Equatable {
         duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
         sizeSource: SizeSource = .unknown, complete: Bool = false, played: Bool = false, position: Double? = nil,
         season: Int? = nil, sidecars: Sidecars = [], notes: String? = nil, chapters: [Chapter] = [],
-        details: EpisodeDetails? = nil
+        details: EpisodeDetails? = nil, podcast: ShowID = 0, guid: String? = nil, number: Double? = nil,
+        kind: String? = nil, explicit: Bool? = nil
     ) {
         self.id = id
+        self.podcast = podcast
+        self.guid = guid
+        self.number = number
+        self.kind = kind
+        self.explicit = explicit
         self.name = name
         self.title = title
         self.published = published
@@ -87,17 +99,28 @@ extension Library {
     package func summaries(
         of podcast: ShowID, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
     ) throws {
+        try summaries(
+            from: "episode e", "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast],
+            limits: limits, take)
+    }
+
+    /// - Parameter source: Tables with the episodes as `e`.
+    func summaries(
+        from source: String, _ condition: String, _ arguments: StatementArguments, limits: SummaryLimits,
+        _ take: (EpisodeSummary) throws -> Void
+    ) throws {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
-                    e.confirmed_size, e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season \
-                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
+                    e.confirmed_size, e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
+                    e.podcast, e.guid, e.episode, e.episode_type, e.explicit \
+                    FROM \(source) LEFT JOIN rendition r ON r.episode = e.id \
                     LEFT JOIN episode_details d ON d.episode = e.id \
-                    WHERE e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC
+                    WHERE \(condition)
                     """)
             var limits = limits
-            let rows = try Row.fetchCursor(statement, arguments: [podcast])
+            let rows = try Row.fetchCursor(statement, arguments: arguments)
             while let row = try rows.next() {
                 let name: String = row[1]
                 let size = EpisodeSize(
@@ -107,7 +130,9 @@ extension Library {
                     id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
                     duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
                     sizeSource: size.source, complete: row[11] ?? false, played: row[14], position: row[15],
-                    season: row[16], sidecars: Sidecars(rawValue: row[12]))
+                    season: row[16], sidecars: Sidecars(rawValue: row[12]), podcast: row[17], guid: row[18],
+                    number: row[19],
+                    kind: row[20], explicit: row[21])
                 summary.details = StoredDetails.value(row[13], as: EpisodeDetails.self)
                 if summary.sidecars.contains(.notes), limits.notesInAll > 0 {
                     summary.notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))

@@ -73,6 +73,10 @@ extension PodcastService {
         case .fetchShow(let podcast): return try await found.fetchShow(podcast)
         case .asset(let kind, let id): return try await subscriptions.assets.asset(kind, id)
         case .verify(let episodes): return try await verifier.verify(episodes)
+        case .setTaggedFile(let episode, let rendition, let tagSize, let fingerprint, let skipped, let total):
+            let content = TaggedFile.Content(
+                rendition: rendition, tagSize: tagSize, fingerprint: fingerprint, skipped: skipped, total: total)
+            return .taggedFile(version: try context.library.setTaggedFile(content, of: episode))
         case .syncLogin(let request): return try await sync.logIn(request)
         case .syncNow(let despiteHold): return try await sync.run(despiteHold: despiteHold, for: client)
         case .syncStatus: return .sync(try sync.status())

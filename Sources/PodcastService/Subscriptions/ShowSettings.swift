@@ -21,6 +21,7 @@ package enum ShowSettingKey: String, CaseIterable, Sendable {
     case keep = "keep"
     case userAgent = "user_agent"
     case prefer = "prefer"
+    case share
 }
 
 /// A validated `KEY=VALUE`.
@@ -174,6 +175,9 @@ package struct ShowSettings: Sendable, Equatable {
         case .prefer:
             guard let preference = MediaPreference(value) else { throw Self.refused(key, value, MediaPreference.forms) }
             prefer = preference
+        // The mount reads it from the library.
+        case .share:
+            guard ["true", "false"].contains(value) else { throw Self.refused(key, value, "true or false") }
         }
     }
 

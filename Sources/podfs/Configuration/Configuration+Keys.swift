@@ -134,6 +134,10 @@ struct ConfigurationKey: Sendable {
         },
         .flag("listening.mpris", \.listening.mpris),
         .flag("listening.resume", \.listening.resume),
+        .flag("tagged", \.hasTagged),
+        Self(path: "share.base_url") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.shareBase = try value.baseAddress()
+        },
         Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
             configuration.indexers = try value.names()
         },

@@ -106,6 +106,10 @@ struct Configuration: Sendable, Equatable {
     var keep = Keep.all
     /// `nil` means podfs and its version.
     var userAgent: String?
+    /// The address under which a web server shares the mount, without a slash at its end; `nil` if none does.
+    var shareBase: String?
+    /// Whether mounts have a folder of episodes with tags made by podfs.
+    var hasTagged = false
     /// Programs that read every file and must not start downloads: names of executables.
     var indexers = Self.standardIndexers
 

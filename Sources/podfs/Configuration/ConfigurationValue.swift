@@ -104,6 +104,18 @@ enum ConfigurationValue: Sendable, Equatable {
         return text
     }
 
+    /// Returns an address to which paths are appended, without a slash at its end.
+    func baseAddress() throws(ConfigurationValueError) -> String {
+        let expected = "an http or https address without a query, such as \"https://nas.example/podcasts\""
+        guard case .string(let text) = self, let components = URLComponents(string: text),
+            ["http", "https"].contains(components.scheme?.lowercased()), components.host?.isEmpty == false,
+            components.query == nil, components.fragment == nil, components.user == nil
+        else { throw unexpected(expected) }
+        var base = Substring(text)
+        while base.last == "/" { base.removeLast() }
+        return String(base)
+    }
+
     func size(minimum: Int64) throws(ConfigurationValueError) -> Int64 {
         let expected = "a size of at least \(minimum) bytes, such as \"10 GiB\", \"500 MB\" or 1024"
         guard let size = bytes(suffix: ""), size >= minimum else { throw unexpected(expected) }

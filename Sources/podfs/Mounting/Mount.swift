@@ -33,6 +33,8 @@ final class Mount: Sendable {
             case .list: .listed(Set(configuration.probes))
             case .all: .all
             }
+        filesystemOptions.hasTagged = configuration.hasTagged
+        filesystemOptions.shareBase = configuration.shareBase
         let trimmer = HeapTrimmer()
         filesystemOptions.onWork = { trimmer.noteWork() }
         filesystem = PodcastFilesystem(

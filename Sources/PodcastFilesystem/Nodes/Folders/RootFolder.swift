@@ -16,12 +16,11 @@ struct RootFolder: NodeBehaviour {
 
     func find(_ name: String) throws -> Entry? {
         if let file = FixedFile(name: name) { return try mount.find(file.number) }
-        if name == SearchFolder.name { return try mount.find(.search) }
         if let show = try mount.library.folder(named: name) { return mount.entry(ShowFolder.facts(of: show)) }
         if let view = try mount.library.viewFolder(named: name) {
             return mount.entry(ViewFolderNode.facts(of: view, mount))
         }
-        return try mount.library.tagsFolder().utf8.elementsEqual(name.utf8) ? mount.find(.tags) : nil
+        return try folders().first { $0.name.utf8.elementsEqual(name.utf8) }.map { mount.entry($0.facts) }
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
@@ -31,11 +30,18 @@ struct RootFolder: NodeBehaviour {
         let views = try mount.library.viewFolders().map {
             FolderSnapshot.Item(name: $0.name, facts: ViewFolderNode.facts(of: $0, mount))
         }
-        let folders = [(SearchFolder.name, NodeNumber.search), (try mount.library.tagsFolder(), .tags)].map {
+        let files = FixedFile.allCases.map { FolderSnapshot.Item(name: $0.name, bare: $0.number) }
+        return files + (try folders()) + views + shows
+    }
+
+    /// Returns the folders that every library has.
+    private func folders() throws -> [FolderSnapshot.Item] {
+        var folders = [(SearchFolder.name, NodeNumber.search), (try mount.library.tagsFolder(), .tags)]
+        if mount.options.hasTagged { folders.append((try mount.library.taggedFolder(), .tagged)) }
+        return folders.map {
             FolderSnapshot.Item(
                 name: $0, facts: NodeFacts(folder: $1, modified: mount.started, changed: mount.started))
         }
-        return FixedFile.allCases.map { FolderSnapshot.Item(name: $0.name, bare: $0.number) } + folders + views + shows
     }
 
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command? {

@@ -40,6 +40,7 @@ struct ShowFolder: NodeBehaviour {
             return try mount.find(NodeNumber(kind: sidecar.folder, row: node.show))
         }
         if let episode = try mount.findEpisode(name, of: node.show) { return episode }
+        if name == ShowFeedFile.name { return try mount.find(NodeNumber(kind: .showFeed, row: node.show)) }
         if let asset = try mount.asset(name, of: node.show), let found = try mount.find(asset) {
             return found
         }
@@ -65,7 +66,16 @@ struct ShowFolder: NodeBehaviour {
                     name: $0, facts: NodeFacts(folder: NodeNumber(kind: sidecar.folder, row: show.id), of: show))
             }
         }
-        return files + folders + episodes + (try mount.assetItems(of: node.show, entries))
+        return files + folders + episodes + (try sharedFeed(besides: entries))
+            + (try mount.assetItems(of: node.show, entries))
+    }
+
+    /// Returns the feed for others, unless there is none, or an episode has its name.
+    private func sharedFeed(besides entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
+        guard try ShowFeedFile.exists(for: node.show, mount),
+            !entries.contains(where: { $0.name == ShowFeedFile.name })
+        else { return [] }
+        return [FolderSnapshot.Item(name: ShowFeedFile.name, bare: NodeNumber(kind: .showFeed, row: node.show))]
     }
 
     var keepsNames: Bool { true }

@@ -35,6 +35,7 @@ struct ViewFolderNode: NodeBehaviour {
         }
         let links = try mount.links(of: node.view)
         if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
+        if name == ShowFeedFile.name { return try mount.find(NodeNumber(kind: .viewFeed, row: node.view)) }
         // The name of a link in the playlist's encoding: no invalidation is sent for it.
         guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
         return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
@@ -42,9 +43,9 @@ struct ViewFolderNode: NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard try mount.library.viewFolder(id: node.view) != nil else { return nil }
-        let files = [(Self.playlist, NodeNumber.Kind.viewPlaylist), (Self.noMedia, .viewNoMedia)].map {
-            FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.view))
-        }
+        var kinds = [(Self.playlist, NodeNumber.Kind.viewPlaylist), (Self.noMedia, .viewNoMedia)]
+        if mount.options.shareBase != nil { kinds.append((ShowFeedFile.name, .viewFeed)) }
+        let files = kinds.map { FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.view)) }
         return files + (try mount.links(of: node.view)).map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
     }
 }

@@ -1,0 +1,72 @@
+/// The search for the audio of an MP3 file, behind the ID3v2 tags at its start.
+///
+/// A file may begin with several tags, and in version 2.4 a tag may have a footer. Pure: the owner reads the ranges
+/// that `step` names, and passes their bytes to `take(_:)`. Searches only the first `limit` bytes of the file, so that
+/// a tag of 256 MB, the largest possible, costs no more than a small one.
+package struct LeadingTags: Sendable {
+    /// The next step of the search.
+    package enum Step: Sendable, Equatable {
+        /// These bytes are needed; fewer at the end of the file.
+        case read(Range<Int64>)
+        /// The audio starts at this offset.
+        case audio(at: Int64)
+        /// The file is not MP3.
+        case other
+    }
+
+    package private(set) var step: Step
+
+    /// The offset in bytes behind which no further tag is searched for.
+    static let limit: Int64 = 1 << 20
+    /// Enough to recognize the formats that are published under wrong names.
+    private static let window: Int64 = 64
+
+    private let total: Int64
+    private var offset: Int64 = 0
+
+    /// - Parameter total: The size of the file in bytes, if known.
+    package init(total: Int64?) {
+        self.total = total ?? .max
+        step = .other
+        read()
+    }
+
+    /// Continues with the bytes of the range in `step`.
+    package mutating func take(_ bytes: [UInt8]) {
+        guard let size = Self.tagSize(bytes) else {
+            // Behind a tag nothing but audio is expected.
+            step = offset > 0 || Self.isAudio(bytes) ? .audio(at: offset) : .other
+            return
+        }
+        // A tag that fills the file, or claims to be larger, is none.
+        guard size < total - offset else {
+            step = offset > 0 ? .audio(at: offset) : .other
+            return
+        }
+        offset += size
+        if offset > Self.limit { step = .audio(at: offset) } else { read() }
+    }
+
+    private mutating func read() {
+        let end = min(total, offset + Self.window)
+        step = offset < end ? .read(offset..<end) : .other
+    }
+
+    /// Returns the size of the tag that starts here with its header and footer, in bytes; `nil` if there is none.
+    private static func tagSize(_ bytes: [UInt8]) -> Int64? {
+        guard bytes.count >= 10, bytes.starts(with: Array("ID3".utf8)), bytes[3] < 0xFF, bytes[4] < 0xFF,
+            bytes[6..<10].allSatisfy({ $0 < 0x80 })
+        else { return nil }
+        let hasFooter = bytes[3] == 4 && bytes[5] & 0x10 != 0
+        return bytes[6..<10].reduce(0) { $0 << 7 | Int64($1) } + (hasFooter ? 20 : 10)
+    }
+
+    /// Whether a file without a tag may be MP3: audio frames, possibly behind other bytes, but no text, and not the
+    /// start of another format.
+    private static func isAudio(_ bytes: [UInt8]) -> Bool {
+        switch FileSignature.name(of: bytes) {
+        case "an MP3 file", "binary data": true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Fuse
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastPages
+internal import SystemPackage
+internal import TransferCore
+
+/// The feed of a show for others, if the configuration names the address under which the mount is shared
+/// (`share.base_url`) and the show may be shared.
+struct ShowFeedFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static let name = "feed.xml"
+
+    /// Neither name nor attributes are cached: a setting decides whether the file exists.
+    fileprivate static let form: NodeForm = {
+        var form = NodeForm.file.believed(for: 0)
+        form.pushesSize = false
+        return form
+    }()
+
+    var form: NodeForm { Self.form }
+
+    /// Whether a show has the file.
+    static func exists(for show: ShowID, _ mount: PodcastFilesystem) throws -> Bool {
+        guard mount.options.shareBase != nil, let show = try mount.library.podcast(id: show) else { return false }
+        return try mount.library.isShared(show)
+    }
+
+    func render() throws -> Rendering? {
+        guard let base = mount.options.shareBase, let show = try mount.library.podcast(id: node.show),
+            try mount.library.isShared(show)
+        else { return nil }
+        let sharesAll = try mount.library.sharesAll(of: show.id)
+        var feed = SharedFeed(show, base: base)
+        var moment = show.changed
+        try mount.library.summaries(of: show.id, limits: SharedFeed.limits) { episode in
+            moment = max(moment, episode.changed)
+            if sharesAll || episode.details?.isBlocked != true { feed.add(episode, folder: show.name) }
+        }
+        return Rendering(GeneratedContent(feed.finish()), modified: moment, changed: moment)
+    }
+}
+
+/// The feed of a view for others: the episodes of the shows that may be shared.
+struct ViewFeedFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { ShowFeedFile.form }
+
+    /// A show of which the view has episodes.
+    private struct Show {
+        var folder: String
+        var title: String
+        var sharesAll: Bool
+    }
+
+    func render() throws -> Rendering? {
+        guard let base = mount.options.shareBase, let view = try mount.library.viewFolder(id: node.view) else {
+            return nil
+        }
+        var shows: [ShowID: Show?] = [:]
+        func show(_ id: ShowID) throws -> Show? {
+            if let known = shows[id] { return known }
+            let found = try mount.library.podcast(id: id).flatMap { show in
+                try mount.library.isShared(show)
+                    ? Show(folder: show.name, title: show.title, sharesAll: try mount.library.sharesAll(of: id)) : nil
+            }
+            shows.updateValue(found, forKey: id)
+            return found
+        }
+        var feed = SharedFeed(view: view.name, base: base)
+        var moment = view.changed > 0 ? view.changed : mount.started
+        // Collected first, since the queries for the shows are not part of that for the episodes.
+        var episodes: [EpisodeSummary] = []
+        try mount.library.summaries(of: view.id, limits: SharedFeed.limits) { episodes.append($0) }
+        for episode in episodes {
+            guard let show = try show(episode.podcast), show.sharesAll || episode.details?.isBlocked != true else {
+                continue
+            }
+            moment = max(moment, episode.changed)
+            feed.add(episode, folder: show.folder, show: show.title)
+        }
+        return Rendering(GeneratedContent(feed.finish()), modified: moment, changed: moment)
+    }
+}

@@ -1,0 +1,162 @@
+internal import Fuse
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+// Opens of files in `Tagged`: the original is opened first, the end of its own tags is found, a tag is made, and its
+// version recorded. A program gets the exact size with the open, and the same bytes until it closes the file.
+
+/// The original of a file that is being opened. If the open ends before there is a handle, the daemon is notified of
+/// the close.
+private final class PendingOriginal: Sendable {
+    let file: OpenFile
+    private let mount: PodcastFilesystem
+    private let isAdopted = Atomic(false)
+
+    init(_ file: OpenFile, _ mount: PodcastFilesystem) {
+        self.file = file
+        self.mount = mount
+    }
+
+    /// Returns the file for a handle, whose close then counts.
+    func adopted() -> OpenFile {
+        isAdopted.store(true, ordering: .releasing)
+        return file
+    }
+
+    deinit {
+        if file.isCounted, !isAdopted.load(ordering: .acquiring) { mount.tellClose(of: file) }
+    }
+}
+
+extension PodcastFilesystem {
+    func openTagged(_ number: NodeNumber, _ original: Opening, flags: Int32, _ request: consuming Request) {
+        let waiting = ParkedRequest(request)
+        answerInterrupt(of: waiting)
+        switch original {
+        case .open(let file, _): findAudio(PendingOriginal(file, self), for: number, waiting)
+        case .ask(_, let kind):
+            askOn(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
+                switch result {
+                case .success(let frame):
+                    guard let grant = Grant(payload: frame.payload) else {
+                        waiting.take()?.reply(error: .ioError)
+                        return
+                    }
+                    let medium = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
+                    let file = openFile(medium, as: kind, flags: flags, grant)
+                    findAudio(PendingOriginal(file, self), for: number, waiting)
+                case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
+                }
+            }
+        case .askForAsset, .tag: waiting.take()?.reply(error: .ioError)
+        }
+    }
+
+    private func findAudio(_ original: PendingOriginal, for number: NodeNumber, _ waiting: ParkedRequest) {
+        findAudio(LeadingTags(total: original.file.media.withLock { $0.total }), original, for: number, waiting)
+    }
+
+    /// Continues the search for the audio, with requests for bytes that are not cached. These are those of a probe: an
+    /// open starts no download.
+    private func findAudio(
+        _ search: LeadingTags, _ original: PendingOriginal, for number: NodeNumber, _ waiting: ParkedRequest
+    ) {
+        var search = search
+        while case .read(let range) = search.step, let bytes = presentBytes(of: original.file, range) {
+            search.take(bytes)
+        }
+        switch search.step {
+        case .audio(let offset): tag(original, skipping: offset, for: number, waiting)
+        case .other: tag(original, skipping: nil, for: number, waiting)
+        case .read(let range):
+            let read = ReadRequest(
+                episode: number.episode, generation: original.file.medium.generation, range: range, takesHead: true,
+                kind: .probe)
+            askOn(.read, read.payload, for: waiting) { [self, search] result in
+                do throws(Errno) {
+                    let bytes = try bytes(in: result, of: original.file, range)
+                    var search = search
+                    search.take(bytes)
+                    findAudio(search, original, for: number, waiting)
+                } catch {
+                    waiting.take()?.reply(error: error)
+                }
+            }
+        }
+    }
+
+    /// Returns the bytes of a range after the daemon's response.
+    private func bytes(
+        in result: Result<Frame, Failure>, of file: OpenFile, _ range: Range<Int64>
+    ) throws(Errno) -> [UInt8] {
+        switch result {
+        case .success(let frame):
+            guard let grant = Grant(payload: frame.payload) else { throw .ioError }
+            guard grant.generation == file.medium.generation else { throw .staleNFSFileHandle }
+            try learn(grant, file)
+            guard let bytes = presentBytes(of: file, range) else { throw .ioError }
+            return bytes
+        case .failure(let failure): throw Self.errno(of: failure)
+        }
+    }
+
+    /// Makes the tag, and has the daemon record the version unless it is the recorded one.
+    ///
+    /// - Parameter skipped: The size in bytes of the original's tags; `nil` if it is not MP3.
+    private func tag(
+        _ original: PendingOriginal, skipping skipped: Int64?, for number: NodeNumber, _ waiting: ParkedRequest
+    ) {
+        do {
+            let tag =
+                try skipped.map { try makeTag(of: number.episode, skipped: $0) }
+                ?? ReplacedTag([], picture: nil, skipped: 0)
+            let content = TaggedFile.Content(
+                rendition: original.file.medium.generation, tagSize: tag.size, fingerprint: try tag.fingerprint(),
+                skipped: tag.skipped, total: original.file.media.withLock { $0.total })
+            if let known = try library.taggedFile(of: number.episode), known.content == content {
+                finish(original, tag, version: known.generation, for: number, waiting)
+                return
+            }
+            let command = Command.setTaggedFile(
+                episode: number.episode, rendition: content.rendition, tagSize: content.tagSize,
+                fingerprint: content.fingerprint, skipped: content.skipped, total: content.total)
+            askOn(.command, WireJSON.encode(command), for: waiting) { [self] result in
+                switch result {
+                case .success(let frame):
+                    guard case .taggedFile(let version)? = WireJSON.decode(Reply.self, frame.payload) else {
+                        waiting.take()?.reply(error: .ioError)
+                        return
+                    }
+                    finish(original, tag, version: version, for: number, waiting)
+                case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
+                }
+            }
+        } catch {
+            waiting.take()?.reply(error: Self.errno(of: error))
+        }
+    }
+
+    private func finish(
+        _ original: PendingOriginal, _ tag: ReplacedTag, version: Int, for number: NodeNumber, _ waiting: ParkedRequest
+    ) {
+        // On ESTALE the kernel looks the name up again, and finds the node of this version.
+        guard NodeNumber(kind: .taggedEpisode, generation: version, row: number.row) == number else {
+            waiting.take()?.reply(error: .staleNFSFileHandle)
+            return
+        }
+        let answer: @Sendable () -> Void = { [self] in
+            guard let request = waiting.take() else { return }
+            let file = OpenFile(number: number, tag: tag, original.adopted())
+            reply(request, file, file.taggedSize == nil ? .direct : .cached, isInvalidated: true)
+        }
+        guard let total = original.file.media.withLock({ $0.total }) else {
+            invalidate(number, then: answer)
+            return
+        }
+        push(tag.size + max(0, total - tag.skipped), of: number, then: answer)
+    }
+}

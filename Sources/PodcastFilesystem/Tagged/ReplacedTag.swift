@@ -1,0 +1,99 @@
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+/// The tag at the start of an open file in `Tagged`, in place of the original's: its bytes, followed by those of a
+/// picture in the cache.
+final class ReplacedTag: Sendable {
+    private let bytes: [UInt8]
+    private let picture: GeneratedContent?
+    let size: Int64
+    /// The size in bytes of the original's tags.
+    let skipped: Int64
+
+    /// - Parameter bytes: The tag, up to the picture. Empty for a file that stays as it is.
+    init(_ bytes: [UInt8], picture: GeneratedContent?, skipped: Int64) {
+        self.bytes = bytes
+        self.picture = picture
+        self.skipped = skipped
+        size = Int64(bytes.count) + (picture?.size ?? 0)
+    }
+
+    /// Returns the part of a read that is in the tag, and the rest as a range of the original.
+    func split(_ range: Range<Int64>) -> (tag: Range<Int64>, original: Range<Int64>) {
+        let start = max(range.lowerBound, size) - size + skipped
+        return (
+            min(range.lowerBound, size)..<min(range.upperBound, size),
+            start..<max(start, range.upperBound - size + skipped)
+        )
+    }
+
+    /// Fills the buffer from `offset` on; the range must be within `size`.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) {
+        var count = 0
+        if offset < bytes.count {
+            let part = bytes[Int(offset)..<min(bytes.count, Int(offset) + buffer.count)]
+            buffer.copyBytes(from: part)
+            count = part.count
+        }
+        guard count < buffer.count else { return }
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+        guard let picture, try picture.read(into: rest, at: offset + Int64(count - bytes.count)) == rest.count else {
+            throw .ioError
+        }
+    }
+
+    /// Returns a hash of all bytes: FNV-1a, with 64 bits.
+    func fingerprint() throws(Errno) -> Int64 {
+        var copy = [UInt8](repeating: 0, count: Int(size))
+        var failure: Errno?
+        copy.withUnsafeMutableBytes { buffer in
+            do throws(Errno) { try read(into: buffer, at: 0) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in copy { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Int64(bitPattern: hash)
+    }
+}
+
+extension PodcastFilesystem {
+    /// Makes the tag of an episode from the library and the cached art and chapters.
+    ///
+    /// - Parameter skipped: The size in bytes of the original's tags.
+    func makeTag(of id: EpisodeID, skipped: Int64) throws -> ReplacedTag {
+        guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
+            throw Errno.noSuchFileOrDirectory
+        }
+        let tag = ID3Tag(episode, of: show, chapters: try knownChapters(of: episode))
+        for (kind, row) in [(AssetKind.art, id.rawValue), (.cover, show.id.rawValue)] {
+            let path = options.assets.appending(kind.fileName(row))
+            guard let content = GeneratedContent.file(path), (1...Self.largestPicture).contains(content.size),
+                let type = Self.imageType(of: content)
+            else { continue }
+            let head = tag.bytes(before: ID3Tag.Picture(type: type, size: Int(content.size)))
+            return ReplacedTag(head, picture: content, skipped: skipped)
+        }
+        return ReplacedTag(tag.bytes(before: nil), picture: nil, skipped: skipped)
+    }
+
+    /// The maximum size of art in a tag in bytes.
+    private static let largestPicture: Int64 = 1 << 20
+
+    private static func imageType(of content: GeneratedContent) -> String? {
+        var head = [UInt8](repeating: 0, count: Int(min(content.size, 16)))
+        let count = head.withUnsafeMutableBytes { (try? content.read(into: $0, at: 0)) ?? 0 }
+        return ID3Tag.Picture.type(of: head.prefix(count))
+    }
+
+    /// Returns the chapters of an episode from the first source that has some without a request.
+    private func knownChapters(of episode: Episode) throws -> [Chapter] {
+        guard episode.sidecars.contains(.chapters) else { return try embeddedChapters(of: episode.id) }
+        let fetched = fetchedChapters(AssetKind.chapters.fileName(episode.id.rawValue), limit: 1_000)
+        let chapters = fetched.isEmpty ? try library.extras(of: episode.id).chapters : fetched
+        return chapters.playable(until: episode.duration)
+    }
+}

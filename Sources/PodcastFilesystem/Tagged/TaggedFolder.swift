@@ -1,0 +1,133 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+// `Tagged/SHOW/EPISODE`: the subscribed shows again, each MP3 with a tag made from the library (configuration
+// `tagged`). The kernel does not cache the names and their nodes, so a new version of a file needs no invalidation.
+
+/// The folder of all shows.
+struct TaggedFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static let form = NodeForm.folder.believed(for: 0)
+
+    var form: NodeForm { Self.form }
+
+    func facts(open: OpenFile?) -> NodeFacts? {
+        NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        try mount.library.folder(named: name).map { mount.entry(TaggedShow.facts(of: $0)) }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        try mount.library.folders().map { FolderSnapshot.Item(name: $0.name, facts: TaggedShow.facts(of: $0)) }
+    }
+}
+
+/// The episodes of a show, and its art.
+struct TaggedShow: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { TaggedFolder.form }
+
+    var parent: NodeNumber { .tagged }
+
+    static func facts(of show: FolderEntry) -> NodeFacts {
+        NodeFacts(folder: NodeNumber(kind: .taggedShow, row: show.id), of: show)
+    }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? { try mount.library.folder(id: node.show).map(Self.facts) }
+
+    func find(_ name: String) throws -> Entry? {
+        if let entry = try mount.library.entry(of: node.show, named: name) {
+            guard TaggedFile.isFor(entry.name) else {
+                return try mount.findEpisode(name, of: node.show, entryTimeout: 0)
+            }
+            return mount.entry(TaggedEpisode.facts(of: entry, try mount.library.taggedFile(of: entry.id), mount))
+        }
+        guard name.utf8.elementsEqual(AssetFile.coverName.utf8) else { return nil }
+        let cover = AssetFile(node: NodeNumber(kind: .cover, row: node.show), mount: mount)
+        return try cover.facts(open: nil).map { mount.entry($0, entryTimeout: 0) }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard let show = try mount.library.podcast(id: node.show) else { return nil }
+        let known = try mount.library.taggedFiles(of: show.id)
+        let episodes = try mount.library.entries(of: show.id).map { entry in
+            // Without attributes, with which the kernel would cache the name for long.
+            TaggedFile.isFor(entry.name)
+                ? FolderSnapshot.Item(name: entry.name, facts: TaggedEpisode.facts(of: entry, known[entry.id], mount))
+                : FolderSnapshot.Item(name: entry.name, bare: NodeNumber(entry))
+        }
+        let cover = NodeNumber(kind: .cover, row: show.id)
+        return episodes + (show.image == nil ? [] : [FolderSnapshot.Item(name: AssetFile.coverName, bare: cover)])
+    }
+}
+
+/// An MP3 episode with a tag of podfs in place of its own. A node is one version of the file; see `TaggedFile`.
+struct TaggedEpisode: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    /// The assumed size in bytes of a tag that was not made yet. Generous, as for assets: programs that trust a size
+    /// from before the open would miss the end.
+    private static let estimatedTag: Int64 = 256 << 10
+
+    var form: NodeForm {
+        var form = NodeForm.file.believed(for: 0)
+        form.blockSize = 128 * 1024
+        return form
+    }
+
+    /// The episode's own file.
+    private var original: EpisodeFile {
+        get throws {
+            guard let entry = try mount.library.entry(id: node.episode) else { throw Errno.noSuchFileOrDirectory }
+            return EpisodeFile(node: NodeNumber(entry), mount: mount)
+        }
+    }
+
+    static func facts(of entry: EpisodeEntry, _ known: TaggedFile?, _ mount: PodcastFilesystem) -> NodeFacts {
+        var facts = mount.facts(of: entry)
+        let current = known.flatMap { $0.content.rendition == entry.generation ? $0 : nil }
+        // The first open of a new rendition makes a new version.
+        let generation = current?.generation ?? known.map { $0.generation + 1 } ?? 0
+        facts.number = NodeNumber(kind: .taggedEpisode, generation: generation, row: entry.id)
+        facts.size = current?.content.size ?? (facts.size > 0 ? facts.size + estimatedTag : 0)
+        return facts
+    }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        guard let entry = try mount.library.entry(id: node.episode) else { return nil }
+        var facts = Self.facts(of: entry, try mount.library.taggedFile(of: entry.id), mount)
+        facts.number = node
+        // An open file does not change.
+        facts.size = open?.taggedSize ?? facts.size
+        return facts
+    }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        .tag(try original.opening(by: caller, flags: flags))
+    }
+
+    /// Returns the attributes of the original, but not those of its bytes.
+    func extendedAttributes() throws -> [(String, String)] {
+        let ofBytes = ["user.podfs.sha256", "user.podfs.ranges", "user.podfs.integrity"]
+        return try original.extendedAttributes().filter { !ofBytes.contains($0.0) }
+    }
+
+    func command(setting attribute: ControlAttribute, to value: String) throws -> Command? {
+        try original.command(setting: attribute, to: value)
+    }
+}
+
+extension TaggedFile {
+    /// Whether an episode with this name gets a tag; the content decides again when it is opened.
+    static func isFor(_ name: String) -> Bool { FileName.fileExtension(of: name).lowercased() == "mp3" }
+}

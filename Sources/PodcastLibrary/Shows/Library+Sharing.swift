@@ -1,0 +1,83 @@
+import GRDB
+import PodcastFeed
+package import TransferCore
+
+extension Library {
+    /// Whether a feed of the show may be made for others: as its setting `share` says, otherwise unless the feed is
+    /// private or the publisher does not want it listed (`itunes:block`).
+    package func isShared(_ show: Podcast) throws -> Bool {
+        switch try settings(of: show.id)["share"] {
+        case "true": true
+        case "false": false
+        default:
+            try !show.hasCredentials && !SecretAddress.isLikely(show.url) && details(ofShow: show.id)?.isBlocked != true
+        }
+    }
+
+    /// Whether a show shares also the episodes that its publisher does not want listed.
+    package func sharesAll(of show: ShowID) throws -> Bool { try settings(of: show)["share"] == "true" }
+
+    /// Passes a view's episodes to `take` one by one, in the view's order.
+    package func summaries(
+        of view: ViewID, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
+    ) throws {
+        try summaries(
+            from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
+            "v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie", [view], limits: limits, take)
+    }
+}
+
+extension EpisodeSummary {
+    /// The identifier in a feed for others: the publisher's own, unless that is an address, which may be a secret.
+    package var sharedGUID: String {
+        guard let guid, !guid.isEmpty else { return "podfs-episode-\(id)" }
+        guard guid.contains("://") else { return guid }
+        // 128 bits: two hashes that differ in their input.
+        return "podfs-"
+            + [guid, "\(guid)\n"].map { text in
+                var digest = Digest()
+                digest.add(text)
+                let digits = String(UInt64(bitPattern: digest.value), radix: 16)
+                return String(repeating: "0", count: 16 - digits.count) + digits
+            }.joined()
+    }
+}
+
+/// Addresses of feeds that are meant for one person only.
+enum SecretAddress {
+    /// Parameters that carry a secret in the feeds of Patreon, Supporting Cast, Substack and others.
+    private static let names: Set<String> = [
+        "auth", "token", "key", "apikey", "api_key", "access_token", "secret", "pass", "password", "sig", "signature",
+        "user", "uid", "email", "member", "subscriber", "t",
+    ]
+
+    /// Whether an address looks as if it contained a secret: user info, a parameter with a secret's name, a long value
+    /// of letters and digits, or a path with `private` or with such a word. An identifier of the form of a UUID is not
+    /// taken for one in a path: public feeds have them.
+    static func isLikely(_ url: String) -> Bool {
+        guard let scheme = url.firstRange(of: "://") else { return false }
+        let rest = url[scheme.upperBound...].prefix { $0 != "#" }
+        if rest.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") { return true }
+        let parts = rest.split(separator: "?", maxSplits: 1)
+        let path = parts.first?.split(separator: "/").dropFirst() ?? []
+        let query = parts.count > 1 ? parts[1].split(whereSeparator: { $0 == "&" || $0 == ";" }) : []
+        return path.contains { $0.lowercased().hasPrefix("private") || isToken($0, atLeast: 32) && !isUUID($0) }
+            || query.contains { parameter in
+                let pair = parameter.split(separator: "=", maxSplits: 1)
+                return pair.count == 2 && (names.contains(pair[0].lowercased()) || isToken(pair[1], atLeast: 16))
+            }
+    }
+
+    /// Whether a text contains a word of letters and digits of this length.
+    private static func isToken(_ text: Substring, atLeast length: Int) -> Bool {
+        text.split { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }.contains { word in
+            word.count >= length && word.contains(where: \.isNumber) && word.contains(where: \.isLetter)
+        }
+    }
+
+    private static func isUUID(_ text: Substring) -> Bool {
+        let word = text.prefix { $0 != "." }
+        return word.count == 36 && word.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12]
+            && word.allSatisfy { $0.isHexDigit || $0 == "-" }
+    }
+}

@@ -1,0 +1,129 @@
+internal import PodcastFeed
+package import PodcastLibrary
+
+/// An RSS feed of a show or a view for other podcast programs, with addresses of the files of a mount that a web server
+/// shares.
+package struct SharedFeed: Sendable {
+    /// The limits of the notes: those of 10,000 episodes are 30 MB.
+    package static let limits = SummaryLimits(notes: 32 << 10, notesInAll: 4 << 20, chapters: 0, chaptersInAll: 0)
+
+    /// The address of the mounted folder, without a slash at its end.
+    private let base: String
+    private var text = XMLText()
+
+    /// Starts the feed of a show.
+    package init(_ show: Podcast, base: String) {
+        self.base = base
+        begin(title: show.title, folder: show.name, link: show.link, description: show.description)
+        text.element("language", show.language, indent: "    ")
+        text.element("itunes:author", show.author, indent: "    ")
+        text.element("itunes:type", show.type, indent: "    ")
+        text.element("itunes:explicit", show.explicit.map { $0 ? "true" : "false" }, indent: "    ")
+        if show.image != nil { addImage("\(Self.address(base, show.name))/cover.jpg", indent: "    ") }
+    }
+
+    /// Starts the feed of a view.
+    package init(view name: String, base: String) {
+        self.base = base
+        begin(title: name, folder: name, link: nil, description: nil)
+    }
+
+    private mutating func begin(title: String, folder: String, link: String?, description: String?) {
+        let folder = Self.address(base, folder)
+        text.write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" \
+            xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" xmlns:podcast="https://podcastindex.org/namespace/1.0">
+              <channel>
+
+            """)
+        text.element("title", title, indent: "    ")
+        text.element("link", link ?? "\(folder)/", indent: "    ")
+        // Required by RSS 2.0.
+        text.element("description", description.flatMap { $0.isEmpty ? nil : $0 } ?? title, indent: "    ")
+        text.empty(
+            "atom:link", [("rel", "self"), ("type", "application/rss+xml"), ("href", "\(folder)/feed.xml")],
+            indent: "    ")
+        // A copy for the household: no directory should list it.
+        text.element("itunes:block", "Yes", indent: "    ")
+    }
+
+    /// Adds an episode.
+    ///
+    /// - Parameters:
+    ///   - folder: The name of its show's folder.
+    ///   - show: The title of its show, in the feed of a view.
+    package mutating func add(_ episode: EpisodeSummary, folder: String, show: String? = nil) {
+        let folder = Self.address(base, folder)
+        let stem = Self.escaped(FileName.stem(ofFile: episode.name))
+        text.write("    <item>\n")
+        element("title", episode.title)
+        text.write("      <guid isPermaLink=\"false\">")
+        text.escape(episode.sharedGUID)
+        text.write("</guid>\n")
+        element("pubDate", episode.published.map { PublicationDate(seconds: $0, offset: 0).rfc822 })
+        // As the identifier, which is hashed.
+        element("link", episode.link == episode.guid ? nil : episode.link)
+        element("description", episode.notes)
+        text.empty(
+            "enclosure",
+            [
+                ("url", "\(folder)/\(Self.escaped(episode.name))"), ("length", String(episode.size)),
+                ("type", Self.type(of: episode)),
+            ], indent: "      ")
+        element("itunes:author", show)
+        element("itunes:duration", episode.duration.map { String(WholeNumber.of($0.rounded())) })
+        element("itunes:season", episode.season.map(String.init))
+        element("itunes:episode", episode.number.flatMap { Int(exactly: $0) }.map(String.init))
+        element("itunes:episodeType", episode.kind)
+        element("itunes:explicit", episode.explicit.map { $0 ? "true" : "false" })
+        if episode.sidecars.contains(.art) { addImage("\(folder)/\(stem).jpg", indent: "      ") }
+        if !episode.sidecars.isDisjoint(with: .anyVTT) {
+            text.empty(
+                "podcast:transcript", [("url", "\(folder)/\(stem).vtt"), ("type", "text/vtt")], indent: "      ")
+        }
+        if episode.sidecars.contains(.chapters) {
+            text.empty(
+                "podcast:chapters",
+                [("url", "\(folder)/.chapters/\(stem).json"), ("type", "application/json+chapters")], indent: "      ")
+        }
+        text.write("    </item>\n")
+    }
+
+    /// Returns the document.
+    package mutating func finish() -> [UInt8] {
+        text.write("  </channel>\n</rss>\n")
+        return text.bytes
+    }
+
+    private mutating func element(_ name: String, _ value: String?) { text.element(name, value, indent: "      ") }
+
+    private mutating func addImage(_ address: String, indent: String) {
+        text.empty("itunes:image", [("href", address)], indent: indent)
+    }
+
+    private static func type(of episode: EpisodeSummary) -> String {
+        MediaType.told(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
+            ?? "application/octet-stream"
+    }
+
+    private static func address(_ base: String, _ name: String) -> String { "\(base)/\(escaped(name))" }
+
+    /// Percent-encodes a name for a path: all but the unreserved characters of RFC 3986 §2.3.
+    private static func escaped(_ name: String) -> String {
+        var result = ""
+        for byte in name.utf8 {
+            let scalar = UnicodeScalar(byte)
+            if byte < 0x80,
+                scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~".unicodeScalars.contains(scalar)
+            {
+                result.unicodeScalars.append(scalar)
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,129 @@
+package import PodcastFeed
+
+/// A tag that is written before an MP3 file: ID3v2.4 (https://id3.org/id3v2.4.0-structure) with chapters
+/// (https://id3.org/id3v2-chapters-1.0).
+///
+/// Every text is bounded, so that the tag without its picture has at most some hundred kilobytes. The picture is the
+/// last frame: the tag ends with its bytes, which are not needed here.
+package struct ID3Tag: Sendable {
+    /// The picture behind the tag.
+    package struct Picture: Sendable {
+        /// The MIME type.
+        package var type: String
+        /// The size in bytes.
+        package var size: Int
+
+        package init(type: String, size: Int) {
+            self.type = type
+            self.size = size
+        }
+    }
+
+    /// The limits in bytes of a text and of a comment, and the number of chapters: a table of contents has one byte for
+    /// its length.
+    private static let textLimit = 2 << 10
+    private static let commentLimit = 32 << 10
+    private static let chapterLimit = 255
+    /// UTF-8 as the encoding of a text, and ISO 8859-1.
+    private static let (utf8, latin): (UInt8, UInt8) = (3, 0)
+
+    private var frames: [UInt8] = []
+
+    package init() {}
+
+    /// Adds a text frame, unless the text is empty.
+    package mutating func add(_ name: String, _ text: String?) {
+        let text = Self.bounded(text ?? "", Self.textLimit)
+        if !text.isEmpty { add(name, [Self.utf8] + text) }
+    }
+
+    /// Adds a comment in an unknown language (`XXX` of ISO 639-2), unless it is empty.
+    package mutating func addComment(_ text: String?) {
+        let text = Self.bounded(text ?? "", Self.commentLimit, keepsLines: true)
+        if !text.isEmpty { add("COMM", [Self.utf8] + Array("XXX".utf8) + [0] + text) }
+    }
+
+    /// Adds chapters and their table of contents.
+    ///
+    /// - Parameters:
+    ///   - chapters: Sorted by start.
+    ///   - duration: The end of the last one in seconds, if known.
+    package mutating func add(_ chapters: [Chapter], duration: Double?) {
+        let chapters = chapters.prefix(Self.chapterLimit)
+        guard !chapters.isEmpty else { return }
+        let ids = chapters.indices.map { Array("ch\($0)".utf8) + [0] }
+        // Flags: the top of the tree, and in order.
+        add("CTOC", Array("toc".utf8) + [0, 3, UInt8(chapters.count)] + ids.joined())
+        for (index, chapter) in chapters.enumerated() {
+            let start = Self.milliseconds(chapter.start)
+            let next = index + 1 < chapters.count ? chapters[index + 1].start : duration ?? chapter.start
+            let end = max(start, Self.milliseconds(next))
+            var inner = ID3Tag()
+            inner.add("TIT2", chapter.title)
+            if let link = chapter.link.map({ Self.bounded($0, Self.textLimit) }), link.allSatisfy({ $0 < 0x80 }) {
+                inner.add("WXXX", [Self.latin, 0] + link)
+            }
+            // No offsets in bytes.
+            let unknown = Self.bigEndian(.max)
+            add("CHAP", ids[index] + Self.bigEndian(start) + Self.bigEndian(end) + unknown + unknown + inner.frames)
+        }
+    }
+
+    /// Returns the tag, up to the bytes of the picture if there is one. Nothing if the whole has no frame.
+    package func bytes(before picture: Picture?) -> [UInt8] {
+        var frames = frames
+        var rest = 0
+        if let picture {
+            // 3: the front cover.
+            let body = [Self.latin] + Array(picture.type.utf8) + [0, 3, 0]
+            frames += Self.header("APIC", size: body.count + picture.size) + body
+            rest = picture.size
+        }
+        if frames.isEmpty { return [] }
+        return Array("ID3".utf8) + [4, 0, 0] + Self.synchsafe(frames.count + rest) + frames
+    }
+
+    private mutating func add(_ name: String, _ body: [UInt8]) {
+        frames += Self.header(name, size: body.count) + body
+    }
+
+    private static func header(_ name: String, size: Int) -> [UInt8] { Array(name.utf8) + synchsafe(size) + [0, 0] }
+
+    /// Returns a size in four bytes of seven bits.
+    private static func synchsafe(_ size: Int) -> [UInt8] {
+        [21, 14, 7, 0].map { UInt8(truncatingIfNeeded: size >> $0) & 0x7F }
+    }
+
+    private static func bigEndian(_ number: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+
+    private static func milliseconds(_ seconds: Double) -> UInt32 {
+        // The greatest number stands for an unknown offset.
+        UInt32(clamping: WholeNumber.of(min(max(0, seconds), 4_000_000) * 1_000))
+    }
+
+    /// Returns the text in UTF-8, cut between characters. Control characters become spaces: NUL would end the text.
+    private static func bounded(_ text: String, _ limit: Int, keepsLines: Bool = false) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            let isLineEnd = scalar == "\n" && keepsLines
+            let shown = PlainText.isHarmful(scalar) && !isLineEnd ? " " : scalar
+            let encoded = UTF8.encode(shown) ?? UTF8.encodedReplacementCharacter
+            if bytes.count + encoded.count > limit { break }
+            bytes += encoded
+        }
+        return bytes
+    }
+}
+
+extension ID3Tag.Picture {
+    /// Returns the MIME type of art by its first bytes; `nil` for a format that players of tags may not know.
+    package static func type(of bytes: some Sequence<UInt8>) -> String? {
+        if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }
+        if bytes.starts(with: Array("GIF8".utf8)) { return "image/gif" }
+        return bytes.starts(with: Array("RIFF".utf8)) && bytes.dropFirst(8).starts(with: Array("WEBP".utf8))
+            ? "image/webp" : nil
+    }
+}

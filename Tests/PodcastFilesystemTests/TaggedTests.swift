@@ -1,0 +1,191 @@
+import Foundation
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+/// Files in `Tagged`: a tag of podfs, and the audio behind the original's own.
+@Suite struct TaggedTests {
+    private let mounted: Mounted
+    private let content = TestContent(seed: 7, size: 300_000)
+
+    init() throws { mounted = try Mounted { $0.hasTagged = true } }
+
+    private func path(_ number: Int = 1) -> [String] { ["Tagged", "Show", "2026-01-0\(number) Episode \(number).mp3"] }
+
+    private func entry(_ number: Int = 1) throws -> Entry {
+        let path = path(number)
+        return try mounted.entry(path[0], path[1], path[2])
+    }
+
+    /// A daemon that records versions, and grants opens and reads of `content`.
+    private func daemon(file: (name: String, present: Range<Int>)? = nil, head: Int = 0) throws -> FakeDaemon {
+        let library = mounted.library
+        let content = content
+        return try FakeDaemon(mounted.places) { daemon, frame in
+            switch frame.kind {
+            case .open, .read:
+                var grant = Grant(
+                    generation: 1, total: Int64(content.size), file: file?.name, present: ByteRanges(),
+                    head: content.bytes(in: 0..<head))
+                if let present = file?.present {
+                    grant.present.insert(contentsOf: Int64(present.lowerBound)..<Int64(present.upperBound))
+                }
+                daemon.answer(frame, grant)
+            case .command:
+                guard
+                    case .setTaggedFile(
+                        let episode, let rendition, let size, let fingerprint, let skipped, let total)? =
+                        WireJSON.decode(Command.self, frame.payload)
+                else { return }
+                let version = try? library.setTaggedFile(
+                    TaggedFile.Content(
+                        rendition: rendition, tagSize: size, fingerprint: fingerprint, skipped: skipped, total: total),
+                    of: episode)
+                daemon.answer(frame, .taggedFile(version: version ?? -1))
+            default: break
+            }
+        }
+    }
+
+    /// Reads a file whole, in reads of this size.
+    private func read(_ node: NodeID, _ handle: Fuse.FileHandle, by size: Int, total: Int64) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while Int64(bytes.count) < total {
+            guard case .bytes(let part)? = mounted.read(node, handle, Int64(bytes.count), size).answer, !part.isEmpty
+            else { throw Errno.ioError }
+            bytes += part
+        }
+        return bytes
+    }
+
+    private func title(_ tag: [UInt8]) -> String? {
+        guard let frame = Data(tag).firstRange(of: Data("TIT2".utf8)) else { return nil }
+        let size = Int(tag[frame.upperBound + 3])
+        return String(decoding: tag[(frame.upperBound + 7)..<(frame.upperBound + 6 + size)], as: UTF8.self)
+    }
+
+    @Test func aCachedEpisodeHasATagInPlaceOfItsOwn() async throws {
+        try mounted.subscribe(episodes: 2)
+        try mounted.store(content, of: try mounted.episode())
+        let daemon = try daemon()
+        try await mounted.connect()
+        let node = try entry().node
+        let handle = try await mounted.open(node).handle()
+        let size = try #require(mounted.attributes(node, handle: handle)?.size)
+        let tagSize = size - 299_990
+        #expect(tagSize > 40 && mounted.notifier.messages.contains(.attributes(node)))
+        for step in [1_000, 4_096, 131_072] {
+            let bytes = try read(node, handle, by: step, total: size)
+            #expect(
+                bytes.count == Int(size) && Array(bytes.dropFirst(Int(tagSize))) == Array(content.bytes.dropFirst(10)))
+            #expect(bytes.starts(with: Array("ID3".utf8) + [4, 0, 0]) && title(bytes) == "Episode 1")
+        }
+        // Around the seam, and at the end.
+        for offset in [tagSize - 3, tagSize, tagSize + 5, size - 4] {
+            guard case .bytes(let part)? = mounted.read(node, handle, offset, 8).answer else { throw Errno.ioError }
+            #expect(part.count == Int(min(8, size - offset)))
+        }
+        #expect(mounted.readTail(node, handle, size, 10) == .bytes([]))
+        mounted.release(node, handle)
+        // The size stays exact, and the second open needs no daemon.
+        #expect(try entry().attributes.size == size && entry().node == node)
+        daemon.die()
+        mounted.release(node, try await mounted.open(node).handle())
+        // The other was never opened: its size is a guess, and it costs nothing.
+        #expect(try entry(2).attributes.size == 500_000 + 256 << 10)
+        #expect(mounted.fact(node, "user.podfs.state") == "cached" && mounted.fact(node, "user.podfs.sha256") == nil)
+    }
+
+    @Test func anUncachedEpisodeHasItsExactSizeAtOpen() async throws {
+        try mounted.subscribe(episodes: 1, length: 111_111)
+        let daemon = try daemon(head: 4_096)
+        try await mounted.connect()
+        let node = try entry().node
+        #expect(try entry().attributes.size == 111_111 + 256 << 10)
+        let handle = try await mounted.open(node).handle()
+        let size = try #require(mounted.attributes(node, handle: handle)?.size)
+        // The head of the grant is enough: one request to the daemon for the file, one for the version.
+        #expect(daemon.frames.map(\.kind) == [.open, .command])
+        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 3_000).answer else { throw Errno.ioError }
+        let tag = Int(size - 299_990)
+        #expect(bytes.count == 3_000 && Array(bytes.dropFirst(tag)) == content.bytes(in: 10..<(3_010 - tag)))
+        mounted.release(node, handle)
+        try await daemon.wait(for: .close)
+    }
+
+    @Test func aChangedTitleIsANewVersionWhileTheOldOneIsReadOn() async throws {
+        let show = try mounted.subscribe(episodes: 1)
+        try mounted.store(content, of: try mounted.episode())
+        let daemon = try daemon()
+        try await mounted.connect()
+        let node = try entry().node
+        let handle = try await mounted.open(node).handle()
+        let size = try #require(mounted.attributes(node, handle: handle)?.size)
+        let before = try read(node, handle, by: 65_536, total: size)
+        var feed = FeedBuilder.show("Show", episodes: 1, length: 500_000) { "http://127.0.0.1:9/Show/\($0).mp3" }
+        feed.items[0].title = "Quite another title of this episode"
+        try mounted.refresh(show, feed)
+        // The kernel looks the name up again after ESTALE.
+        #expect(try await mounted.open(node).answered() == .error(.staleNFSFileHandle))
+        let next = try entry()
+        #expect(next.node != node && next.attributes.inode == mounted.attributes(node)?.inode)
+        let second = try await mounted.open(next.node).handle()
+        let newSize = try #require(mounted.attributes(next.node, handle: second)?.size)
+        #expect(title(try read(next.node, second, by: 65_536, total: newSize)) == "Quite another title of this episode")
+        #expect(mounted.attributes(node, handle: handle)?.size == size)
+        #expect(try read(node, handle, by: 65_536, total: size) == before)
+        #expect(daemon.frames.count { $0.kind == .command } == 2)
+    }
+
+    @Test func otherFilesAreTheEpisodesThemselves() throws {
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 500_000) { "http://127.0.0.1:9/\($0).m4a" }
+        feed.items[0].type = "audio/mp4"
+        feed.items[1].type = "audio/mp4"
+        feed.image = "http://127.0.0.1:9/cover.jpg"
+        try mounted.subscribe(feed)
+        let name = "2026-01-01 Episode 1.m4a"
+        #expect(try mounted.entry("Tagged", "Show", name).node == mounted.entry("Show", name).node)
+        #expect(try mounted.entry("Tagged", "Show", "cover.jpg").node == mounted.entry("Show", "cover.jpg").node)
+        let folder = try mounted.entry("Tagged", "Show").node
+        let names = mounted.list(folder, try mounted.opendir(folder))?.map(\.name)
+        #expect(names == [".", "..", "2026-01-02 Episode 2.m4a", name, "cover.jpg"])
+        #expect(!mounted.wasStarted)
+    }
+
+    /// mpd compares the lower 32 bits of the inode numbers of a folder and of those above it.
+    @Test func theFoldersDifferInTheLowerHalfOfTheirNumbers() throws {
+        try mounted.subscribe(episodes: 1)
+        let numbers = [
+            mounted.attributes(.root)?.inode, try mounted.entry("Tagged").attributes.inode,
+            try mounted.entry("Tagged", "Show").attributes.inode,
+        ]
+        #expect(Set(numbers.map { ($0 ?? 0) & 0xFFFF_FFFF }).count == 3)
+        let root = try #require(mounted.list(.root, try mounted.opendir(.root)))
+        #expect(root.contains { $0.name == "Tagged" })
+        let plain = try Mounted()
+        #expect(throws: Mounted.MissingEntry.self) { try plain.entry("Tagged") }
+    }
+
+    @Test func anInterruptedOpenIsClosedAtTheDaemon() async throws {
+        try mounted.subscribe(episodes: 1)
+        let content = content
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            // Opens are granted, reads and commands stay unanswered.
+            if frame.kind == .open {
+                daemon.answer(frame, Grant(generation: 1, total: Int64(content.size), file: nil, present: ByteRanges()))
+            }
+        }
+        try await mounted.connect()
+        let open = mounted.open(try entry().node)
+        try await daemon.wait(for: .read)
+        open.interrupt()
+        #expect(try await open.answered() == .error(.interrupted))
+        try await daemon.wait(for: .close)
+    }
+}
