@@ -8,9 +8,9 @@ extension DownloadMachine {
         package var doubt = Duration.seconds(1)
         /// The longest delay between attempts to reach a server while a reader is blocked.
         package var reachRetry = Duration.seconds(2)
-        /// The time for connecting after an outage while a reader is blocked. Linux sends a SYN each second at first and
-        /// then doubles the pause (tcp_syn_linear_timeouts, 4), and a line that drops packets does not say when it is
-        /// back: with a new attempt after that, the pauses stay below 3 s.
+        /// The time for connecting after an outage while a reader is blocked. Linux sends a SYN each second at first,
+        /// then doubles the interval (`tcp_syn_linear_timeouts`, 4), and a line that drops packets does not report that
+        /// it is back: with a new attempt after that, no interval exceeds 3 s.
         package var outageConnect = Duration.seconds(5)
         /// The time after which an open or a read fails if the download makes no progress.
         package var readerDeadline = Duration.seconds(60)
