@@ -52,6 +52,19 @@ import Testing
             }, "\(message): \(found)", sourceLocation: place)
     }
 
+    /// Stops a process, and returns when it has stopped: until one thread has taken the signal, the others go on.
+    private func stop(_ process: Int32) async throws {
+        kill(process, SIGSTOP)
+        try await waitUntil(description: "process \(process) has stopped") {
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+            return try threads.allSatisfy { thread in
+                // proc_pid_stat(5): the state follows the name in parentheses.
+                let stat = try String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8)
+                return stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].hasPrefix(") T")
+            }
+        }
+    }
+
     /// Removes findings about mounts of other users of this machine.
     private func own(_ lines: [Line]) -> [Line] {
         lines.filter { $0.check != "mounts" || $0.message.contains(home.directory.path) }
@@ -147,7 +160,7 @@ import Testing
     @Test func aMountWhoseProcessHasDiedOrHangsIsAProblem() async throws {
         let show = try await MountedShow()
         let process = try await show.mountProcess()
-        kill(process, SIGSTOP)
+        try await stop(process)
         let hanging = try await examine(show.home)
         kill(process, SIGCONT)
         expect(
@@ -271,7 +284,7 @@ import Testing
         // The socket of a killed daemon is not a problem.
         let show = try await MountedShow(isMounted: false)
         let pid = try #require(show.home.daemonProcessIdentifier)
-        kill(pid, SIGSTOP)
+        try await stop(pid)
         let stopped = try await examine(show.home)
         kill(pid, SIGCONT)
         expect(
