@@ -258,35 +258,37 @@ struct SocketServerTests {
     }
 }
 
-/// Behaviour when the process has no descriptor left. The limit applies to the whole process, so this suite is
-/// serialized and restores it.
-@Suite(.serialized) struct DescriptorShortageTests {
-    @Test func aClientThatCannotBeAcceptedIsTurnedAwayAndTheNextIsServed() async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("d.sock")
-        let server = try SocketServer(
-            path: path,
-            handler: SocketServer.Handler(
-                connected: { _ in },
-                received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
-                disconnected: { _ in }))
-        server.start()
-        // The client's socket is created before the shortage begins; the server cannot create its own.
-        let client = try UnconnectedSocket(path)
-        var taken: [Int32] = []
-        while true {
-            let descriptor = dup(0)
-            guard descriptor >= 0 else { break }
-            taken.append(descriptor)
+/// Behaviour when the process has no descriptor left. The limit applies to the whole process, so the test runs in a
+/// process of its own: in this one it would take away the descriptors of other tests' daemons.
+@Suite struct DescriptorShortageTests {
+    @Test func aClientThatCannotBeAcceptedIsTurnedAwayAndTheNextIsServed() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let path = directory.file("d.sock")
+            let server = try SocketServer(
+                path: path,
+                handler: SocketServer.Handler(
+                    connected: { _ in },
+                    received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
+                    disconnected: { _ in }))
+            server.start()
+            // The client's socket is created before the shortage begins; the server cannot create its own.
+            let client = try UnconnectedSocket(path)
+            var taken: [Int32] = []
+            while true {
+                let descriptor = dup(0)
+                guard descriptor >= 0 else { break }
+                taken.append(descriptor)
+            }
+            let connected = client.connect()
+            let end = client.readToEnd()
+            for descriptor in taken { close(descriptor) }
+            #expect(connected)
+            #expect(end)
+            let later = try #require(try DaemonConnection.connect(to: path))
+            #expect(try await later.exchange(.command, []).kind == .reply)
+            server.stop()
         }
-        let connected = client.connect()
-        let end = client.readToEnd()
-        for descriptor in taken { close(descriptor) }
-        #expect(connected)
-        #expect(end)
-        let later = try #require(try DaemonConnection.connect(to: path))
-        #expect(try await later.exchange(.command, []).kind == .reply)
-        server.stop()
     }
 }
 
