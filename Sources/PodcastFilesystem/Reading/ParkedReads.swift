@@ -32,13 +32,15 @@ final class ParkedReads: Sendable {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// Sets the token of the request to the daemon.
+    /// Sets the token of the request to the daemon. Another thread may have received the answer and sent the next
+    /// request before the first one's token is set here: tokens increase, and the newest stays.
     ///
     /// - Returns: Whether the request is still parked, neither answered nor interrupted.
     func assign(_ token: UInt64, to request: ParkedRequest) -> Bool {
         entries.withLock { entries in
-            entries[request.id]?.token = token
-            return entries[request.id] != nil
+            guard let known = entries[request.id]?.token else { return false }
+            entries[request.id]?.token = max(token, known)
+            return true
         }
     }
 
