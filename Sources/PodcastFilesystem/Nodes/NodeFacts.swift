@@ -24,6 +24,11 @@ struct NodeFacts: Sendable {
         self.changed = changed
     }
 
+    /// The facts of a folder of the mount itself, which has the time of the mount.
+    init(fixed folder: NodeNumber, of mount: PodcastFilesystem) {
+        self.init(folder: folder, modified: mount.started, changed: mount.started)
+    }
+
     init(folder number: NodeNumber, modified: Int64, changed: Int64) {
         self.init(number, size: 4096, modified: modified, changed: changed)
         accessed = changed

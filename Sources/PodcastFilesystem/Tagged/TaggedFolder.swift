@@ -17,7 +17,7 @@ struct TaggedFolder: NodeBehaviour {
     var form: NodeForm { Self.form }
 
     func facts(open: OpenFile?) -> NodeFacts? {
-        NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+        NodeFacts(fixed: node, of: mount)
     }
 
     func find(_ name: String) throws -> Entry? {

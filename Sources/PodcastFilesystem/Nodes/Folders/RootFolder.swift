@@ -11,7 +11,7 @@ struct RootFolder: NodeBehaviour {
     var form: NodeForm { .folder }
 
     func facts(open: OpenFile?) -> NodeFacts? {
-        NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+        NodeFacts(fixed: node, of: mount)
     }
 
     func find(_ name: String) throws -> Entry? {
@@ -40,7 +40,7 @@ struct RootFolder: NodeBehaviour {
         if mount.options.hasTagged { folders.append((try mount.library.taggedFolder(), .tagged)) }
         return folders.map {
             FolderSnapshot.Item(
-                name: $0, facts: NodeFacts(folder: $1, modified: mount.started, changed: mount.started))
+                name: $0, facts: NodeFacts(fixed: $1, of: mount))
         }
     }
 

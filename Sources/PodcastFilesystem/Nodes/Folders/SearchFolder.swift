@@ -19,7 +19,7 @@ struct SearchFolder: NodeBehaviour {
     var form: NodeForm { .folder }
 
     func facts(open: OpenFile?) -> NodeFacts? {
-        node == .search ? NodeFacts(folder: node, modified: mount.started, changed: mount.started) : nil
+        node == .search ? NodeFacts(fixed: node, of: mount) : nil
     }
 
     /// Looks up a name, which always exists unless it starts with a dot: programs look up `.hidden`, `.git` and others
@@ -51,7 +51,7 @@ struct TermFolder: NodeBehaviour {
     var parent: NodeNumber { .search }
 
     func facts(open: OpenFile?) -> NodeFacts? {
-        name == nil ? nil : NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+        name == nil ? nil : NodeFacts(fixed: node, of: mount)
     }
 
     private var name: String? { mount.state.withLock { $0.kernel.terms.name(of: Int(node.row)) } }

@@ -16,7 +16,7 @@ struct TagsFolder: NodeBehaviour {
     var form: NodeForm { Self.form }
 
     func facts(open: OpenFile?) -> NodeFacts? {
-        NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+        NodeFacts(fixed: node, of: mount)
     }
 
     func find(_ name: String) throws -> Entry? {
@@ -27,7 +27,7 @@ struct TagsFolder: NodeBehaviour {
         try mount.library.tags().map {
             let number = NodeNumber(kind: .tag, row: $0.id)
             return FolderSnapshot.Item(
-                name: $0.name, facts: NodeFacts(folder: number, modified: mount.started, changed: mount.started))
+                name: $0.name, facts: NodeFacts(fixed: number, of: mount))
         }
     }
 }
@@ -43,7 +43,7 @@ struct TagFolder: NodeBehaviour {
 
     func facts(open: OpenFile?) throws -> NodeFacts? {
         try mount.library.tag(id: node.tag).map { _ in
-            NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+            NodeFacts(fixed: node, of: mount)
         }
     }
 
