@@ -105,14 +105,12 @@ struct OtherUserTests {
     func anIndexerIsKnownAcrossUsersAndByItsThreads() async throws {
         let ordinary = try await OrdinaryHome()
         let options = "fd=7,rootmode=40000,user_id=65534,group_id=65534,nosuid,nodev,allow_other"
-        let mounted = try await ChildProcess.run(
-            "sh",
+        let mounted = try await ordinary.runAsRoot(
             [
-                "-c",
+                "sh", "-c",
                 "exec 7<> /dev/fuse; mount -i -n -t fuse.podfs podfs \"$1\" -o \(options) && shift && exec \"$@\"",
                 "sh", ordinary.mount.mountPoint,
-            ] + OrdinaryHome.asUser + [ordinary.program, "mount", "/dev/fd/7"],
-            environment: ordinary.home.environment)
+            ] + OrdinaryHome.asUser + [ordinary.program, "mount", "/dev/fd/7"])
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         let script = """
             import ctypes, sys, threading
@@ -125,7 +123,7 @@ struct OtherUserTests {
         let folder = try TemporaryDirectory()
         let python = try #require(Self.python)
         func read(by script: String) async throws -> String {
-            try await ChildProcess.run(python, [script, ordinary.episode]).output
+            try await ordinary.runAsRoot([python, script, ordinary.episode]).output
         }
         #expect(try await read(by: try folder.write("tracker-extract", text: script)) == "\(EACCES)\n")
         #expect(ordinary.server.requests(for: "/1.mp3").isEmpty)
