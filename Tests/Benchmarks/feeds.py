@@ -63,10 +63,10 @@ def parse(contest):
 class Newsboat:
     name, program = "newsboat", "newsboat"
 
-    def __init__(self, folder, port, feeds_folder):
+    def __init__(self, folder, port, feeds_folder, urls=None):
         self.folder = folder
         folder.mkdir()
-        (folder / "urls").write_text("\n".join(addresses(port, FEEDS, feeds_folder, HOSTS)) + "\n")
+        (folder / "urls").write_text("\n".join(urls or addresses(port, FEEDS, feeds_folder, HOSTS)) + "\n")
         (folder / "config").write_text("reload-threads 8\n")
 
     def run(self):

@@ -78,6 +78,7 @@ class Installation:
         self.children = []
         # Words before each command of podfs, such as those that enter a network namespace.
         self.prefix = []
+        self.rivals_environment = {}
         self.mounted = False
         for path in [self.www, self.mount_point, self.folder / "run"]:
             path.mkdir()

@@ -1,9 +1,12 @@
 """The network as it is: https, chains of redirects, loss, and limited rates, over a line between two namespaces."""
+import os
+import shutil
 import subprocess
 import threading
 import time
 
 from contest import timed_read
+from feeds import Newsboat, timed_rival
 from latency import in_milliseconds, leave
 from web import Web
 
@@ -13,7 +16,12 @@ def head(url):
 
 
 def first_bytes(contest, web, rtt, hops, loss=0, rounds=None):
-    """The first 4 KiB with nothing known, and of the next episode of the show."""
+    """The first 4 KiB with nothing known, and of the next episode of the show.
+
+    curl's time is that of its first byte. Asked for the whole file, as podfs asks, a server's first TLS record has up to
+    16 KiB, which is more than TCP's initial window of ten segments: it is whole one round trip later than the answer to
+    a request of 4 KiB.
+    """
     place, rounds = contest.place, rounds or contest.rounds
     names = [f"e{hops}-{rtt}-{int(loss * 100)}-{n}.mp3" for n in range(2 * rounds)]
     for name in names:
@@ -22,17 +30,19 @@ def first_bytes(contest, web, rtt, hops, loss=0, rounds=None):
     web.subscribe([web.url(name, hops) for name in names], contest.size)
     if not place.mounted:
         place.mount()
-    cold, warm = {"podfs": [], "curl": []}, {"podfs": [], "curl": []}
+    asked = {"curl": lambda url: ["-o", "/dev/null", url], "curl, 4 KiB alone": head}
+    cold, warm = {who: [] for who in ["podfs", *asked]}, {who: [] for who in ["podfs", *asked]}
     for turn in range(rounds):
         web.set()
         place.new_daemon()
-        order = ["podfs", "curl"] if turn % 2 else ["curl", "podfs"]
+        order = ["podfs", *asked] if turn % 2 else [*asked, "podfs"]
         for who in order:
             web.set(rtt, loss)
-            if who == "curl":
-                first, second = web.curl([*head(web.url(names[2 * turn], hops)), *head(web.url(names[2 * turn + 1], hops))])
-                cold["curl"].append(first)
-                warm["curl"].append(second)
+            if who != "podfs":
+                first, second = web.curl([word for name in names[2 * turn:2 * turn + 2]
+                                          for word in asked[who](web.url(name, hops))], "time_starttransfer")
+                cold[who].append(first)
+                warm[who].append(second)
                 continue
             cold["podfs"].append(timed_read(place.path(2 * turn + 1), 0, 4096)[1])
             place.wait_until_cached(2 * turn + 1)
@@ -107,25 +117,48 @@ def readers(contest):
             place.link("long.mp3", "many", 100 * contest.rounds)
             web.subscribe([web.url(f"many/{n}.mp3") for n in range(1, 100 * contest.rounds + 1)], contest.size)
             place.mount()
-            times = {"podfs": [], "curl": []}
-            for turn in range(contest.rounds):
-                place.new_daemon()
-                web.set(50)
-                numbers = range(100 * turn + 1, 100 * turn + 101)
-                threads = [threading.Thread(target=timed_read, args=(place.path(n), 0, 4096)) for n in numbers]
+
+            def read_all(path_of, numbers):
+                threads = [threading.Thread(target=timed_read, args=(path_of(n), 0, 4096)) for n in numbers]
                 begin = time.monotonic()
                 for thread in threads:
                     thread.start()
                 for thread in threads:
                     thread.join()
-                times["podfs"].append(time.monotonic() - begin)
-                for number in numbers:
-                    leave(place, number)
-                begin = time.monotonic()
-                parallel = [word for n in numbers for word in head(web.url(f"many/{n}.mp3"))]
-                web.curl(["--parallel", "--parallel-max", "100", "--http1.1", *parallel])
-                times["curl"].append(time.monotonic() - begin)
+                return time.monotonic() - begin
+
+            def numbers_of(turn):
+                return range(100 * turn - 99, 100 * turn + 1)
+
+            def run_podfs(turn):
                 web.set()
+                place.new_daemon()
+                web.set(50)
+                seconds = read_all(place.path, numbers_of(turn))
+                for number in numbers_of(turn):
+                    leave(place, number)
+                return seconds
+
+            def run_curl(turn):
+                web.set(50)
+                begin = time.monotonic()
+                parallel = [word for n in numbers_of(turn) for word in head(web.url(f"many/{n}.mp3"))]
+                web.curl(["--parallel", "--parallel-max", "100", "--http1.1", *parallel])
+                return time.monotonic() - begin
+
+            def run_rival(rival):
+                def run(turn):
+                    web.set()
+                    with rival(place, web.url("many/")) as mount:
+                        os.listdir(mount.mount_point)
+                        web.set(50)
+                        seconds = read_all(lambda n: mount.path(f"{n}.mp3"), numbers_of(turn))
+                        web.set()
+                        return seconds
+                return run
+
+            times = contest.turns(
+                {"podfs": run_podfs, "curl": run_curl, **{rival.name: run_rival(rival) for rival in contest.mounts()}})
             contest.table.add("https, RTT 50 ms: 100 first reads of one host at once, the last", "ms",
                               in_milliseconds(times), against="curl", note="curl opens 100 connections, podfs 6")
         finally:
@@ -195,6 +228,14 @@ def refresh(contest):
                 arguments = [word for url in urls for word in ["-o", "/dev/null", url]]
                 web.curl(["--parallel", "--parallel-max", "100", "--http1.1", "-H", since, *arguments])
                 times["curl"].append(time.monotonic() - begin)
+                web.set()
+            if contest.with_rivals and shutil.which("newsboat"):
+                rival = Newsboat(place.folder / "newsboat", None, None, urls)
+                environment = {**place.environment, **web.environment, "HOME": str(rival.folder)}
+                timed_rival(rival.name, [*place.prefix, *rival.fetch()], environment)
+                web.set(50)
+                if seconds := timed_rival(rival.name, [*place.prefix, *rival.refresh()], environment):
+                    times[rival.name] = [seconds]
                 web.set()
             contest.table.add("https, RTT 50 ms: 1,000 feeds of 100 hosts refreshed, all 304", "s", times, against="curl",
                               budget=1.3)

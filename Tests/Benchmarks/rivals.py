@@ -36,7 +36,9 @@ class RivalMount:
         self.log = self.folder / "log"
         for path in [self.mount_point, self.cache]:
             path.mkdir()
-        self.environment = {**place.environment, "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.cache)}
+        self.environment = {**place.environment, **place.rivals_environment, "HOME": str(self.folder),
+                            "XDG_CACHE_HOME": str(self.cache)}
+        self.prefix = place.prefix
         self.process = None
 
     def __enter__(self):
@@ -57,7 +59,7 @@ class RivalMount:
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.command(), env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                [*self.prefix, *self.command()], env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_for(lambda: os.path.ismount(self.mount_point) or self.process.poll() is not None, f"{self.name} has mounted")
         if self.process.poll() is not None:
             raise RuntimeError(f"{self.name} did not mount: {self.log.read_text()[-400:]}")

@@ -33,6 +33,7 @@ class Web:
         self.start_nginx()
         place = self.place
         place.prefix = ["nsenter", f"--net=/run/netns/{self.client}"]
+        place.rivals_environment = self.environment
         configuration = place.folder / "config_home" / "podfs" / "config.toml"
         configuration.write_text(
             f'[cache]\nlimit = "50 GiB"\n[transfers]\nca_file = "{self.folder}/ca.pem"\n')
@@ -44,7 +45,7 @@ class Web:
             self.nginx.wait()
         self.line.stdin.close()
         self.line.wait()
-        self.place.prefix = []
+        self.place.prefix, self.place.rivals_environment = [], {}
 
     def inside(self, namespace, command, check=True):
         return subprocess.run(["nsenter", f"--net=/run/netns/{namespace}", *command], check=check,
@@ -93,7 +94,7 @@ class Web:
             events {{ worker_connections 4096; }}
             http {{
                 include /etc/nginx/mime.types;
-                sendfile on; keepalive_timeout {keepalive}; keepalive_requests 1000000;
+                sendfile on; autoindex on; keepalive_timeout {keepalive}; keepalive_requests 1000000;
                 ssl_certificate {self.folder}/cert.pem; ssl_certificate_key {self.folder}/key.pem;
                 ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:all:2m;
                 access_log {self.folder}/access.log;
@@ -109,10 +110,10 @@ class Web:
     def url(self, name, hops=0, host=1):
         return f"https://10.78.0.{host}{f'/hop/{hops}' if hops else ''}/{name}"
 
-    def curl(self, arguments):
-        """The times that curl tells of each of its requests."""
+    def curl(self, arguments, time="time_total"):
+        """The times that curl reports for each of its requests, in seconds."""
         command = ["nsenter", f"--net=/run/netns/{self.client}", "curl", "-sSL", "--fail", "--noproxy", "*", "-w",
-                   "%{time_total}\n", *arguments]
+                   f"%{{{time}}}\n", *arguments]
         done = subprocess.run(command, env={**os.environ, **self.environment}, capture_output=True, text=True, check=True)
         return [float(line) for line in done.stdout.split()]
 
