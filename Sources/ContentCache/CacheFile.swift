@@ -72,7 +72,7 @@ package final class CacheFile: Sendable {
     }
 
     /// Whether the file system may have data for all of `range`. It reports whole blocks, so only `false` is certain.
-    func mayHold(_ range: Range<Int64>) -> Bool {
+    func mayContain(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }
         let data = clinux_seek_data(descriptor.rawValue, off_t(range.lowerBound))
         guard data == off_t(range.lowerBound) else { return false }

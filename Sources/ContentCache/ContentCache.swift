@@ -46,8 +46,8 @@ package final class ContentCache: Sendable {
 
     /// The number of blanks in a full reserve: two for each of a server's six connections for readers, which may all
     /// start a download at the same time, and a margin.
-    private static let mostBlanks = 16
-    private static let fewBlanks = 8
+    private static let maxBlanks = 16
+    private static let minBlanks = 8
     private static let blankPrefix = "blank."
     private static let sparePrefix = "checkpoint."
 
@@ -73,7 +73,7 @@ package final class ContentCache: Sendable {
 
     /// Creates a sparse file of `size` bytes, or an empty one if the size is unknown, under a new random name.
     package func create(size: Int64?) throws -> CacheFile {
-        let file = try takeBlank() ?? createFile()
+        let file = try popBlank() ?? createFile()
         if let size { try file.extend(to: size) }
         return file
     }
@@ -116,13 +116,13 @@ package final class ContentCache: Sendable {
     // MARK: Files created in advance
 
     /// Whether `prepare` should be called.
-    package var isLowOnFiles: Bool { reserve.withLock { $0.blanks.count < Self.fewBlanks } }
+    package var isLowOnFiles: Bool { reserve.withLock { $0.blanks.count < Self.minBlanks } }
 
     /// Refills the reserve of empty files that `create` and `save` use up. Call it on a thread that no reader waits
     /// for. Errors are ignored: with an empty reserve `create` and `save` create the files themselves, and throw the
     /// error.
     package func prepare() {
-        while reserve.withLock({ $0.blanks.count < Self.mostBlanks }) {
+        while reserve.withLock({ $0.blanks.count < Self.maxBlanks }) {
             let name = Self.newName()
             let path = reserve.withLock { $0.name(Self.blankPrefix, in: directory) }
             guard (try? createFolder(of: Self.path(of: name, in: directory))) != nil,
@@ -142,7 +142,7 @@ package final class ContentCache: Sendable {
         for spare in spares { unlink(spare.string) }
     }
 
-    private func takeBlank() -> CacheFile? {
+    private func popBlank() -> CacheFile? {
         guard let blank = reserve.withLock({ $0.blanks.popLast() }) else { return nil }
         let path = Self.path(of: blank.name, in: directory)
         guard rename(blank.path.string, path.string) == 0 else {
@@ -184,7 +184,7 @@ package final class ContentCache: Sendable {
         let sameBoot = !bootID.isEmpty && checkpoint.bootID == bootID
         let claimed = sameBoot ? checkpoint.receivedRanges : checkpoint.syncedRanges
         var present = RangeSet<Int64>()
-        for range in claimed.ranges where range.upperBound <= identity.state.size && file.mayHold(range) {
+        for range in claimed.ranges where range.upperBound <= identity.state.size && file.mayContain(range) {
             present.insert(contentsOf: range)
         }
         return (file, checkpoint, present)

@@ -10,7 +10,7 @@ package struct LinkedPath {
         "reiserfs", "rootfs", "squashfs", "tmpfs", "vfat", "xfs", "zfs",
     ]
     /// The limit of links in a path, as in the kernel.
-    private static let mostLinks = 40
+    private static let maxLinks = 40
 
     /// The file systems' types by mount point.
     private let mounts: [String: String]
@@ -52,7 +52,7 @@ package struct LinkedPath {
             }
             guard let target = readLink(place) else { continue }
             links += 1
-            guard links <= Self.mostLinks else { return nil }
+            guard links <= Self.maxLinks else { return nil }
             if target.utf8.first == UInt8(ascii: "/") { done = [] } else { _ = done.popLast() }
             rest = Self.parts(target) + rest
         }

@@ -101,7 +101,7 @@ package struct ListeningBook: Sendable {
         let key = Key(source: report.source, player: report.player, episode: report.episode)
         if let process = report.process {
             if report.source == .script {
-                note(script: process, at: now)
+                recordScript(process, at: now)
             } else if let last = scripts[process], isSpokenFor(process, since: last, at: now) {
                 return Verdict()
             }
@@ -173,7 +173,7 @@ package struct ListeningBook: Sendable {
     }
 
     /// Records that a script speaks for a process, and drops what the bus has said about it.
-    private mutating func note(script process: Int32, at now: Duration) {
+    private mutating func recordScript(_ process: Int32, at now: Duration) {
         if scripts[process] == nil {
             for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }
             if scripts.count >= Self.capacity, let oldest = scripts.min(by: { $0.value < $1.value }) {

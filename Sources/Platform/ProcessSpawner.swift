@@ -3,10 +3,10 @@ internal import Glibc
 
 /// The parameters of a process to start with posix_spawn(3).
 ///
-/// The child's standard input and output are /dev/null. It inherits standard error and the descriptors in `handed`; all
-/// others are closed, including those that a library has opened without close-on-exec. All signals are unblocked and
-/// have their default disposition. Otherwise the child would inherit blocked and ignored signals, and a shell cannot
-/// trap a signal that was ignored when it started.
+/// The child's standard input and output are /dev/null. It inherits standard error and `inheritedDescriptors`; other
+/// descriptors are closed, including those that a library has opened without close-on-exec. All signals are unblocked
+/// and have their default disposition. Otherwise the child would inherit blocked and ignored signals, and a shell
+/// cannot trap a signal that was ignored when it started.
 package struct ProcessSpawner {
     /// The child's standard error.
     package enum StandardError {
@@ -33,7 +33,7 @@ package struct ProcessSpawner {
     private let environment: [String: String]
     package var standardError = StandardError.inherited
     /// Descriptors of this process that the child inherits, as 3, 4, ….
-    package var handed: [Int32] = []
+    package var inheritedDescriptors: [Int32] = []
     /// Whether the child starts a new session. Signals from this process's terminal then do not reach it.
     package var startsSession = false
 
@@ -43,7 +43,7 @@ package struct ProcessSpawner {
         self.environment = environment
     }
 
-    private static let firstHanded: Int32 = 3
+    private static let firstInherited: Int32 = 3
 
     /// Starts the program without waiting for it.
     ///
@@ -54,14 +54,14 @@ package struct ProcessSpawner {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        var sources = zip(handed, Self.firstHanded...).map { (source: $0, number: $1) }
+        var sources = zip(inheritedDescriptors, Self.firstInherited...).map { (source: $0, number: $1) }
         switch standardError {
         case .inherited: break
         case .file(let path):
             posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         case .descriptor(let descriptor): sources.append((descriptor, STDERR_FILENO))
         }
-        let end = Self.firstHanded + Int32(handed.count)
+        let end = Self.firstInherited + Int32(inheritedDescriptors.count)
         // Duplicate each source above the targets: its own number may be a target, and be overwritten before its turn.
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }

@@ -69,7 +69,7 @@ package final class PlayerWatch: Sendable {
     private static let patience: Duration = .milliseconds(200)
     /// The interval between two attempts to connect.
     private static let retryInterval: Duration = .seconds(30)
-    private static let mostResolving = 4
+    private static let maxResolving = 4
 
     private let options: Options
     private let mount: Mount
@@ -109,7 +109,7 @@ package final class PlayerWatch: Sendable {
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
     /// Ends the thread, which reports the players' last positions first.
-    package func end() {
+    package func stop() {
         state.withLock { $0.isEnded = true }
         wake?.send()
     }
@@ -220,7 +220,7 @@ package final class PlayerWatch: Sendable {
         // Music from elsewhere costs nothing: only a file with the name of an open episode is looked for.
         guard let name = FileURL.components(path)?.last, isOpen(name) else { return }
         let begins = state.withLock { state in
-            guard state.resolving < Self.mostResolving else { return false }
+            guard state.resolving < Self.maxResolving else { return false }
             state.resolving += 1
             return true
         }

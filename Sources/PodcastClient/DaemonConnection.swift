@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Requests may be sent from any thread; responses and events are delivered on the connection's own thread, and the
 /// callbacks must not block it. When the connection ends, all outstanding requests get `ClientError.disconnected`, then
-/// `onEnd` is called.
+/// `onClose` is called.
 package final class DaemonConnection: Sendable {
     /// Called with the response or an error: exactly once, or not at all if the request is cancelled first.
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
@@ -23,14 +23,14 @@ package final class DaemonConnection: Sendable {
     private let state = Mutex(State())
     private let sending = Mutex(())
     private let onEvent: @Sendable (Event) -> Void
-    private let onEnd: @Sendable () -> Void
+    private let onClose: @Sendable () -> Void
 
     /// Connects to a socket.
     ///
     /// - Returns: `nil` if no process listens on it.
     package static func connect(
         to path: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
-        onEnd: @escaping @Sendable () -> Void = {}
+        onClose: @escaping @Sendable () -> Void = {}
     ) throws(ClientError) -> DaemonConnection? {
         var address = sockaddr_un()
         var length: socklen_t = 0
@@ -45,36 +45,36 @@ package final class DaemonConnection: Sendable {
         }
         guard connected == 0 else {
             let reason = errno
-            close(descriptor)
+            Glibc.close(descriptor)
             if reason == ECONNREFUSED || reason == ENOENT { return nil }
             throw ClientError(.unreachable, "\(path): \(String(cString: strerror(reason)))")
         }
         var uid: uid_t = 0
         var pid: pid_t = 0
         guard clinux_peer_credentials(descriptor, &uid, &pid) == 0, uid == geteuid() else {
-            close(descriptor)
+            Glibc.close(descriptor)
             throw ClientError(.unreachable, "\(path) belongs to a process of another user")
         }
-        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent, onEnd: onEnd)
+        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent, onClose: onClose)
         connection.start()
         return connection
     }
 
     private init(
-        descriptor: Int32, onEvent: @escaping @Sendable (Event) -> Void, onEnd: @escaping @Sendable () -> Void
+        descriptor: Int32, onEvent: @escaping @Sendable (Event) -> Void, onClose: @escaping @Sendable () -> Void
     ) {
         self.descriptor = descriptor
         self.onEvent = onEvent
-        self.onEnd = onEnd
+        self.onClose = onClose
     }
 
     deinit { Glibc.close(descriptor) }
 
-    /// Whether the connection has ended: `onEnd` has been called or will be soon.
-    package var hasEnded: Bool { state.withLock { $0.isEnded } }
+    /// Whether the connection has ended: `onClose` has been called or will be soon.
+    package var isClosed: Bool { state.withLock { $0.isEnded } }
 
-    /// Closes the connection; `onEnd` is still called.
-    package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    /// Closes the connection; `onClose` is still called.
+    package func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Sends a request.
     ///
@@ -132,7 +132,7 @@ package final class DaemonConnection: Sendable {
             guard count > 0 else { return }
             decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             do {
-                while let frame = try decoder.next() { take(frame) }
+                while let frame = try decoder.next() { dispatch(frame) }
             } catch {
                 shutdown(descriptor, Int32(SHUT_RDWR))
                 return
@@ -140,7 +140,7 @@ package final class DaemonConnection: Sendable {
         }
     }
 
-    private func take(_ frame: Frame) {
+    private func dispatch(_ frame: Frame) {
         if frame.kind == .event {
             if let event = WireJSON.decode(Event.self, frame.payload) { onEvent(event) }
             return
@@ -156,7 +156,7 @@ package final class DaemonConnection: Sendable {
             return state.waiting
         }
         for answer in waiting.values { answer(.failure(ClientError(.disconnected, "the daemon has exited"))) }
-        onEnd()
+        onClose()
     }
 }
 

@@ -6,7 +6,7 @@ package import PodcastProtocol
 
 /// Connects to the daemon of an installation, or starts it.
 package struct DaemonLauncher: Sendable {
-    package let places: Places
+    package let places: InstallationPaths
     /// The version of the library's schema in this program.
     package let schema: Int
     /// The program to start: `podfs` itself.
@@ -15,7 +15,7 @@ package struct DaemonLauncher: Sendable {
     package let onNotice: @Sendable (String) -> Void
 
     package init(
-        places: Places, schema: Int, executable: String = "/proc/self/exe",
+        places: InstallationPaths, schema: Int, executable: String = "/proc/self/exe",
         onNotice: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.places = places
@@ -29,27 +29,28 @@ package struct DaemonLauncher: Sendable {
     /// - Returns: `nil` if no daemon runs, the running one does not answer, or it was older.
     package func connect(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
-        onEnd: @escaping @Sendable () -> Void = {}
+        onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection? {
-        guard let connection = try DaemonConnection.connect(to: places.socket, onEvent: onEvent, onEnd: onEnd) else {
+        guard let connection = try DaemonConnection.connect(to: places.socket, onEvent: onEvent, onClose: onClose)
+        else {
             return nil
         }
         let hello = Hello(
             protocolVersion: protocolVersion, schema: schema, library: places.library, cache: places.cache,
             role: role, pid: getpid())
         guard let welcome = greet(connection, hello) else {
-            connection.end()
+            connection.close()
             return nil
         }
         if welcome.library != places.library || welcome.cache != places.cache {
-            connection.end()
+            connection.close()
             throw ClientError(
                 .disagrees,
                 "the daemon at \(places.socket) (process \(welcome.pid)) serves \(welcome.library): "
                     + "give each environment its own XDG_RUNTIME_DIR")
         }
         if welcome.protocolVersion > protocolVersion || welcome.schema > schema {
-            connection.end()
+            connection.close()
             throw ClientError(
                 .disagrees,
                 "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use the newer program")
@@ -65,9 +66,9 @@ package struct DaemonLauncher: Sendable {
     /// Connects, starting a daemon if none runs. Returns when the daemon has answered.
     package func connectOrStart(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
-        onEnd: @escaping @Sendable () -> Void = {}
+        onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
-        if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
         try makeFolders()
         // One process at a time starts a daemon; the others then find it running.
         let lock = open(places.startLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -76,11 +77,11 @@ package struct DaemonLauncher: Sendable {
         }
         defer { close(lock) }
         _ = retryingInterrupts { flock(lock, LOCK_EX) }
-        if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
         // A daemon that is killed once it is ready, before it answers, is followed by another.
         for _ in 1...3 {
             try start()
-            if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+            if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
         }
         throw ClientError(.unreachable, "the daemon was started but does not answer: see \(places.log)")
     }
@@ -112,7 +113,7 @@ package struct DaemonLauncher: Sendable {
         let gone = DispatchSemaphore(value: 0)
         connection.send(.command, WireJSON.encode(Command.leave)) { _ in gone.signal() }
         _ = gone.wait(timeout: .now() + .seconds(10))
-        connection.end()
+        connection.close()
         // The daemon holds the lock on its folders until it exits.
         waitForExit(process)
     }

@@ -14,16 +14,16 @@ package final class TransferSession: Sendable {
     /// A caller that waits for the end of a task.
     private struct Waiter {
         /// Whether the waiter also wants the event that the task waits for space.
-        var heedsSpace: Bool
+        var includesSpaceWait: Bool
         var continuation: CheckedContinuation<Event, any Error>
     }
 
     private struct State {
         var waiting: [EpisodeID: [Waiter]] = [:]
         /// Final events of tasks without a waiter so far.
-        var ends: [EpisodeID: Event] = [:]
+        var finalEvents: [EpisodeID: Event] = [:]
         /// The last event of tasks that wait for space.
-        var resting: [EpisodeID: Event] = [:]
+        var waitingForSpace: [EpisodeID: Event] = [:]
         var isEnded = false
     }
 
@@ -35,43 +35,43 @@ package final class TransferSession: Sendable {
 
         init(delegate: @escaping Delegate) { self.delegate = delegate }
 
-        func take(_ event: Event) {
+        func receive(_ event: Event) {
             if let episode = event.episode, event.endsTask {
                 let waiting = state.withLock { state in
                     let waiting = state.waiting.removeValue(forKey: episode) ?? []
-                    if waiting.isEmpty { state.ends[episode] = event }
-                    state.resting[episode] = nil
+                    if waiting.isEmpty { state.finalEvents[episode] = event }
+                    state.waitingForSpace[episode] = nil
                     return waiting
                 }
                 for waiter in waiting { waiter.continuation.resume(returning: event) }
             } else if let task = event.task, let episode = task.episode {
-                let heedful = state.withLock { state -> [Waiter] in
+                let spaceWaiters = state.withLock { state -> [Waiter] in
                     guard task.waitsForSpace else {
-                        state.resting[episode] = nil
+                        state.waitingForSpace[episode] = nil
                         return []
                     }
-                    state.resting[episode] = event
+                    state.waitingForSpace[episode] = event
                     let waiting = state.waiting.removeValue(forKey: episode) ?? []
-                    let others = waiting.filter { !$0.heedsSpace }
+                    let others = waiting.filter { !$0.includesSpaceWait }
                     if !others.isEmpty { state.waiting[episode] = others }
-                    return waiting.filter(\.heedsSpace)
+                    return waiting.filter(\.includesSpaceWait)
                 }
-                for waiter in heedful { waiter.continuation.resume(returning: event) }
+                for waiter in spaceWaiters { waiter.continuation.resume(returning: event) }
             }
             delegate(event)
         }
 
-        func end() {
+        func handleDisconnect() {
             let waiting = state.withLock { state in
                 state.isEnded = true
                 defer { state.waiting = [:] }
                 return state.waiting
             }
-            for waiter in waiting.values.joined() { waiter.continuation.resume(throwing: TransferSession.gone) }
+            for waiter in waiting.values.joined() { waiter.continuation.resume(throwing: TransferSession.daemonExited) }
         }
     }
 
-    fileprivate static let gone = ClientError(.disconnected, "the daemon has exited")
+    fileprivate static let daemonExited = ClientError(.disconnected, "the daemon has exited")
 
     let connection: DaemonConnection
     private let inbox: Inbox
@@ -79,7 +79,7 @@ package final class TransferSession: Sendable {
     package let outstanding: [TaskInfo]
     /// Final events of a background session that arrived while no client was connected, oldest first; see
     /// `acknowledge`.
-    package let endedWhileAway: [Event]
+    package let missedEvents: [Event]
 
     /// Connects, starting a daemon if none runs.
     package static func open(
@@ -87,24 +87,24 @@ package final class TransferSession: Sendable {
     ) async throws -> TransferSession {
         let inbox = Inbox(delegate: delegate)
         let connection = try launcher.connectOrStart(
-            role: .command, onEvent: { inbox.take($0) }, onEnd: { inbox.end() })
+            role: .command, onEvent: { inbox.receive($0) }, onClose: { inbox.handleDisconnect() })
         // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
         guard case .session(let tasks, let ended) = try await connection.perform(.openSession(configuration)) else {
             throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
-        return TransferSession(connection: connection, inbox: inbox, outstanding: tasks, endedWhileAway: ended)
+        return TransferSession(connection: connection, inbox: inbox, outstanding: tasks, missedEvents: ended)
     }
 
-    private init(connection: DaemonConnection, inbox: Inbox, outstanding: [TaskInfo], endedWhileAway: [Event]) {
+    private init(connection: DaemonConnection, inbox: Inbox, outstanding: [TaskInfo], missedEvents: [Event]) {
         self.connection = connection
         self.inbox = inbox
         self.outstanding = outstanding
-        self.endedWhileAway = endedWhileAway
+        self.missedEvents = missedEvents
     }
 
     /// Closes the connection. A background session's tasks continue; others end.
-    package func end() { connection.end() }
+    package func close() { connection.close() }
 
     /// Creates a suspended task for an episode. If another client has a task for the same episode, both are the same
     /// task.
@@ -137,30 +137,31 @@ package final class TransferSession: Sendable {
     /// Returns those of the episodes whose downloads wait for space, according to the daemon.
     package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
-        let resting = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(episodes)
+        let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
+            episodes)
         // The stored events of the others are stale: new ones will follow.
         inbox.state.withLock { state in
-            for episode in episodes where !resting.contains(episode) { state.resting[episode] = nil }
+            for episode in episodes where !waitingForSpace.contains(episode) { state.waitingForSpace[episode] = nil }
         }
-        return resting
+        return waitingForSpace
     }
 
-    fileprivate func end(of episode: EpisodeID, heedsSpace: Bool) async throws -> Event {
+    fileprivate func finalEvent(of episode: EpisodeID, includesSpaceWait: Bool) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
             let known: Result<Event, any Error>? = inbox.state.withLock { state in
-                if let event = state.ends.removeValue(forKey: episode) { return .success(event) }
-                if heedsSpace, let event = state.resting[episode] { return .success(event) }
-                if state.isEnded { return .failure(Self.gone) }
+                if let event = state.finalEvents.removeValue(forKey: episode) { return .success(event) }
+                if includesSpaceWait, let event = state.waitingForSpace[episode] { return .success(event) }
+                if state.isEnded { return .failure(Self.daemonExited) }
                 state.waiting[episode, default: []].append(
-                    Waiter(heedsSpace: heedsSpace, continuation: continuation))
+                    Waiter(includesSpaceWait: includesSpaceWait, continuation: continuation))
                 return nil
             }
             if let known { continuation.resume(with: known) }
         }
     }
 
-    fileprivate func forgetEnd(of episode: EpisodeID) {
-        inbox.state.withLock { _ = $0.ends.removeValue(forKey: episode) }
+    fileprivate func discardFinalEvent(of episode: EpisodeID) {
+        inbox.state.withLock { _ = $0.finalEvents.removeValue(forKey: episode) }
     }
 }
 
@@ -179,7 +180,7 @@ package struct DownloadTask: Sendable {
 
     /// Starts the task, or undoes one `suspend()`.
     package func resume() async throws {
-        session.forgetEnd(of: episode)
+        session.discardFinalEvent(of: episode)
         _ = try await session.connection.perform(.resumeTask(episode: episode))
     }
 
@@ -204,8 +205,12 @@ package struct DownloadTask: Sendable {
     }
 
     /// Waits for the task's final event and returns it. Throws `ClientError` if the connection ends first.
-    package func end() async throws -> Event { try await session.end(of: episode, heedsSpace: false) }
+    package func finalEvent() async throws -> Event {
+        try await session.finalEvent(of: episode, includesSpaceWait: false)
+    }
 
     /// Waits for the final event, or for one that says that the task waits for space (`Event.waitsForSpace`).
-    package func endOrRest() async throws -> Event { try await session.end(of: episode, heedsSpace: true) }
+    package func finalEventOrSpaceWait() async throws -> Event {
+        try await session.finalEvent(of: episode, includesSpaceWait: true)
+    }
 }

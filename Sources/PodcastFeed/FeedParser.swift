@@ -167,7 +167,7 @@ package final class FeedParser {
             reader.finish()
             return (
                 feed: reader.show.feed, outlines: reader.outlines, root: reader.root, kind: reader.stack.kind,
-                line: reader.notes.lines.line
+                line: reader.diagnosticLog.lines.line
             )
         }
         guard let root = result.root else {
@@ -183,17 +183,17 @@ package final class FeedParser {
     // MARK: From bytes to clean UTF-8
 
     private func begin(with head: [UInt8]) {
-        let judgement = DocumentEncoding.judge(head, contentType: contentType)
-        if let message = judgement.diagnostic { diagnostics.append(Diagnostic(line: 1, message: message)) }
-        expectsLatin = judgement.expectsLatin
-        if case .named(let name) = judgement.encoding {
+        let detected = DocumentEncoding.detect(head, contentType: contentType)
+        if let message = detected.diagnostic { diagnostics.append(Diagnostic(line: 1, message: message)) }
+        expectsLatin = detected.expectsLatin
+        if case .named(let name) = detected.encoding {
             converter = CharsetConverter(from: name)
             if converter == nil {
                 let message = "this system cannot read the encoding \(name): the text is read as UTF-8"
                 diagnostics.append(Diagnostic(line: 1, message: message))
             }
         }
-        head.withUnsafeBytes { decode(UnsafeRawBufferPointer(rebasing: $0[judgement.markLength...])) }
+        head.withUnsafeBytes { decode(UnsafeRawBufferPointer(rebasing: $0[detected.markLength...])) }
     }
 
     private func decode(_ piece: UnsafeRawBufferPointer) {
@@ -227,7 +227,7 @@ package final class FeedParser {
             guard isLast || block.isFull else { return }
         }
         let count = isLast ? block.count : min(block.count, Self.blockSize)
-        noteMending(before: isLast ? .max : count)
+        diagnoseRepairs(before: isLast ? .max : count)
         let bytes = UnsafeBufferPointer(rebasing: block.contents[..<count])
         switch phase {
         case .xml(let parser): parser.scanner.push(bytes)
@@ -271,7 +271,7 @@ package final class FeedParser {
 
     private func decide() {
         let head = block.contents
-        switch DocumentHead.judge(head) {
+        switch DocumentHead.classify(head) {
         case .json: phase = .json([])
         case .html: phase = .html([])
         case .other:
@@ -293,31 +293,31 @@ package final class FeedParser {
     /// Reports the first correction and the first omission of characters in the document, if they are among the first
     /// `count` bytes of the block. Later positions wait for the next block, since how many of them are already known
     /// depends on how the document was split.
-    private func noteMending(before count: Int) {
+    private func diagnoseRepairs(before count: Int) {
         if let place = cleaner.firstRepair {
             if place < count, !hasNotedRepair, !expectsLatin, converter == nil {
-                note("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
+                diagnose("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
                 hasNotedRepair = true
             }
             if place < count { cleaner.firstRepair = nil }
         }
         if let place = cleaner.firstOmission {
             if place < count, !hasNotedOmission {
-                note("characters that XML does not allow are removed", at: place)
+                diagnose("characters that XML does not allow are removed", at: place)
                 hasNotedOmission = true
             }
             if place < count { cleaner.firstOmission = nil }
         }
     }
 
-    private func note(_ message: String, at place: Int) {
+    private func diagnose(_ message: String, at place: Int) {
         let linesInBlock = block.contents.prefix(place).count { $0 == UInt8(ascii: "\n") }
         guard case .xml(let parser) = phase else {
             diagnostics.append(Diagnostic(line: 1 + skippedLines + linesInBlock, message: message))
             return
         }
         let line = parser.scanner.lineOfNextByte + linesInBlock
-        parser.scanner.withReader { $0.note(message, line: line) }
+        parser.scanner.withReader { $0.diagnose(message, line: line) }
     }
 }
 

@@ -44,7 +44,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 throw Errno.staleNFSFileHandle
             }
             let form = behaviour.form
-            told(facts, form)
+            recordSentSize(facts, form)
             request.reply(attributes: attributes(facts, form), timeout: form.attributeTimeout)
         } catch {
             request.reply(error: Self.errno(of: error))

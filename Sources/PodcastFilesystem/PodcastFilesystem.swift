@@ -68,8 +68,8 @@ package final class PodcastFilesystem: Sendable {
     let subscriptions = SubscriptionsFile()
     let state = Mutex(State())
     /// The receiver of invalidations, and the registration of files for passthrough. `nil` before `start`.
-    let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileTaker)?)?>(nil)
-    let heard = Mutex(Heard())
+    let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)?)?>(nil)
+    let eventTimes = Mutex(EventTimes())
     /// The watch of players; `nil` if there is none.
     let players = Mutex<PlayerWatch?>(nil)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
@@ -96,28 +96,28 @@ package final class PodcastFilesystem: Sendable {
     /// Starts following the daemon's events and sending invalidations to `notifier`.
     ///
     /// - Parameter backings: The registration of files for passthrough.
-    package func start(notifier: any ChangeNotifier, backings: (any BackingFileTaker)? = nil, startsDaemon: Bool) {
+    package func start(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)? = nil, startsDaemon: Bool) {
         kernelLink.withLock { $0 = (notifier, backings) }
-        heard.withLock { $0.moment = now }
+        eventTimes.withLock { $0.moment = now }
         link.start(
             observer: DaemonLink.Observer(
-                event: { [weak self] in self?.take($0) }, connected: { [weak self] in self?.connected($0) },
+                event: { [weak self] in self?.handle($0) }, connected: { [weak self] in self?.connected($0) },
                 disconnected: { [weak self] in self?.disconnected() }),
             startsDaemon: startsDaemon)
     }
 
     /// Answers all parked requests, so that they do not delay the unmount.
     package func stop() {
-        players.withLock { $0 }?.end()
+        players.withLock { $0 }?.stop()
         parked.stop()
         failParked()
-        link.end()
+        link.close()
     }
 
     /// Fails every parked request with EIO, and for a second all further ones: the kernel requests each failed page
     /// once more.
     package func failParked() {
-        for read in parked.takeAll() {
+        for read in parked.removeAll() {
             link.cancel(read.token)
             read.request.take()?.reply(error: .ioError)
         }

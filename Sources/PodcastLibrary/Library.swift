@@ -21,7 +21,7 @@ package final class Library: Sendable {
     let readers: ReaderConnections
     /// The `pthread_self` value of the thread executing `group`; 0 if there is none.
     private let grouping = Atomic<UInt>(0)
-    let viewKeeper = ViewKeeper()
+    let materializedViews = MaterializedViews()
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
         self.path = path
@@ -46,7 +46,7 @@ package final class Library: Sendable {
             try pool.write { db in try Schema.bound(db) }
             let readers = readers ?? ReaderConnections(path: path, configuration: configuration(readOnly: true))
             let library = Library(path: path, writer: pool, readers: readers)
-            try pool.write { db in try library.viewKeeper.open(db, now: Int64(time(nil))) }
+            try pool.write { db in try library.materializedViews.open(db, now: Int64(time(nil))) }
             return library
         }
     }
@@ -267,12 +267,12 @@ package final class Library: Sendable {
         do {
             return try writer.write { db in
                 let value = try body(db)
-                try viewKeeper.settle(db, now: Int64(time(nil)))
+                try materializedViews.applyChanges(db, now: Int64(time(nil)))
                 return value
             }
         } catch {
             // The transaction may have changed a view before it was rolled back.
-            viewKeeper.forget()
+            materializedViews.forget()
             throw error
         }
     }

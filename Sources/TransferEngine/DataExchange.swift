@@ -120,7 +120,7 @@ final class DataExchange: EasyHandleReceiver {
             return .stop
         }
         receiver.didReceive(bytes)
-        return .taken
+        return .accepted
     }
 
     /// Handles the end of the exchange; returns the requests to send next.

@@ -88,7 +88,7 @@ struct Downloads {
 
     var areDirty: Bool { !dirty.isEmpty }
 
-    mutating func takeDirty() -> [Download] {
+    mutating func drainDirty() -> [Download] {
         defer { dirty = [] }
         return dirty
     }

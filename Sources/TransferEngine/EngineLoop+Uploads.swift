@@ -11,14 +11,14 @@ extension EngineLoop {
         upload.resume()
     }
 
-    func requestUploadTurn(_ upload: Upload, start: @escaping () -> Void) {
-        if uploads.requestTurn(upload, start: start) { start() }
+    func requestUploadSlot(_ upload: Upload, start: @escaping () -> Void) {
+        if uploads.requestSlot(upload, start: start) { start() }
     }
 
-    func endUploadTurn(_ upload: Upload) { uploads.endTurn(upload, givesOn: !isStopping)?() }
+    func releaseUploadSlot(_ upload: Upload) { uploads.releaseSlot(upload, startsNext: !isStopping)?() }
 
-    func lookAfterUploads() {
-        for upload in uploads.all { upload.look() }
+    func updateUploads() {
+        for upload in uploads.all { upload.updateSent() }
     }
 
     /// Performs due work.
@@ -41,7 +41,7 @@ struct Uploads {
 
     /// The number of concurrent upload requests. They share the uplink, which is narrow for most people; a third would
     /// only slow the first two.
-    private static let turns = 2
+    private static let slots = 2
 
     subscript(_ key: TaskID) -> Upload? {
         get { table[key] }
@@ -55,8 +55,8 @@ struct Uploads {
     /// Requests a slot.
     ///
     /// - Returns: Whether the upload has it now; if not, `start` is called later.
-    mutating func requestTurn(_ upload: Upload, start: @escaping () -> Void) -> Bool {
-        guard active.count < Self.turns else {
+    mutating func requestSlot(_ upload: Upload, start: @escaping () -> Void) -> Bool {
+        guard active.count < Self.slots else {
             waiting.append((upload, start))
             return false
         }
@@ -66,12 +66,12 @@ struct Uploads {
 
     /// Frees the slot of an upload.
     ///
-    /// - Parameter givesOn: Whether the next upload gets it.
+    /// - Parameter startsNext: Whether the next upload gets it.
     /// - Returns: The start of the next upload.
-    mutating func endTurn(_ upload: Upload, givesOn: Bool) -> (() -> Void)? {
+    mutating func releaseSlot(_ upload: Upload, startsNext: Bool) -> (() -> Void)? {
         waiting.removeAll { $0.upload === upload }
-        guard active.remove(ObjectIdentifier(upload)) != nil, givesOn else { return nil }
-        guard active.count < Self.turns, !waiting.isEmpty else { return nil }
+        guard active.remove(ObjectIdentifier(upload)) != nil, startsNext else { return nil }
+        guard active.count < Self.slots, !waiting.isEmpty else { return nil }
         let next = waiting.removeFirst()
         active.insert(ObjectIdentifier(next.upload))
         return next.start

@@ -13,7 +13,7 @@ final class EngineLoop {
     let mailbox: Mailbox
     let queues = StorageQueues()
     let exchanges: Exchanges
-    let turns: ConnectionTurns
+    let slots: ConnectionSlots
     var downloads = Downloads()
     var uploads = Uploads()
     private var reports: EngineReports
@@ -26,32 +26,32 @@ final class EngineLoop {
 
     init?(
         configuration: TransferConfiguration, cache: ContentCache, mailbox: Mailbox,
-        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Instant) -> Duration?
+        events: @escaping @Sendable (TransferEvent) -> Void, iterationEnded: @escaping @Sendable (Instant) -> Duration?
     ) {
         guard let exchanges = Exchanges() else { return nil }
         self.exchanges = exchanges
         self.configuration = configuration
         self.cache = cache
         self.mailbox = mailbox
-        reports = EngineReports(events: events, turnEnded: turnEnded)
-        turns = ConnectionTurns(configuration)
+        reports = EngineReports(events: events, iterationEnded: iterationEnded)
+        slots = ConnectionSlots(configuration)
     }
 
     func run() {
         while !isStopping {
             rounds += 1
             readClock()
-            for work in mailbox.take() { work(self) }
-            settle()
+            for work in mailbox.drain() { work(self) }
+            processDeferred()
             exchanges.perform()
             readClock()
-            lookAfterUploads()
+            updateUploads()
             while let (owner, handle, code) = exchanges.nextEnded() { ended(owner, handle, code) }
-            settle()
+            processDeferred()
             let deadline = tick()
             downloads.removeIdle()
             if isStopping { break }
-            var pause = reports.endTurn(now: now)
+            var pause = reports.finishIteration(now: now)
             // Start new requests before waiting: curl's timer for them has a resolution of milliseconds.
             if exchanges.hasNew { continue }
             // Without a deadline only curl and the mailbox can wake the thread.
@@ -82,26 +82,26 @@ final class EngineLoop {
 
     /// Sends an event to the owner.
     ///
-    /// - Returns: Its number, for `isTaken`.
+    /// - Returns: Its number, for `isAcknowledged`.
     @discardableResult
     func emit(_ event: TransferEvent) -> Int { reports.emit(event) }
 
-    func eventsTaken(_ count: Int) { reports.take(count) }
+    func acknowledgeEvents(_ count: Int) { reports.acknowledge(count) }
 
     /// Whether the owner has processed the event with this number, so that its loaders reflect it.
-    func isTaken(_ event: Int) -> Bool { reports.isTaken(event) }
+    func isAcknowledged(_ event: Int) -> Bool { reports.isAcknowledged(event) }
 
     private func readClock() { now = SystemClock.monotonic.now }
 
     /// Performs the work deferred by curl's callbacks, and ends connections that must free their slots.
-    private func settle() {
+    private func processDeferred() {
         while true {
-            for download in downloads.takeDirty() {
+            for download in downloads.drainDirty() {
                 download.isDirty = false
                 download.process()
             }
             if downloads.areDirty { continue }
-            let preempted = turns.preempted(now: now)
+            let preempted = slots.preempted(now: now)
             if preempted.isEmpty { return }
             for connection in preempted { connection.download.preempt(connection) }
         }
@@ -112,12 +112,12 @@ final class EngineLoop {
     /// - Returns: The time of the next due work. All work due now has been performed or postponed, so that the loop can
     ///   sleep until then.
     private func tick() -> Instant? {
-        turns.refill(now: now)
+        slots.refill(now: now)
         for download in downloads.all {
             if let due = download.deadline, due <= now { download.tick() }
         }
-        settle()
-        var deadline = turns.deadline
+        processDeferred()
+        var deadline = slots.deadline
         if let due = tickUploads() { deadline = min(deadline ?? due, due) }
         for download in downloads.all {
             if let due = download.deadline { deadline = min(deadline ?? due, due) }

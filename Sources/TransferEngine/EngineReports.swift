@@ -5,33 +5,33 @@ internal import Platform
 /// Confined to the engine's thread.
 struct EngineReports {
     private let events: @Sendable (TransferEvent) -> Void
-    private let turnEnded: @Sendable (Instant) -> Duration?
-    private var told = 0
-    private var taken = 0
+    private let iterationEnded: @Sendable (Instant) -> Duration?
+    private var emitted = 0
+    private var acknowledged = 0
 
     init(
-        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Instant) -> Duration?
+        events: @escaping @Sendable (TransferEvent) -> Void, iterationEnded: @escaping @Sendable (Instant) -> Duration?
     ) {
         self.events = events
-        self.turnEnded = turnEnded
+        self.iterationEnded = iterationEnded
     }
 
     /// Sends an event.
     ///
-    /// - Returns: Its number, for `isTaken`.
+    /// - Returns: Its number, for `isAcknowledged`.
     mutating func emit(_ event: TransferEvent) -> Int {
-        told += 1
+        emitted += 1
         events(event)
-        return told
+        return emitted
     }
 
-    mutating func take(_ count: Int) { taken += count }
+    mutating func acknowledge(_ count: Int) { acknowledged += count }
 
     /// Whether the owner has processed the event with this number, so that its loaders reflect it.
-    func isTaken(_ event: Int) -> Bool { event <= taken }
+    func isAcknowledged(_ event: Int) -> Bool { event <= acknowledged }
 
     /// Notifies the owner that all pending events and answers have been delivered.
     ///
     /// - Returns: The maximum delay until the next call, if any.
-    func endTurn(now: Instant) -> Duration? { turnEnded(now) }
+    func finishIteration(now: Instant) -> Duration? { iterationEnded(now) }
 }

@@ -33,7 +33,7 @@ final class Mailbox: Sendable {
         return !isClosed
     }
 
-    func take() -> [Work] {
+    func drain() -> [Work] {
         var value: eventfd_t = 0
         eventfd_read(descriptor, &value)
         return state.withLock { state in

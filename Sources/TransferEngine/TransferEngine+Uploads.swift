@@ -18,7 +18,7 @@ extension TransferEngine {
     }
 
     /// Answers `UploadEvent.doubtful`.
-    package func settle(_ key: TaskID, _ finding: UploadMachine.Finding) {
-        mailbox.post { $0.uploads[key]?.settle(finding) }
+    package func resolveDoubt(_ key: TaskID, _ finding: UploadMachine.Finding) {
+        mailbox.post { $0.uploads[key]?.resolveDoubt(finding) }
     }
 }

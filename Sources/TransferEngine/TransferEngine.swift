@@ -9,7 +9,7 @@ package import TransferCore
 ///
 /// Every method may be called from any thread and returns at once; answers are delivered on the engine's thread and
 /// must not block it. Events are delivered in order, on that thread too; the owner reports the number of processed ones
-/// with `eventsTaken`.
+/// with `acknowledgeEvents`.
 package final class TransferEngine: Sendable {
     /// The handler of an open's or a read's result, called on the engine's thread.
     package typealias Answer = @Sendable (Result<ReadGrant, TransferError>) -> Void
@@ -25,12 +25,12 @@ package final class TransferEngine: Sendable {
     /// - Parameters:
     ///   - cacheFolder: The folder of the cache files, created if it does not exist. The caller holds its
     ///     `FolderLease`.
-    ///   - turnEnded: Called with the engine's time when all pending events and answers have been delivered, before the
-    ///     engine waits. Returns the maximum delay until the next call, if any.
+    ///   - iterationEnded: Called with the engine's time when all pending events and answers have been delivered,
+    ///     before the engine waits. Returns the maximum delay until the next call, if any.
     package init(
         configuration: TransferConfiguration, cacheFolder: String,
         events: @escaping @Sendable (TransferEvent) -> Void,
-        turnEnded: @escaping @Sendable (Instant) -> Duration? = { _ in nil }
+        iterationEnded: @escaping @Sendable (Instant) -> Duration? = { _ in nil }
     ) throws {
         guard CurlGlobal.isReady else { throw TransferError(.failed, "libcurl cannot be initialised") }
         let cache = try ContentCache(directory: FilePath(cacheFolder))
@@ -39,7 +39,8 @@ package final class TransferEngine: Sendable {
         let ended = ended
         startThread("podfs-transfers") {
             if let loop = EngineLoop(
-                configuration: configuration, cache: cache, mailbox: mailbox, events: events, turnEnded: turnEnded)
+                configuration: configuration, cache: cache, mailbox: mailbox, events: events,
+                iterationEnded: iterationEnded)
             {
                 loop.run()
             } else {
@@ -58,7 +59,7 @@ package final class TransferEngine: Sendable {
 
     /// Reports that the owner has processed this many further events, so that its loaders now reflect them. Downloads
     /// are retained until then, because reloading one earlier would start a new file.
-    package func eventsTaken(_ count: Int) { mailbox.post { $0.eventsTaken(count) } }
+    package func acknowledgeEvents(_ count: Int) { mailbox.post { $0.acknowledgeEvents(count) } }
 
     // MARK: Readers
 

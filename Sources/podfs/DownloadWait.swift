@@ -21,16 +21,16 @@ struct DownloadWait {
         self.episodes = episodes.filter { seen.insert($0).inserted }
     }
 
-    private struct Hearing {
+    private struct EventState {
         let board = TaskBoard()
-        var hasHeard = false
+        var hasArrived = false
         var done = 0
-        var troubles = TroubleLog()
+        var retryErrors = RetryErrorLog()
     }
 
     /// The reasons for waits that were printed already, where no line can be redrawn.
-    struct TroubleLog {
-        private var said: [TaskID: String] = [:]
+    struct RetryErrorLog {
+        private var printed: [TaskID: String] = [:]
 
         /// Returns a line for an event with a new reason; `nil` if it needs none.
         mutating func line(for event: Event) -> String? {
@@ -39,10 +39,10 @@ struct DownloadWait {
             }
             guard let error = report.error else {
                 // Bytes have arrived: a later failure is reported again.
-                if report.state == .running, report.received ?? 0 > 0 { said[task] = nil }
+                if report.state == .running, report.received ?? 0 > 0 { printed[task] = nil }
                 return nil
             }
-            if said.updateValue(error, forKey: task) == error { return nil }
+            if printed.updateValue(error, forKey: task) == error { return nil }
             let wait = event.nextTry.map { Double(max(0, $0 - event.time)) }
             return "\(path): \(StatusReport.reason(error, retryIn: wait))"
         }
@@ -55,32 +55,32 @@ struct DownloadWait {
     func run() async throws -> [String] {
         _ = try installation.configuration()
         let progress = ProgressLine()
-        defer { progress.end() }
-        let hearing = Mutex(Hearing())
-        var rest = Rest(episodes: episodes)
+        defer { progress.finish() }
+        let events = Mutex(EventState())
+        var remaining = Remaining(episodes: episodes)
         var failures = 0
         while true {
-            hearing.withLock { $0.hasHeard = false }
+            events.withLock { $0.hasArrived = false }
             let session = try await TransferSession.open(
                 .background(identifier: "podfs"), launcher: installation.launcher,
                 delegate: { event in
-                    hearing.withLock { hearing in
+                    events.withLock { events in
                         let now = ContinuousClock.now.seconds
-                        hearing.board.take(event, now: now)
-                        hearing.hasHeard = true
-                        if !progress.isShown, let line = hearing.troubles.line(for: event) { Terminal.error(line) }
+                        events.board.apply(event, now: now)
+                        events.hasArrived = true
+                        if !progress.isShown, let line = events.retryErrors.line(for: event) { Terminal.error(line) }
                         progress.show(
                             ProgressText.downloads(
-                                hearing.board, done: hearing.done, of: episodes.count, now: now))
+                                events.board, done: events.done, of: episodes.count, now: now))
                     }
                 })
-            defer { session.end() }
+            defer { session.close() }
             do {
-                try await finish(&rest, in: session) { done in hearing.withLock { $0.done = done } }
-                return rest.problems
+                try await finish(&remaining, in: session) { done in events.withLock { $0.done = done } }
+                return remaining.problems
             } catch {
                 guard let error = error as? ClientError, error.code == .disconnected else { throw error }
-                failures = hearing.withLock { $0.hasHeard } ? 0 : failures + 1
+                failures = events.withLock { $0.hasArrived } ? 0 : failures + 1
                 guard failures < Self.patience else { throw error }
             }
             await Timers.sleep(for: .milliseconds(100 << failures))
@@ -89,7 +89,7 @@ struct DownloadWait {
     }
 
     /// The downloads that have not ended.
-    fileprivate struct Rest {
+    fileprivate struct Remaining {
         var episodes: [EpisodeID]
         var problems: [String] = []
         /// The sequence number of the last event before the command; `nil` until a daemon has answered.
@@ -97,21 +97,21 @@ struct DownloadWait {
     }
 
     private func finish(
-        _ rest: inout Rest, in session: TransferSession, note: (Int) -> Void
+        _ remaining: inout Remaining, in session: TransferSession, onFinish: (Int) -> Void
     ) async throws {
         // Final events of tasks that ended while no daemon was connected.
         var missed: [EpisodeID: Event] = [:]
-        if let baseline = rest.baseline {
-            for event in session.endedWhileAway where event.sequence > baseline {
+        if let baseline = remaining.baseline {
+            for event in session.missedEvents where event.sequence > baseline {
                 if let episode = event.episode { missed[episode] = event }
             }
         } else {
-            rest.baseline = session.endedWhileAway.last?.sequence ?? 0
+            remaining.baseline = session.missedEvents.last?.sequence ?? 0
         }
         var tasks: [DownloadTask] = []
-        for episode in rest.episodes {
+        for episode in remaining.episodes {
             if let end = missed[episode] {
-                rest.take(end, path: end.path ?? "")
+                remaining.record(end, path: end.path ?? "")
                 continue
             }
             tasks.append(try await session.downloadTask(episode: episode))
@@ -119,31 +119,31 @@ struct DownloadWait {
         // All tasks are created before the first is started, so that the final event of a quick task is not mistaken
         // for that of a later one.
         for task in tasks { try await task.resume() }
-        note(episodes.count - rest.episodes.count)
+        onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {
-            var resting: [(task: DownloadTask, event: Event)] = []
+            var waiting: [(task: DownloadTask, event: Event)] = []
             for task in tasks {
-                let event = try await task.endOrRest()
+                let event = try await task.finalEventOrSpaceWait()
                 if !event.endsTask {
-                    resting.append((task, event))
+                    waiting.append((task, event))
                     continue
                 }
-                rest.take(event, episode: task.episode, path: task.info.path)
-                note(episodes.count - rest.episodes.count)
+                remaining.record(event, episode: task.episode, path: task.info.path)
+                onFinish(episodes.count - remaining.episodes.count)
             }
-            let remain = resting.map(\.task.episode)
+            let remain = waiting.map(\.task.episode)
             // Some may have been given space when others ended.
-            if resting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
-                for (task, event) in resting { rest.take(event, episode: task.episode, path: task.info.path) }
+            if waiting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
+                for (task, event) in waiting { remaining.record(event, episode: task.episode, path: task.info.path) }
                 return
             }
-            tasks = resting.map(\.task)
+            tasks = waiting.map(\.task)
         }
     }
 }
 
-extension DownloadWait.Rest {
-    fileprivate mutating func take(_ end: Event, episode: EpisodeID? = nil, path: String) {
+extension DownloadWait.Remaining {
+    fileprivate mutating func record(_ end: Event, episode: EpisodeID? = nil, path: String) {
         episodes.removeAll { $0 == episode ?? end.episode }
         if end.kind == .completed { return }
         let reason = end.task?.error ?? "the download was cancelled"

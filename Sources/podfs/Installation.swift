@@ -12,10 +12,10 @@ import TransferEngine
 
 /// The installation that a command works on: paths from this environment, configuration, daemon.
 struct Installation: Sendable {
-    let places: Places
+    let places: InstallationPaths
 
     init() throws {
-        guard let places = Places(environment: ProcessInfo.processInfo.environment) else {
+        guard let places = InstallationPaths(environment: ProcessInfo.processInfo.environment) else {
             throw CommandError(
                 .failed, "neither HOME nor the XDG variables are set: podfs cannot find its folders; set HOME")
         }
@@ -37,7 +37,7 @@ struct Installation: Sendable {
         } catch LibraryError.missing where SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty {
             return nil
         } catch LibraryError.missing, LibraryError.damaged, LibraryError.olderSchema {
-            try launcher.connectOrStart(role: .command).end()
+            try launcher.connectOrStart(role: .command).close()
             return try Library.openForReading(at: places.library)
         }
     }
@@ -61,10 +61,10 @@ struct Installation: Sendable {
     ///
     /// - Parameter onEvent: Called with events, once `Command.watch` was sent.
     func daemon(
-        onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onEnd: @escaping @Sendable () -> Void = {}
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
         _ = try configuration()
-        return try launcher.connectOrStart(role: .command, onEvent: onEvent, onEnd: onEnd)
+        return try launcher.connectOrStart(role: .command, onEvent: onEvent, onClose: onClose)
     }
 
     /// Connects to the daemon if one runs.
@@ -110,7 +110,7 @@ struct Installation: Sendable {
         service.allowsBattery = configuration.discretionary.allowBattery
         service.catalogues = Self.catalogues(configuration.search)
         let trimmer = HeapTrimmer()
-        service.onWork = { trimmer.noteWork() }
+        service.onWork = { trimmer.recordWork() }
         return service
     }
 

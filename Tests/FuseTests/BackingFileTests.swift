@@ -20,14 +20,14 @@ struct BackingFileTests {
             filesystem, options: Self.options(folder: "/"), flags: KernelSide.allFlags | Self.extension2,
             moreFlags: Self.passthrough)
         let isAsked = Privilege.isAdministrator
-        let greeting = kernel.greeting
-        #expect(greeting.payload.count == 64)
-        #expect((greeting.number(UInt32.self, at: 12) & Self.extension2 != 0) == isAsked)
-        #expect(greeting.number(UInt32.self, at: 32) == (isAsked ? Self.passthrough : 0))
+        let initReply = kernel.initReply
+        #expect(initReply.payload.count == 64)
+        #expect((initReply.number(UInt32.self, at: 12) & Self.extension2 != 0) == isAsked)
+        #expect(initReply.number(UInt32.self, at: 32) == (isAsked ? Self.passthrough : 0))
         // max_stack_depth: a folder on overlayfs needs two.
-        let depth = greeting.number(UInt32.self, at: 36)
+        let depth = initReply.number(UInt32.self, at: 36)
         #expect(isAsked ? [1, 2].contains(depth) : depth == 0)
-        #expect(greeting.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
+        #expect(initReply.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
         #expect(filesystem.connection.withLock { $0?.passthrough } == isAsked)
         // A later reply of that length is not changed.
         let answer = try kernel.call(.lookup, node: 1, text("a"))
@@ -44,9 +44,9 @@ struct BackingFileTests {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(
             filesystem, options: Self.options(folder: folder), flags: flags, moreFlags: moreFlags)
-        #expect(kernel.greeting.error == 0)
-        #expect(kernel.greeting.number(UInt32.self, at: 32) & Self.passthrough == 0)
-        #expect(kernel.greeting.number(UInt32.self, at: 36) == 0)
+        #expect(kernel.initReply.error == 0)
+        #expect(kernel.initReply.number(UInt32.self, at: 32) & Self.passthrough == 0)
+        #expect(kernel.initReply.number(UInt32.self, at: 36) == 0)
         #expect(filesystem.connection.withLock { $0?.passthrough } == false)
         #expect(kernel.session.backingFiles.register(FileDescriptor(rawValue: 0)) == nil)
     }

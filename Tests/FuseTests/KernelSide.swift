@@ -113,17 +113,17 @@ final class KernelSide: Sendable {
                 }
             }
         }
-        greeting = Message(unique: 0, error: 0, payload: [])
+        initReply = Message(unique: 0, error: 0, payload: [])
         let request = send(
             .initialize, node: 0,
             bytes(UInt32(7), UInt32(38), UInt32(131_072), flags, moreFlags) + [UInt8](repeating: 0, count: 44))
-        greeting = try answer(to: request)
+        initReply = try answer(to: request)
     }
 
     private let reader: OtherThread
 
     /// The reply to INIT.
-    nonisolated(unsafe) private(set) var greeting: Message  // Written in init alone.
+    nonisolated(unsafe) private(set) var initReply: Message  // Written in init alone.
 
     deinit {
         hangUp()

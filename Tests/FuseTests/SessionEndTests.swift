@@ -43,7 +43,7 @@ struct SessionEndTests {
         // libfuse compares the mount option with the value from its init callback, and gives up if they differ.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["nosuid,max_read=65536"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
-        #expect(kernel.greeting.error == 0)
+        #expect(kernel.initReply.error == 0)
         try kernel.session.unmount()
         #expect(kernel.waitForEnd().error == nil)
     }
@@ -52,7 +52,7 @@ struct SessionEndTests {
         // libfuse parses the digits; the binding does not accept this as a number.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["max_read=65536x"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
-        #expect(kernel.greeting.error == -EPROTO)
+        #expect(kernel.initReply.error == -EPROTO)
         let end = kernel.waitForEnd()
         #expect(end.ended)
         #expect(end.error?.contains("common protocol") == true)

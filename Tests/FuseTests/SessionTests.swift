@@ -19,16 +19,16 @@ struct SessionTests {
         let options = SessionOptions(
             fsname: "test", subtype: "test", maxBackground: 3_000, congestionThreshold: 2_500, readahead: 65_536)
         let kernel = try KernelSide(filesystem, options: options)
-        let flags = kernel.greeting.number(UInt32.self, at: 12)
+        let flags = kernel.initReply.number(UInt32.self, at: 12)
         #expect(flags & Self.asyncRead != 0)
         // FUSE_DO_READDIRPLUS without FUSE_READDIRPLUS_AUTO.
         #expect(flags & Self.readdirplus == 1 << 13)
         #expect(flags & Self.parallelDirectories != 0)
         #expect(flags & Self.explicitInvalidate != 0)
         #expect(flags & (Self.autoInvalidate | Self.writeback | Self.splice) == 0)
-        #expect(kernel.greeting.number(UInt32.self, at: 8) == 65_536)
-        #expect(kernel.greeting.number(UInt16.self, at: 16) == 3_000)
-        #expect(kernel.greeting.number(UInt16.self, at: 18) == 2_500)
+        #expect(kernel.initReply.number(UInt32.self, at: 8) == 65_536)
+        #expect(kernel.initReply.number(UInt16.self, at: 16) == 3_000)
+        #expect(kernel.initReply.number(UInt16.self, at: 18) == 2_500)
         let connection = try #require(filesystem.connection.withLock { $0 })
         #expect(connection.protocolMajor == 7)
         #expect(connection.asyncRead)
@@ -39,8 +39,8 @@ struct SessionTests {
     @Test func unofferedCapabilitiesAreNotRequested() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem, flags: Self.asyncRead)
-        let flags = kernel.greeting.number(UInt32.self, at: 12)
-        #expect(kernel.greeting.error == 0)
+        let flags = kernel.initReply.number(UInt32.self, at: 12)
+        #expect(kernel.initReply.error == 0)
         #expect(flags & (Self.readdirplus | Self.explicitInvalidate) == 0)
         #expect(filesystem.connection.withLock { $0?.readdirplus } == false)
     }

@@ -11,12 +11,12 @@ import Testing
     @Test func memoryIsGivenBackOnceAfterTheLastWork() async throws {
         let count = Mutex(0)
         let trimmer = HeapTrimmer(pause: .milliseconds(50)) { count.withLock { $0 += 1 } }
-        for _ in 0..<100 { trimmer.noteWork() }
+        for _ in 0..<100 { trimmer.recordWork() }
         try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
         // An idle process has no timer: nothing happens during five pauses.
         try await Task.sleep(for: .milliseconds(250))
         #expect(count.withLock { $0 } == 1)
-        trimmer.noteWork()
+        trimmer.recordWork()
         try await waitUntil(description: "it is given back again") { count.withLock { $0 } == 2 }
     }
 
@@ -26,7 +26,7 @@ import Testing
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(600)
         var last = clock.now
-        trimmer.noteWork()
+        trimmer.recordWork()
         while clock.now < end {
             usleep(1_000)
             // Memory is returned early only if the machine was suspended between two pieces of work.
@@ -34,7 +34,7 @@ import Testing
             #expect(isLate || count.withLock { $0 } == 0)
             if isLate { break }
             last = clock.now
-            trimmer.noteWork()
+            trimmer.recordWork()
         }
         try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
     }
@@ -61,7 +61,7 @@ import Testing
             try #require(try Self.residentOwn() > before + 90_000_000)
             for (index, block) in blocks.enumerated() where index % 1_000 != 0 { free(block) }
             let trimmer = HeapTrimmer(pause: .milliseconds(10))
-            trimmer.noteWork()
+            trimmer.recordWork()
             try await waitUntil(description: "it goes back") { try Self.residentOwn() < before + 20_000_000 }
         }
     }

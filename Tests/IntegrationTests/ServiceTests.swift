@@ -155,7 +155,7 @@ import Testing
     @Test func theUsualInstallationNeedsNoVariables() throws {
         let environment = ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]
         let account = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""
-        let places = try #require(Places(environment: environment.merging(["HOME": account]) { $1 }))
+        let places = try #require(InstallationPaths(environment: environment.merging(["HOME": account]) { $1 }))
         let units = Units(
             executable: "/opt/a b/po%d$x", places: places, environment: environment.merging(["HOME": account]) { $1 })
         let texts = units.all.map(\.text).joined()

@@ -104,27 +104,27 @@ struct StatusScreenTests {
     }
 
     @Test func eventsMoveTheBars() {
-        board.take(event(Event.Body.state, state: .running, received: 10, rate: 10), now: 0)
+        board.apply(event(Event.Body.state, state: .running, received: 10, rate: 10), now: 0)
         #expect(lines(60).contains("Show/Seven.mp3") && lines(60).last?.contains(" 10.0%") == true)
-        board.take(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
+        board.apply(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(lines(60).last?.contains(" 60.0%") == true && lines(60).last?.contains("2s") == true)
-        board.take(event(Event.Body.completed, state: .cached, received: 100), now: 2)
+        board.apply(event(Event.Body.completed, state: .cached, received: 100), now: 2)
         #expect(lines(60) == ["no active tasks, 1 done"])
-        board.take(event(Event.Body.failed, state: .failed, error: "the server answered 404"), now: 3)
+        board.apply(event(Event.Body.failed, state: .failed, error: "the server answered 404"), now: 3)
         #expect(lines(60).last == "  failed: the server answered 404")
-        board.take(event(Event.Body.state, state: .remote), now: 4)
+        board.apply(event(Event.Body.state, state: .remote), now: 4)
         #expect(lines(60) == ["no active tasks, 1 done"])
     }
 
     @Test func anOutdatedRateIsNotShown() {
-        board.take(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
+        board.apply(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(board.tasks(now: 5).first?.rate == 20)
         #expect(board.tasks(now: 7).first?.rate == nil)
         #expect(board.total(now: 7)?.task.eta == nil)
     }
 
     @Test func theTotalCountsCompletedAndNoSuspendedTasks() {
-        board.take(event(Event.Body.completed, state: .cached, received: 100), now: 0)
+        board.apply(event(Event.Body.completed, state: .cached, received: 100), now: 0)
         board.replace(
             with: [
                 task(1, "a", received: 50, expected: 100, rate: 10), task(2, "b", received: 0, expected: 200),
@@ -151,16 +151,16 @@ struct StatusScreenTests {
 
     @Test func framesAreDrawnFiveTimesASecondAtMost() {
         var pace = FramePace()
-        var answers = [pace.want(at: 10, now: 10), pace.want(at: 10, now: 10)]
+        var answers = [pace.requestFrame(at: 10, now: 10), pace.requestFrame(at: 10, now: 10)]
         #expect(answers == [0, nil])
         var due = [pace.isDue(now: 10), pace.isDue(now: 10.1)]
         #expect(due == [true, false])
-        answers = [pace.want(at: 10.0625, now: 10.0625), pace.want(at: 11, now: 10.1)]
+        answers = [pace.requestFrame(at: 10.0625, now: 10.0625), pace.requestFrame(at: 11, now: 10.1)]
         #expect(answers == [10 + FramePace.interval - 10.0625, nil])
         due = [pace.isDue(now: 10.1), pace.isDue(now: 10.21)]
         #expect(due == [false, true])
         // An earlier frame replaces a later one.
-        answers = [pace.want(at: 12, now: 11), pace.want(at: 11.5, now: 11)]
+        answers = [pace.requestFrame(at: 12, now: 11), pace.requestFrame(at: 11.5, now: 11)]
         #expect(answers == [1, 0.5])
     }
 

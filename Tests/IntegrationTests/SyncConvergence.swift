@@ -105,7 +105,7 @@ final class SyncConvergence {
     // MARK: Daemons
 
     private func connection(_ home: Int) async throws -> DaemonConnection {
-        let places = try #require(Places(environment: homes[home].environment))
+        let places = try #require(InstallationPaths(environment: homes[home].environment))
         let launcher = DaemonLauncher(places: places, schema: Library.schemaVersion)
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
@@ -118,7 +118,7 @@ final class SyncConvergence {
     @discardableResult
     private func perform(_ command: Command, on home: Int) async throws -> Reply {
         let daemon = try await connection(home)
-        defer { daemon.end() }
+        defer { daemon.close() }
         return try await daemon.perform(command)
     }
 
@@ -142,7 +142,7 @@ final class SyncConvergence {
             let request = SyncLoginRequest(
                 url: server.url, user: "anna", password: "s3cret pass", device: "home-\(home)",
                 kind: isNextcloud ? "nextcloud" : nil)
-            try await connection(home).end()
+            try await connection(home).close()
             // Sometimes after listening.
             if Bool.random(using: &dice) { try await subscribe(home) }
             try await perform(.syncLogin(request), on: home)
@@ -234,7 +234,7 @@ final class SyncConvergence {
         try await Task.sleep(for: .microseconds(Int.random(in: 0...40_000, using: &dice)))
         homes[home].killDaemon()
         _ = await exchange
-        daemon.end()
+        daemon.close()
     }
 
     /// Adds random faults to the next requests.

@@ -42,7 +42,7 @@ struct TypedValueTests {
 
     /// The waits of a download that a command without a terminal waits for: each reason is printed once.
     @Test func aReasonIsPrintedOnce() {
-        var log = DownloadWait.TroubleLog()
+        var log = DownloadWait.RetryErrorLog()
         func event(_ error: String?, received: Int64 = 0, retryIn: Duration? = nil) -> Event {
             var report = TaskReport(id: 1, state: error == nil ? .running : .queued)
             (report.path, report.error, report.received) = ("A/B.mp3", error, received)

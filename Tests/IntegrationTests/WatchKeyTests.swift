@@ -48,10 +48,10 @@ struct WatchKeyTests {
         let board = board(1)
         var report = TaskReport(id: 7, state: .cached)
         (report.path, report.received) = ("Show/Done.mp3", 2_048)
-        board.take(Event(sequence: 1, time: 0, .completed(report)), now: 1)
+        board.apply(Event(sequence: 1, time: 0, .completed(report)), now: 1)
         (report.path, report.error, report.state) = ("Show/Gone.mp3", "the server answered 404", .failed)
         report.id = nil
-        board.take(Event(sequence: 2, time: 0, .failed(report)), now: 1)
+        board.apply(Event(sequence: 2, time: 0, .failed(report)), now: 1)
         var screen = StatusScreen(width: 80, height: 12, hasColour: false)
         screen.listsEnded = true
         let lines = screen.lines(board, now: 1)

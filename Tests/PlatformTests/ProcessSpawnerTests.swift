@@ -7,13 +7,15 @@ import Testing
 
 struct ProcessSpawnerTests {
     /// Runs a script whose standard error is a pipe, and returns its output.
-    private func run(_ script: String, handing handed: [Int32] = [], session: Bool = false) throws -> String {
+    private func run(_ script: String, inheriting inheritedDescriptors: [Int32] = [], session: Bool = false) throws
+        -> String
+    {
         var ends: [Int32] = [-1, -1]
         try #require(clinux_pipe(&ends, O_CLOEXEC) == 0)
         defer { close(ends[0]) }
         var spawner = ProcessSpawner("sh", ["sh", "-c", script], environment: ["A": "b c"])
         spawner.standardError = .descriptor(ends[1])
-        spawner.handed = handed
+        spawner.inheritedDescriptors = inheritedDescriptors
         spawner.startsSession = session
         let child = Result { try spawner.start() }
         close(ends[1])
@@ -28,9 +30,9 @@ struct ProcessSpawnerTests {
         defer { for descriptor in leaked { close(descriptor) } }
         // No redirection: the shell might perform it in its own process. The last command prevents an exec of find.
         let listing = "find /proc/$$/fd -type l -fprintf /dev/stderr '%l\\n'; exit 0"
-        let handed = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
-        defer { close(handed[0]) }
-        let targets = try run(listing, handing: handed).split(separator: "\n")
+        let inheritedDescriptors = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
+        defer { close(inheritedDescriptors[0]) }
+        let targets = try run(listing, inheriting: inheritedDescriptors).split(separator: "\n")
         #expect(targets.prefix(2) == ["/dev/null", "/dev/null"])
         #expect(targets.dropFirst(3) == ["/etc/passwd", "/dev/zero"])
         #expect(try run(listing).split(separator: "\n").count == 3)

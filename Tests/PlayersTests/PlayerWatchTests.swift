@@ -64,7 +64,7 @@ struct PlayerWatchTests {
         try await waitUntil(description: "the connection ends after the last close") { !watch.isRunning }
         #expect(mount.last(.stopped, "early") != nil)
         early.stop()
-        watch.end()
+        watch.stop()
         try await bus.stop()
     }
 
@@ -95,7 +95,7 @@ struct PlayerWatchTests {
         #expect(Set(reports.map(\.player)).isSubset(of: ["flood", "good"]), "\(Set(reports.map(\.player)))")
         #expect(reports.count < 50, "\(reports.count)")
         for player in players + [flood, good] { player.stop() }
-        watch.end()
+        watch.stop()
         try await bus.stop()
     }
 
@@ -109,14 +109,14 @@ struct PlayerWatchTests {
         for address in [nil, "unix:path=/nonexistent/bus", "nonsense"] {
             let other = mount.watch(address)
             other.opened(1)
-            other.end()
+            other.stop()
         }
         #expect(PlayerList.names(at: bus.address) == ["vlc"])
         #expect(PlayerList.names(at: "unix:path=/nonexistent/bus") == nil)
         #expect(player.readings == 0)
         #expect(mount.reports.withLock { $0.isEmpty })
         player.stop()
-        watch.end()
+        watch.stop()
         try await bus.stop()
     }
 

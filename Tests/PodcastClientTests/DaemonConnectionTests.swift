@@ -16,9 +16,9 @@ struct DaemonConnectionTests {
     }
 
     private func connect(
-        onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onEnd: @escaping @Sendable () -> Void = {}
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
-        try #require(try DaemonConnection.connect(to: path, onEvent: onEvent, onEnd: onEnd))
+        try #require(try DaemonConnection.connect(to: path, onEvent: onEvent, onClose: onClose))
     }
 
     // MARK: Connecting
@@ -112,7 +112,7 @@ struct DaemonConnectionTests {
         connection.post(.close, EpisodeReference(episode: 9).payload)
         let frame = try #require(try await server.wait(for: .close).first)
         #expect(EpisodeReference(payload: frame.payload) == EpisodeReference(episode: 9))
-        connection.end()
+        connection.close()
     }
 
     // MARK: Cancelling
@@ -143,7 +143,7 @@ struct DaemonConnectionTests {
     @Test func aDisconnectFailsEachRequestOnceThenCallsOnClose() async throws {
         let server = try FrameServer(path: path)
         let journal = Journal<String>()
-        let connection = try connect(onEnd: { journal.append("end") })
+        let connection = try connect(onClose: { journal.append("end") })
         for index in 0..<20 {
             connection.send(.read, []) { result in
                 switch result {
@@ -155,10 +155,10 @@ struct DaemonConnectionTests {
         let reads = try await server.wait(for: .read, count: 20)
         server.peers.first?.send(Frame(kind: .grant, number: reads[3].number))
         try await waitUntil { !journal.entries.isEmpty }
-        #expect(!connection.hasEnded)
+        #expect(!connection.isClosed)
         server.stop()
         try await waitUntil { journal.entries.contains("end") }
-        #expect(connection.hasEnded)
+        #expect(connection.isClosed)
         #expect(journal.entries.first == "answer 3" && journal.entries.last == "end")
         let broken = (0..<20).filter { $0 != 3 }.map { "disconnected \($0)" }
         #expect(journal.entries.count == 21 && Set(journal.entries.dropFirst().dropLast()) == Set(broken))
@@ -177,10 +177,10 @@ struct DaemonConnectionTests {
     @Test func closingCallsOnCloseToo() async throws {
         let server = try FrameServer(path: path)
         let journal = Journal<String>()
-        let connection = try connect(onEnd: { journal.append("end") })
+        let connection = try connect(onClose: { journal.append("end") })
         connection.send(.read, []) { _ in journal.append("answer") }
         try await server.wait(for: .read)
-        connection.end()
+        connection.close()
         try await waitUntil { journal.entries == ["answer", "end"] }
     }
 
@@ -212,7 +212,7 @@ struct DaemonConnectionTests {
     func malformedBytesEndIt(bytes: [UInt8]) async throws {
         let server = try FrameServer(path: path) { peer, _ in peer.send(bytes: bytes) }
         let journal = Journal<String>()
-        let connection = try connect(onEnd: { journal.append("end") })
+        let connection = try connect(onClose: { journal.append("end") })
         connection.send(.read, []) { result in
             if case .failure(let error) = result { journal.append("\(error.code)") }
         }

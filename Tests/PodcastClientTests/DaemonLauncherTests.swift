@@ -7,12 +7,12 @@ import Testing
 
 struct DaemonLauncherTests {
     private let directory: TemporaryDirectory
-    private let places: Places
+    private let places: InstallationPaths
 
     init() throws {
         directory = try TemporaryDirectory()
         places = try #require(
-            Places(environment: [
+            InstallationPaths(environment: [
                 "HOME": directory.path, "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
                 "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
                 "XDG_RUNTIME_DIR": directory.file("r"),
@@ -61,7 +61,7 @@ struct DaemonLauncherTests {
                     protocolVersion: protocolVersion, schema: 4, library: places.library, cache: places.cache,
                     role: .mount, pid: getpid()))
         #expect(try await connection.perform(.watch) == .done)
-        connection.end()
+        connection.close()
     }
 
     @Test func aDaemonOfAnotherInstallationIsAnError() throws {
@@ -110,7 +110,7 @@ struct DaemonLauncherTests {
         try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
         let server = try FrameServer(path: places.socket) { peer, _ in peer.end() }
         let ends = Journal<String>()
-        #expect(try launcher().connect(role: .command, onEnd: { ends.append("end") }) == nil)
+        #expect(try launcher().connect(role: .command, onClose: { ends.append("end") }) == nil)
         try await waitUntil { ends.entries == ["end"] }
         #expect(server.frames.count == 1)
     }
@@ -158,7 +158,7 @@ struct DaemonLauncherTests {
             Thread.detachNewThread {
                 guard let connection = try? launcher.connectOrStart(role: .command) else { return }
                 found.withLock { $0 += 1 }
-                connection.end()
+                connection.close()
             }
         }
         try await waitUntil(description: "a daemon is started") {
@@ -173,7 +173,7 @@ struct DaemonLauncherTests {
     @Test func aDaemonThatRunsIsNotStarted() throws {
         let server = try daemon(welcome())
         let launcher = try launcher(script: "touch \(directory.file("started"))")
-        try launcher.connectOrStart(role: .command).end()
+        try launcher.connectOrStart(role: .command).close()
         #expect(!FileManager.default.fileExists(atPath: directory.file("started")))
         #expect(server.frames.map(\.kind) == [.hello])
     }

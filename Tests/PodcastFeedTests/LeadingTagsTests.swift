@@ -26,7 +26,7 @@ import Testing
         while case .read(let range) = search.step {
             reads += 1
             let start = min(Int(clamping: range.lowerBound), file.count)
-            search.take(Array(file[start..<min(Int(clamping: range.upperBound), file.count)]))
+            search.receive(Array(file[start..<min(Int(clamping: range.upperBound), file.count)]))
         }
         return Outcome(step: search.step, reads: reads)
     }
@@ -76,7 +76,7 @@ import Testing
         var reads = 0
         while case .read(let range) = search.step, reads < 10_000 {
             reads += 1
-            search.take(Array(Self.header(1_000) + Array(repeating: 0, count: range.count)))
+            search.receive(Array(Self.header(1_000) + Array(repeating: 0, count: range.count)))
         }
         #expect(reads < 1_100 && search.step != .other)
     }

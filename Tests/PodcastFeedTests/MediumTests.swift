@@ -66,10 +66,10 @@ import Testing
     @Test func thousandsOfAlternatesAreBounded() throws {
         let many = (1...10_000).map { alternate("audio/opus", "https://x.example/\($0).opus") }.joined()
         let media = try item(main + many).media
-        #expect(media.count == Medium.mostMedia)
+        #expect(media.count == Medium.maxMedia)
         let sources = (1...10_000).map { "<podcast:source uri=\"https://m.example/\($0)\"/>" }.joined()
         let one = try item(main + alternate("audio/mpeg", "https://x.example/1.mp3", inner: sources)).media
-        #expect(one.count == 1 && one.first?.addresses.count == Medium.mostAddresses)
+        #expect(one.count == 1 && one.first?.addresses.count == Medium.maxAddresses)
     }
 
     // MARK: Integrity

@@ -36,12 +36,12 @@ struct DaemonLinkTests {
         let answers = Journal<String>()
         for _ in 0..<5 { link.send(.read, []) { answers.append(text($0)) } }
         try await daemon.wait(for: .read, count: 5)
-        link.end()
+        link.close()
         #expect(answers.entries == [String](repeating: "\(ENODEV)", count: 5))
         #expect(link.send(.read, []) { answers.append(text($0)) } == 0)
         #expect(answers.entries.count == 6)
         link.cancel(0)
-        link.end()
+        link.close()
         try await waitUntil { !daemon.isConnected }
         #expect(answers.entries.count == 6)
     }
@@ -56,7 +56,7 @@ struct DaemonLinkTests {
         }
         try await waitUntil { answers.entries == ["grant"] }
         #expect(daemon.frames.map(\.payload) == [[2]])
-        link.end()
+        link.close()
     }
 
     @Test func theObserverIsNotifiedOfConnectionsAndDisconnections() async throws {
@@ -78,7 +78,7 @@ struct DaemonLinkTests {
         let second = try FakeDaemon(mounted.places)
         try second.writePIDFile()
         try await waitUntil { journal.entries == ["connected [9]", "event 5", "disconnected", "connected []"] }
-        link.end()
+        link.close()
         // After `end` the handlers are no longer called.
         try await waitUntil { !second.isConnected }
         #expect(journal.entries.count == 4)
@@ -91,7 +91,7 @@ struct DaemonLinkTests {
         try await daemon.wait(for: .read)
         link.post(.close, [2])
         #expect(try await daemon.wait(for: .close).map(\.payload) == [[2]])
-        link.end()
+        link.close()
     }
 
     private func link(patience: Duration) -> DaemonLink {
@@ -120,7 +120,7 @@ struct DaemonLinkTests {
         }
         try await waitUntil { answers.entries == ["grant"] }
         #expect(daemon.frames.count == 1)
-        link.end()
+        link.close()
     }
 
     @Test func aRequestThatKillsDaemonsFails() async throws {
@@ -129,7 +129,7 @@ struct DaemonLinkTests {
         link.send(.read, []) { answers.append(text($0)) }
         try await letDaemonsDie(3, without: answers)
         try await waitUntil { answers.entries == ["\(ETIMEDOUT)"] }
-        link.end()
+        link.close()
     }
 
     @Test func everyRequestIsAnsweredOnceDespiteDyingDaemons() async throws {
@@ -171,7 +171,7 @@ struct DaemonLinkTests {
             }
             try await group.waitForAll()
         }
-        link.end()
+        link.close()
         #expect(answered.entries.sorted() == Array(0..<600))
     }
 }

@@ -7,52 +7,52 @@ struct DirectoryCacheTests {
     private let listing = Kept()
 
     private static func opening(
-        _ number: UInt64 = 1, count: Int = 100, at now: Int64 = 0, forgotten: UInt64 = 0
+        _ number: UInt64 = 1, count: Int = 100, at now: Int64 = 0, invalidations: UInt64 = 0
     ) -> DirectoryCache.Opening {
-        DirectoryCache.Opening(listing: number, count: count, now: now, forgotten: forgotten)
+        DirectoryCache.Opening(listing: number, count: count, now: now, invalidations: invalidations)
     }
 
     @Test func theFirstStreamFillsAndTheNextOneReads() {
-        #expect(listing.open(1, Self.opening()) == .begins)
+        #expect(listing.open(1, Self.opening()) == .fills)
         listing.asked(1)
         #expect(!listing.ended(1))
         listing.close(1)
-        #expect(listing.open(2, Self.opening()) == .joins)
-        #expect(listing.open(3, Self.opening()) == .joins)
+        #expect(listing.open(2, Self.opening()) == .shares)
+        #expect(listing.open(3, Self.opening()) == .shares)
         listing.close(2)
         listing.close(3)
-        #expect(listing.open(4, Self.opening()) == .joins)
+        #expect(listing.open(4, Self.opening()) == .shares)
     }
 
-    @Test func theWaysAreTheKernelsFlags() {
-        #expect(DirectoryCache.Way.begins.caches && !DirectoryCache.Way.begins.keeps)
-        #expect(DirectoryCache.Way.joins.caches && DirectoryCache.Way.joins.keeps)
-        #expect(!DirectoryCache.Way.passes.caches && DirectoryCache.Way.passes.keeps)
+    @Test func eachUseMapsToTheKernelsFlags() {
+        #expect(DirectoryCache.Use.fills.usesCache && !DirectoryCache.Use.fills.keepsCache)
+        #expect(DirectoryCache.Use.shares.usesCache && DirectoryCache.Use.shares.keepsCache)
+        #expect(!DirectoryCache.Use.bypasses.usesCache && DirectoryCache.Use.bypasses.keepsCache)
     }
 
     @Test func aStreamOfAnotherListingBypassesTheCacheUntilTheOlderIsClosed() {
         _ = listing.open(1, Self.opening(1))
         listing.asked(1)
-        #expect(listing.open(2, Self.opening(2)) == .passes)
+        #expect(listing.open(2, Self.opening(2)) == .bypasses)
         // A stream that bypasses the cache does not prevent others from joining it.
-        #expect(listing.open(3, Self.opening(1)) == .joins)
+        #expect(listing.open(3, Self.opening(1)) == .shares)
         listing.close(1)
-        #expect(listing.open(4, Self.opening(2)) == .passes)
+        #expect(listing.open(4, Self.opening(2)) == .bypasses)
         listing.close(3)
-        #expect(listing.open(5, Self.opening(2)) == .begins)
+        #expect(listing.open(5, Self.opening(2)) == .fills)
     }
 
     @Test func noStreamSharesTheCacheBeforeItIsCleared() {
         _ = listing.open(1, Self.opening())
-        #expect(listing.open(2, Self.opening()) == .passes)
+        #expect(listing.open(2, Self.opening()) == .bypasses)
         listing.asked(1)
-        #expect(listing.open(3, Self.opening()) == .joins)
+        #expect(listing.open(3, Self.opening()) == .shares)
     }
 
     @Test func aStreamClosedUnreadHasClearedTheCache() {
         _ = listing.open(1, Self.opening())
         listing.close(1)
-        #expect(listing.open(2, Self.opening()) == .joins)
+        #expect(listing.open(2, Self.opening()) == .shares)
     }
 
     @Test func aRejectedOpenHasNotClearedTheCache() {
@@ -62,23 +62,23 @@ struct DirectoryCacheTests {
         _ = listing.open(2, Self.opening(2))
         listing.abandon(2)
         #expect(listing.isIdle)
-        #expect(listing.open(3, Self.opening(2)) == .begins)
+        #expect(listing.open(3, Self.opening(2)) == .fills)
     }
 
     @Test func lostAttributesAreSentAgain() {
-        _ = listing.open(1, Self.opening(count: 80, forgotten: 5))
+        _ = listing.open(1, Self.opening(count: 80, invalidations: 5))
         listing.asked(1)
         #expect(!listing.ended(1))
         listing.close(1)
-        #expect(listing.open(2, Self.opening(count: 80, forgotten: 15)) == .joins)
+        #expect(listing.open(2, Self.opening(count: 80, invalidations: 15)) == .shares)
         // While a stream may be filling the cache, the cache is not dropped.
-        #expect(listing.open(3, Self.opening(count: 80, forgotten: 16)) == .passes)
+        #expect(listing.open(3, Self.opening(count: 80, invalidations: 16)) == .bypasses)
         listing.close(2)
-        #expect(listing.open(4, Self.opening(count: 80, forgotten: 16)) == .begins)
+        #expect(listing.open(4, Self.opening(count: 80, invalidations: 16)) == .fills)
         listing.asked(4)
         #expect(!listing.ended(4))
         listing.close(4)
-        #expect(listing.open(5, Self.opening(count: 80, forgotten: 16)) == .joins)
+        #expect(listing.open(5, Self.opening(count: 80, invalidations: 16)) == .shares)
     }
 
     @Test func expiredAttributesAreSentAgain() {
@@ -86,9 +86,9 @@ struct DirectoryCacheTests {
         listing.asked(1)
         #expect(!listing.ended(1))
         listing.close(1)
-        #expect(listing.open(2, Self.opening(at: 9 + DirectoryCache.longest)) == .joins)
+        #expect(listing.open(2, Self.opening(at: 9 + DirectoryCache.maxAge)) == .shares)
         listing.close(2)
-        #expect(listing.open(3, Self.opening(at: 10 + DirectoryCache.longest)) == .begins)
+        #expect(listing.open(3, Self.opening(at: 10 + DirectoryCache.maxAge)) == .fills)
     }
 
     @Test func aChangeDropsTheCacheOfAnOpenStream() {
@@ -102,9 +102,9 @@ struct DirectoryCacheTests {
         #expect(listing.asked(1))
         #expect(listing.rewind(1, to: 2))
         #expect(!listing.asked(1))
-        #expect(listing.open(2, Self.opening(2)) == .passes)
+        #expect(listing.open(2, Self.opening(2)) == .bypasses)
         listing.close(1)
-        #expect(listing.open(3, Self.opening(2)) == .begins)
+        #expect(listing.open(3, Self.opening(2)) == .fills)
     }
 
     @Test func aCacheIsNotClearedWhileItIsFilled() {
@@ -126,21 +126,21 @@ struct DirectoryCacheTests {
         listing.answered(1, to: 31)
         listing.close(1)
         // The same names are continued.
-        #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(way: .joins))
+        #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(use: .shares))
         listing.asked(2)
         listing.answered(2, to: 41)
         listing.close(2)
-        #expect(listing.answer(3, Self.opening(1_000)) == DirectoryCache.Answer(way: .begins, end: 41))
+        #expect(listing.answer(3, Self.opening(1_000)) == DirectoryCache.Answer(use: .fills, end: 41))
         listing.asked(3)
         listing.answered(3, to: 1_040)
-        #expect(listing.answer(4, Self.opening(1_000)) == DirectoryCache.Answer(way: .joins, end: 41))
+        #expect(listing.answer(4, Self.opening(1_000)) == DirectoryCache.Answer(use: .shares, end: 41))
         listing.close(3)
         listing.close(4)
-        #expect(listing.answer(5, Self.opening(2_000)) == DirectoryCache.Answer(way: .begins, end: 41))
+        #expect(listing.answer(5, Self.opening(2_000)) == DirectoryCache.Answer(use: .fills, end: 41))
         listing.asked(5)
         #expect(!listing.ended(5))
         listing.close(5)
-        #expect(listing.answer(6, Self.opening(3_000)) == DirectoryCache.Answer(way: .begins))
+        #expect(listing.answer(6, Self.opening(3_000)) == DirectoryCache.Answer(use: .fills))
     }
 
     @Test func aPartialCacheIsSharedDespiteInvalidations() {
@@ -149,13 +149,13 @@ struct DirectoryCacheTests {
         listing.answered(1, to: 31)
         listing.close(1)
         // All names are returned with attributes, since some inodes have been forgotten.
-        #expect(listing.open(2, Self.opening(count: 80, forgotten: 50)) == .joins)
+        #expect(listing.open(2, Self.opening(count: 80, invalidations: 50)) == .shares)
         listing.asked(2)
         #expect(!listing.ended(2))
         listing.close(2)
-        #expect(listing.open(3, Self.opening(count: 80, forgotten: 60)) == .joins)
+        #expect(listing.open(3, Self.opening(count: 80, invalidations: 60)) == .shares)
         listing.close(3)
-        #expect(listing.open(4, Self.opening(count: 80, forgotten: 61)) == .begins)
+        #expect(listing.open(4, Self.opening(count: 80, invalidations: 61)) == .fills)
     }
 
     /// The kernel's rules again, for a single program.
@@ -191,7 +191,7 @@ struct DirectoryCacheTests {
         simulation.finish()
         #expect(simulation.failures == [])
         #expect(simulation.completed > 20)
-        #expect(simulation.ways[.begins, default: 0] > 0 && simulation.ways[.joins, default: 0] > 0)
+        #expect(simulation.uses[.fills, default: 0] > 0 && simulation.uses[.shares, default: 0] > 0)
     }
 }
 
@@ -201,8 +201,8 @@ private final class Kept {
 
     var isIdle: Bool { listing.isIdle }
 
-    func open(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Way {
-        listing.open(handle, opening).way
+    func open(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Use {
+        listing.open(handle, opening).use
     }
 
     func answer(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Answer {

@@ -20,12 +20,12 @@ final class FakeDaemon: Sendable {
         var isDead = false
     }
 
-    private let places: Places
+    private let places: InstallationPaths
     private let listener: Int32
     private let state = Mutex(State())
     private let handler: Handler
 
-    init(_ places: Places, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
+    init(_ places: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
         self.places = places
         self.handler = handler
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

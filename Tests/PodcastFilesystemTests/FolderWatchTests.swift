@@ -37,20 +37,20 @@ import Testing
             try move(into: folder.path)
             return waits.entries.contains(true)
         }
-        watch.end()
+        watch.stop()
         try await waitUntil(description: "the thread ends") { waits.entries.last == false }
     }
 
     @Test func theThreadEndsWithTheWatch() async throws {
         for path in [folder.path, folder.file("missing")] {
             let before = FolderWatch(path)
-            before.end()
+            before.stop()
             #expect(!before.wait())
             for _ in 0..<20 {
                 let watch = FolderWatch(path, pause: .seconds(3_600))
                 let waits = Waits(watch)
-                watch.end()
-                watch.end()
+                watch.stop()
+                watch.stop()
                 try await waitUntil(description: "the thread ends") { waits.entries == [false] }
             }
         }
@@ -61,7 +61,7 @@ import Testing
         let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
         let waits = Waits(watch)
         try await waitUntil(description: "it is looked at") { waits.entries.count > 3 }
-        watch.end()
+        watch.stop()
         try await waitUntil(description: "the thread ends") { waits.entries.last == false }
     }
 
@@ -78,7 +78,7 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             try await removal.isOver()
         }
-        watch.end()
+        watch.stop()
         #expect(!watch.wait())
     }
 

@@ -9,7 +9,7 @@ struct GrantedSizesTests {
     private let guess = EpisodeEntry(
         id: 7, podcast: 1, name: "One.mp3", published: 5, firstSeen: 6, changed: 10, size: 100, sizeSource: .feed,
         generation: 2)
-    private let told = EpisodeSize(bytes: 100, source: .feed)
+    private let guessed = EpisodeSize(bytes: 100, source: .feed)
     private var number: NodeNumber { NodeNumber(kind: .episode, generation: 2, row: 7) }
 
     /// Returns the entry as the library stores it after the confirmation.
@@ -21,7 +21,7 @@ struct GrantedSizesTests {
 
     @Test func aGrantReplacesTheGuess() {
         #expect(grants.applied(to: guess) == guess && !grants.isPending(number))
-        grants.add(250, of: number, insteadOf: told, now: 20)
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
         #expect(grants.isPending(number))
         #expect(grants.applied(to: guess) == confirmed(250, changed: 20))
         var other = guess
@@ -31,42 +31,42 @@ struct GrantedSizesTests {
     }
 
     @Test func aRecordedGrantNeedsNoInvalidation() {
-        grants.add(250, of: number, insteadOf: told, now: 20)
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
         _ = grants.applied(to: guess)
-        #expect(grants.settle(confirmed(250)))
+        #expect(grants.markRecorded(confirmed(250)))
         #expect(!grants.isPending(number))
         // A reader with an older row comes late and must not report the guessed size.
         #expect(grants.applied(to: guess).size == 250)
         // The next event belongs to another grant.
-        #expect(!grants.settle(confirmed(250)))
+        #expect(!grants.markRecorded(confirmed(250)))
     }
 
     @Test func aPendingRequestIsNotInvalidated() {
-        grants.add(250, of: number, insteadOf: told, now: 20)
-        #expect(grants.settle(confirmed(250)))
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        #expect(grants.markRecorded(confirmed(250)))
         #expect(grants.applied(to: guess).size == 250)
     }
 
     @Test func otherChangesNeedAnInvalidation() {
-        grants.add(250, of: number, insteadOf: told, now: 20)
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
         _ = grants.applied(to: guess)
         var renamed = confirmed(250)
         renamed.name = "Two.mp3"
-        #expect(!grants.settle(renamed))
-        grants.add(250, of: number, insteadOf: told, now: 20)
-        #expect(!grants.settle(confirmed(260)))
+        #expect(!grants.markRecorded(renamed))
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        #expect(!grants.markRecorded(confirmed(260)))
     }
 
     @Test func anotherFileOfTheFeedHasNoGrant() {
-        grants.add(250, of: number, insteadOf: told, now: 20)
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
         var later = guess
         later.changed = 22
         #expect(grants.applied(to: later) == later)
     }
 
-    @Test(arguments: [false, true]) func anotherFileWithinTheSameSecondHasNoGrant(isSettled: Bool) {
-        grants.add(250, of: number, insteadOf: told, now: 20)
-        if isSettled { #expect(grants.settle(confirmed(250))) }
+    @Test(arguments: [false, true]) func anotherFileWithinTheSameSecondHasNoGrant(isRecorded: Bool) {
+        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        if isRecorded { #expect(grants.markRecorded(confirmed(250))) }
         var later = guess
         (later.size, later.changed) = (120, 20)
         #expect(grants.applied(to: later) == later)
@@ -74,7 +74,7 @@ struct GrantedSizesTests {
         #expect(grants.applied(to: later) == later)
         #expect(grants.applied(to: guess).size == 250)
         // The size that was sent to the kernel is not the one that the library has stored since.
-        #expect(!grants.settle(confirmed(250)))
+        #expect(!grants.markRecorded(confirmed(250)))
     }
 
     @Test func recordedGrantsArePruned() {
@@ -91,7 +91,7 @@ struct GrantedSizesTests {
         }
         var first = entry(1)
         (first.size, first.sizeSource) = (1, .server)
-        #expect(grants.settle(first))
+        #expect(grants.markRecorded(first))
         grants.add(
             1, of: NodeNumber(kind: .episode, generation: 1, row: 2_000),
             insteadOf: EpisodeSize(bytes: 0, source: .unknown), now: 100)
@@ -113,5 +113,5 @@ private final class Kept {
 
     func isPending(_ number: NodeNumber) -> Bool { grants.isPending(number) }
 
-    func settle(_ entry: EpisodeEntry) -> Bool { grants.settle(entry) }
+    func markRecorded(_ entry: EpisodeEntry) -> Bool { grants.markRecorded(entry) }
 }

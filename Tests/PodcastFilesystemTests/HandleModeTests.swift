@@ -9,13 +9,13 @@ struct HandleModeTests {
     typealias Mode = HandleMode
 
     /// Returns the outcome of an open; a requested backing file gets the id `backing`.
-    private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int32? = 1) -> String {
-        if let way = mode.open(wish) { return text(way) }
+    private static func open(_ mode: inout Mode, _ preference: Mode.Preference, backing: Int32? = 1) -> String {
+        if let mode = mode.open(preference) { return text(mode) }
         return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))
     }
 
-    private static func text(_ way: Mode.Way) -> String {
-        switch way {
+    private static func text(_ mode: Mode.IOMode) -> String {
+        switch mode {
         case .cached: "cached"
         case .direct: "direct"
         case .passthrough(let backing): "passthrough \(backing.rawValue)"
@@ -27,13 +27,13 @@ struct HandleModeTests {
     }
 
     @Test(arguments: [
-        (Mode.Wish.cached, "cached", "cached"), (.direct, "direct", "direct"),
+        (Mode.Preference.cached, "cached", "cached"), (.direct, "direct", "direct"),
         (.passthrough, "asked, passthrough 1", "passthrough 1"),
     ])
-    func theFirstHandleDecidesUntilNoneIsOpen(wish: Mode.Wish, first: String, others: String) {
-        for later in [Mode.Wish.cached, .direct, .passthrough] {
+    func theFirstHandleDecidesUntilNoneIsOpen(preference: Mode.Preference, first: String, others: String) {
+        for later in [Mode.Preference.cached, .direct, .passthrough] {
             var mode = Mode.closed
-            #expect(Self.open(&mode, wish) == first)
+            #expect(Self.open(&mode, preference) == first)
             #expect(Self.open(&mode, later, backing: 2) == others)
             #expect(Self.handles(mode) == 2)
             mode.close()
@@ -70,16 +70,17 @@ struct HandleModeTests {
                 mode.close()
                 continue
             }
-            let wish = [Mode.Wish.cached, .direct, .passthrough].randomElement(using: &generator) ?? .cached
-            let way: Mode.Way
-            if let opened = mode.open(wish) {
-                way = opened
+            let preference =
+                [Mode.Preference.cached, .direct, .passthrough].randomElement(using: &generator) ?? .cached
+            let ioMode: Mode.IOMode
+            if let opened = mode.open(preference) {
+                ioMode = opened
             } else {
                 lastBacking += 1
                 let backing = BackingID(rawValue: lastBacking)
-                way = mode.opened(with: Bool.random(using: &generator) ? backing : nil)
+                ioMode = mode.opened(with: Bool.random(using: &generator) ? backing : nil)
             }
-            switch way {
+            switch ioMode {
             case .cached:
                 #expect(passthrough.isEmpty)
                 cached += 1

@@ -35,7 +35,7 @@ extension KernelCacheSimulation {
         case .lookingUp:
             cache.willAnswer(NodeNumber(rows[program.episode]))
             let facts = facts(of: rows[program.episode])
-            cache.told(facts.size, of: facts.number)
+            cache.recordSentSize(facts.size, of: facts.number)
             accept(facts)
             names[program.episode] = facts.number
             return false
@@ -44,7 +44,7 @@ extension KernelCacheSimulation {
             let row = isCurrent || !cache.isOutdated(number, since: change) ? program.row : rows[program.episode]
             // An unreported change will be reported later, and then the kernel is notified.
             let facts = facts(of: row)
-            cache.told(facts.size, of: facts.number)
+            cache.recordSentSize(facts.size, of: facts.number)
             accept(facts)
             names[program.episode] = facts.number
             return false
@@ -59,12 +59,12 @@ extension KernelCacheSimulation {
                 return true
             }
             program.total = row.size
-            if row.complete { program.wish = .passthrough }
+            if row.complete { program.preference = .passthrough }
             push(row.size, id, &program)
         case .asking(let guess):
             guard NodeNumber(rows[program.episode]) == number else { return false }
             guard let size = sizes[program.episode] else {
-                program.wish = .direct
+                program.preference = .direct
                 messages.append(
                     Message(invalidation: .attributes(number), waiter: (id, .answering(isInvalidated: true))))
                 program.step = .waiting
@@ -80,27 +80,27 @@ extension KernelCacheSimulation {
         case .waiting: break
         case .answering(let isInvalidated):
             let hasNewTime = cache.access(number, at: now)
-            if let way = cache.open(number, program.wish) {
-                program.way = way
+            if let mode = cache.open(number, program.preference) {
+                program.mode = mode
             } else {
                 lastBacking += 1
                 let backing = chance(3) ? nil : BackingID(rawValue: lastBacking)
-                program.way = cache.opened(number, backing: backing)
+                program.mode = cache.opened(number, backing: backing)
             }
-            program.step = .replying(program.way)
+            program.step = .replying(program.mode)
             if hasNewTime, !isInvalidated {
                 messages.append(
-                    Message(invalidation: .attributes(number), waiter: (id, .replying(program.way))))
+                    Message(invalidation: .attributes(number), waiter: (id, .replying(program.mode))))
                 program.step = .waiting
             }
-        case .replying(let way):
+        case .replying(let mode):
             if chance(20) {
                 // The calling program was killed before the reply.
                 close(number)
                 return false
             }
-            open(number, way)
-            let isCached = program.way == .cached
+            open(number, mode)
+            let isCached = program.mode == .cached
             program.step = program.total == nil ? .closing : isCached && chance(2) ? .reading(0) : .checkingSize
         case .checkingSize:
             // fstat(2)
@@ -108,7 +108,7 @@ extension KernelCacheSimulation {
             if let size = inodes[number]?.size, size != program.total {
                 failures.append("fstat tells \(size) of \(program)")
             }
-            program.step = program.way == .cached ? .reading(0) : .closing
+            program.step = program.mode == .cached ? .reading(0) : .closing
         case .reading(let offset):
             // fuse_cache_read_iter
             if let inode = inodes[number], offset + 1 > inode.size, !inode.isValid {
@@ -123,7 +123,7 @@ extension KernelCacheSimulation {
         case .loadingPage(let offset, let asked):
             loadPage(offset, asked, &program)
         case .closing:
-            release(number, program.way)
+            release(number, program.mode)
             close(number)
             return false
         }
@@ -161,14 +161,14 @@ extension KernelCacheSimulation {
     }
 
     /// fs/fuse/iomode.c
-    mutating func open(_ number: NodeNumber, _ way: HandleMode.Way) {
+    mutating func open(_ number: NodeNumber, _ mode: HandleMode.IOMode) {
         guard let inode = inodes[number] else {
             failures.append("a node is open that the kernel does not have")
             return
         }
-        ways["\(way)".prefix { $0.isLetter }.description, default: 0] += 1
+        modes["\(mode)".prefix { $0.isLetter }.description, default: 0] += 1
         let fits: Bool
-        switch way {
+        switch mode {
         case .cached:
             fits = inode.backings.isEmpty && inode.direct == 0
             inodes[number]?.cached += 1
@@ -179,11 +179,11 @@ extension KernelCacheSimulation {
             fits = inode.cached == 0 && inode.direct == 0 && inode.backings.allSatisfy { $0 == backing }
             inodes[number]?.backings.append(backing)
         }
-        if !fits { failures.append("the kernel refuses \(way) beside \(inode)") }
+        if !fits { failures.append("the kernel refuses \(mode) beside \(inode)") }
     }
 
-    mutating func release(_ number: NodeNumber, _ way: HandleMode.Way) {
-        switch way {
+    mutating func release(_ number: NodeNumber, _ mode: HandleMode.IOMode) {
+        switch mode {
         case .cached: inodes[number]?.cached -= 1
         case .direct: inodes[number]?.direct -= 1
         case .passthrough: inodes[number]?.backings.removeLast()

@@ -15,7 +15,7 @@ struct KernelCacheSimulation {
     /// The relevant fields of a node in the kernel (`struct fuse_inode`).
     struct Inode {
         /// The attributes last sent to the kernel.
-        var told: NodeFacts
+        var sent: NodeFacts
         var size: Int64
         var isValid = true
         /// Incremented by each invalidation: answers to requests made before it are discarded.
@@ -46,7 +46,7 @@ struct KernelCacheSimulation {
             /// Waits until the kernel has received the size or the access time.
             case waiting
             case answering(isInvalidated: Bool)
-            case replying(HandleMode.Way)
+            case replying(HandleMode.IOMode)
             case checkingSize
             case reading(Int64)
             /// The kernel has requested the page at this offset, at this version of the attributes.
@@ -58,8 +58,8 @@ struct KernelCacheSimulation {
         var node: NodeNumber
         var step: Step
         var row: EpisodeEntry
-        var wish = HandleMode.Wish.cached
-        var way = HandleMode.Way.cached
+        var preference = HandleMode.Preference.cached
+        var mode = HandleMode.IOMode.cached
         /// The size with which the file was opened; `nil` if the server reports none.
         var total: Int64?
     }
@@ -85,7 +85,7 @@ struct KernelCacheSimulation {
     var failures: [String] = []
     /// The number of files read from start to end through the page cache.
     var completed = 0
-    var ways: [String: Int] = [:]
+    var modes: [String: Int] = [:]
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
@@ -126,8 +126,8 @@ struct KernelCacheSimulation {
         for (number, inode) in inodes where inode.isValid {
             guard let row = rows.first(where: { NodeNumber($0) == number }) else { continue }
             let now = facts(of: row)
-            if (inode.told.size, inode.told.blocks) != (now.size, now.blocks) {
-                failures.append("believes \(inode.told), and it is \(now)")
+            if (inode.sent.size, inode.sent.blocks) != (now.size, now.blocks) {
+                failures.append("believes \(inode.sent), and it is \(now)")
             }
         }
     }
@@ -213,17 +213,17 @@ struct KernelCacheSimulation {
         var facts = facts(of: row)
         if row.generation != number.generation { facts.size = total ?? facts.size }
         facts.number = number
-        cache.told(facts.size, of: number)
+        cache.recordSentSize(facts.size, of: number)
         return facts
     }
 
     mutating func push(_ size: Int64, _ id: Int, _ program: inout Program) {
         switch cache.push(size, of: program.node) {
         case .isKnown: program.step = .answering(isInvalidated: false)
-        case .isUnderWay:
+        case .isPending:
             waiting[program.node, default: []].append(id)
             program.step = .waiting
-        case .begins:
+        case .isRequired:
             waiting[program.node, default: []].append(id)
             messages.append(Message(invalidation: .attributes(program.node), size: size))
             program.step = .waiting
@@ -255,8 +255,8 @@ struct KernelCacheSimulation {
     /// fuse_change_attributes
     mutating func accept(_ facts: NodeFacts) {
         let known = inodes[facts.number]
-        inodes[facts.number] = known ?? Inode(told: facts, size: facts.size)
-        inodes[facts.number]?.told = facts
+        inodes[facts.number] = known ?? Inode(sent: facts, size: facts.size)
+        inodes[facts.number]?.sent = facts
         inodes[facts.number]?.size = facts.size
         inodes[facts.number]?.isValid = true
     }

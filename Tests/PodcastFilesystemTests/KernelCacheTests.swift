@@ -14,26 +14,26 @@ struct KernelCacheTests {
 
     /// Any order of lookups, listings, opens, reads, changes and other events, checked against the kernel's own rules.
     @Test func theSimulatedKernelNeverReturnsStaleData() {
-        var (completed, ways) = (0, [String: Int]())
+        var (completed, modes) = (0, [String: Int]())
         for seed in 0..<3_000 as Range<UInt64> {
             var simulation = KernelCacheSimulation(seed: seed)
             simulation.run(steps: 400)
             #expect(simulation.failures == [], "seed \(seed)")
             if !simulation.failures.isEmpty { return }
             completed += simulation.completed
-            ways.merge(simulation.ways, uniquingKeysWith: +)
+            modes.merge(simulation.modes, uniquingKeysWith: +)
         }
-        print("kernel cache: \(completed) files read, opened \(ways)")
+        print("kernel cache: \(completed) files read, opened \(modes)")
         #expect(completed > 10_000)
-        #expect(ways.keys.sorted() == ["cached", "direct", "passthrough"] && ways.values.allSatisfy { $0 > 1_000 })
+        #expect(modes.keys.sorted() == ["cached", "direct", "passthrough"] && modes.values.allSatisfy { $0 > 1_000 })
     }
 
     @Test func aRenamedEpisodeHasItsFormerNameWhileItIsOpen() {
         var cache = KernelCache()
         cache.renamed(Self.number, from: "Closed.mp3", of: 1)
         #expect(cache.openNode(formerly: "Closed.mp3", of: 1) == nil)
-        let way = cache.open(Self.number, .cached)
-        #expect(way == .cached)
+        let mode = cache.open(Self.number, .cached)
+        #expect(mode == .cached)
         cache.renamed(Self.number, from: "One.mp3", of: 1)
         #expect(cache.openNode(formerly: "One.mp3", of: 1) == Self.number)
         #expect(cache.openNode(formerly: "one.mp3", of: 1) == nil && cache.openNode(formerly: "One.mp3", of: 2) == nil)
@@ -44,14 +44,14 @@ struct KernelCacheTests {
     @Test func aSizeIsPushedOnceForAllThatWait() {
         var cache = KernelCache()
         let pushes = (0..<3).map { _ in cache.push(5, of: Self.number) }
-        #expect(pushes == [.begins, .isUnderWay, .isUnderWay])
+        #expect(pushes == [.isRequired, .isPending, .isPending])
         cache.pushed(5, of: Self.number)
         let later = cache.push(5, of: Self.number)
         #expect(later == .isKnown)
         // Another size has been sent since.
-        cache.told(6, of: Self.number)
+        cache.recordSentSize(6, of: Self.number)
         let again = cache.push(5, of: Self.number)
-        #expect(again == .begins)
+        #expect(again == .isRequired)
     }
 
     @Test func changesAreWithheldBetweenPushAndRequest() {

@@ -12,13 +12,13 @@ struct KernelDirectoryCache {
 
     /// `struct file` and `struct fuse_file`.
     struct Stream {
-        var caches: Bool
+        var usesCache: Bool
         var position: UInt64 = 0
         fileprivate var cachePosition: UInt64 = 0
         fileprivate var cacheOffset = 0
         fileprivate var version = 0
 
-        init(caches: Bool) { self.caches = caches }
+        init(usesCache: Bool) { self.usesCache = usesCache }
     }
 
     enum Answer: Equatable {
@@ -86,7 +86,7 @@ struct KernelDirectoryCache {
 
     /// fuse_readdir_cached and fuse_parse_cache
     mutating func read(_ stream: inout Stream) -> Answer {
-        guard stream.caches else { return .uncached }
+        guard stream.usesCache else { return .uncached }
         if stream.cachePosition != stream.position { (stream.cachePosition, stream.cacheOffset) = (0, 0) }
         var found: [Entry] = []
         while true {

@@ -7,7 +7,7 @@ import TestSupport
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// opendir is answered, and open(2) has not returned yet.
-        case opening(DirectoryCache.Way)
+        case opening(DirectoryCache.Use)
         case resting
         /// Names were requested; entries are on their way. An empty array is the end, `nil` an error.
         case receiving([KernelDirectoryCache.Entry]?)
@@ -17,7 +17,7 @@ struct ListingSimulation {
 
     private struct Program {
         var handle: UInt64
-        var stream = KernelDirectoryCache.Stream(caches: false)
+        var stream = KernelDirectoryCache.Stream(usesCache: false)
         var activity: Activity
         /// The filesystem's state: the version of the stream's listing.
         var listing: Int
@@ -40,17 +40,17 @@ struct ListingSimulation {
     /// The current version of the listing. Versions have different numbers of names.
     private var current = 1
     /// The last version that the filesystem knows, and the last of which the kernel has been notified.
-    private var heard = 1
-    private var told = 1
+    private var reportedListing = 1
+    private var lastDropped = 1
     /// Pending invalidations of the kernel's pages, with the version known to the filesystem at that time.
     private var drops: [Int] = []
     private var now: Int64 = 0
-    private var forgotten: UInt64 = 0
+    private var invalidations: UInt64 = 0
 
     private(set) var failures: [String] = []
     /// The number of listings that were read from start to end.
     private(set) var completed = 0
-    private(set) var ways: [DirectoryCache.Way: Int] = [:]
+    private(set) var uses: [DirectoryCache.Use: Int] = [:]
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
@@ -80,7 +80,7 @@ struct ListingSimulation {
         case 14..<20: if !drops.isEmpty { drop() }
         case 20: cache.dropPage(Int.random(in: 0...max(0, cache.pageCount), using: &generator))
         case 21:
-            forgotten += UInt64.random(in: 0...2, using: &generator)
+            invalidations += UInt64.random(in: 0...2, using: &generator)
             now += Int64.random(in: 0...3_000, using: &generator)
         default:
             if !programs.isEmpty { advance(Int.random(in: 0..<programs.count, using: &generator)) }
@@ -105,12 +105,12 @@ struct ListingSimulation {
         let answer = rule.open(
             lastHandle,
             DirectoryCache.Opening(
-                listing: Self.base(current), count: Self.count(current), now: now, forgotten: forgotten))
-        if answer.way == .begins { known = [] }
-        if answer.way.caches { know(current, end: answer.end) }
+                listing: Self.base(current), count: Self.count(current), now: now, invalidations: invalidations))
+        if answer.use == .fills { known = [] }
+        if answer.use.usesCache { know(current, end: answer.end) }
         programs = [
             Program(
-                handle: lastHandle, activity: .opening(answer.way), listing: current, end: answer.end, earliest: current
+                handle: lastHandle, activity: .opening(answer.use), listing: current, end: answer.end, earliest: current
             )
         ]
         advance(0)
@@ -131,41 +131,41 @@ struct ListingSimulation {
         lastHandle += 1
         // The names may have been read by a slow thread, slightly before the reply, unless the filesystem has learned
         // of a change since.
-        let listing = Int.random(in: max(heard, current - 1)...current, using: &generator)
+        let listing = Int.random(in: max(reportedListing, current - 1)...current, using: &generator)
         let answer = rule.open(
             lastHandle,
             DirectoryCache.Opening(
-                listing: Self.base(listing), count: Self.count(listing), now: now, forgotten: forgotten))
+                listing: Self.base(listing), count: Self.count(listing), now: now, invalidations: invalidations))
         if Int.random(in: 0..<20, using: &generator) == 0 {
             rule.abandon(lastHandle)
             return
         }
-        ways[answer.way, default: 0] += 1
-        if answer.way == .begins { known = [] }
-        if answer.way.caches { know(listing, end: answer.end) }
+        uses[answer.use, default: 0] += 1
+        if answer.use == .fills { known = [] }
+        if answer.use.usesCache { know(listing, end: answer.end) }
         programs.append(
             Program(
-                handle: lastHandle, activity: .opening(answer.way), listing: listing, end: answer.end,
+                handle: lastHandle, activity: .opening(answer.use), listing: listing, end: answer.end,
                 earliest: listing))
     }
 
     /// Informs the filesystem of all changes so far.
     private mutating func hear() {
-        guard heard < current else { return }
-        heard = current
-        if rule.change() { drops.append(heard) } else if rule.isIdle { told = heard }
+        guard reportedListing < current else { return }
+        reportedListing = current
+        if rule.change() { drops.append(reportedListing) } else if rule.isIdle { lastDropped = reportedListing }
     }
 
     private mutating func drop() {
         cache.dropPages()
-        told = drops.removeFirst()
+        lastDropped = drops.removeFirst()
     }
 
     private mutating func advance(_ index: Int) {
         switch programs[index].activity {
-        case .opening(let way):
-            if !way.keeps { cache.dropPages() }
-            programs[index].stream = KernelDirectoryCache.Stream(caches: way.caches)
+        case .opening(let use):
+            if !use.keepsCache { cache.dropPages() }
+            programs[index].stream = KernelDirectoryCache.Stream(usesCache: use.usesCache)
             programs[index].activity = .resting
         case .resting:
             switch Int.random(in: 0..<20, using: &generator) {
@@ -184,15 +184,15 @@ struct ListingSimulation {
     private mutating func rewind(_ index: Int) {
         programs[index].stream.position = 0
         programs[index].read = []
-        if !programs[index].stream.caches {
+        if !programs[index].stream.usesCache {
             programs[index].earliest = max(programs[index].earliest, programs[index].isNew ? 0 : current)
         } else if drops.isEmpty,
             programs.indices.allSatisfy({ other in
-                other == index || !programs[other].stream.caches || programs[other].listing >= told
+                other == index || !programs[other].stream.usesCache || programs[other].listing >= lastDropped
             })
         {
             // No other stream adds older names to the kernel's cache any more.
-            programs[index].earliest = max(programs[index].earliest, told)
+            programs[index].earliest = max(programs[index].earliest, lastDropped)
         }
     }
 
@@ -219,7 +219,7 @@ struct ListingSimulation {
         guard let (listing, first, end) = position(of: offset, programs[index]) else { return nil }
         let count = Self.count(listing)
         if first == count {
-            if rule.ended(handle) { drops.append(heard) }
+            if rule.ended(handle) { drops.append(reportedListing) }
             return []
         }
         let last = min(count, first + Int.random(in: 1...6, using: &generator))
@@ -257,12 +257,12 @@ struct ListingSimulation {
             return
         }
         guard let first = entries.first else {
-            if stream.caches { cache.end(at: stream.position) }
+            if stream.usesCache { cache.end(at: stream.position) }
             programs[index].activity = .resting
             take(index, [])
             return
         }
-        if stream.caches { cache.add(first, at: stream.position) }
+        if stream.usesCache { cache.add(first, at: stream.position) }
         programs[index].stream.position = first.next
         take(index, [first])
         let rest = Array(entries.dropFirst())
@@ -289,7 +289,7 @@ struct ListingSimulation {
         {
             failures.append("\(program.handle): not one listing: \(read.map { ($0.listing, $0.index) })")
         } else if listing < program.earliest {
-            failures.append("\(program.handle): \(listing), and \(program.earliest) was told")
+            failures.append("\(program.handle): \(listing), and \(program.earliest) is the earliest allowed")
         }
     }
 }

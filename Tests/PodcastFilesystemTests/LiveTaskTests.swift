@@ -17,20 +17,20 @@ struct LiveTaskTests {
 
     @Test func aWaitingOpenIsListedUntilItEnds() throws {
         let live = LiveTasks()
-        live.take(event(.state(report(.remote, error: "the server answered 500"))))
+        live.apply(event(.state(report(.remote, error: "the server answered 500"))))
         let info = try #require(live.all.first)
         #expect(live.all.count == 1 && info.path == "A/B.mp3" && info.state == .queued && info.nextTry == 1_012)
         #expect(StatusReport(live.all, now: 1_000).tasks.first?.reason == "the server answered 500; next try in 12s")
         #expect(StatusReport(live.all, now: 1_013).tasks.first?.reason == "the server answered 500")
         #expect(StatusReport(live.all, now: 1_000).tasks.first?.sizeText == "~300 B")
         // A real task takes its place.
-        live.take(event(.state(report(.running, id: 8))))
+        live.apply(event(.state(report(.running, id: 8))))
         #expect(live.all.map(\.id) == [8])
-        live.take(event(.state(report(.remote, id: 8))))
+        live.apply(event(.state(report(.remote, id: 8))))
         #expect(live.all.isEmpty)
         // An open that has failed for good is no task.
-        live.take(event(.failed(report(.failed, error: "no route"))))
-        #expect(live.all.isEmpty && live.trouble(of: 5)?.isFinal == true)
+        live.apply(event(.failed(report(.failed, error: "no route"))))
+        #expect(live.all.isEmpty && live.retryError(of: 5)?.isFinal == true)
     }
 
     @Test func theDaemonsListContainsThemToo() {
@@ -39,9 +39,9 @@ struct LiveTaskTests {
             id: 0, kind: .download, path: "A/B.mp3", episode: 5, state: .queued, received: 0, expected: nil, rate: nil,
             error: "no answer", started: 1)
         live.replace(with: [info])
-        #expect(live.all.map(\.path) == ["A/B.mp3"] && live.trouble(of: 5)?.isFinal == false)
+        #expect(live.all.map(\.path) == ["A/B.mp3"] && live.retryError(of: 5)?.isFinal == false)
         info.id = 3
         live.replace(with: [info])
-        #expect(live.all.map(\.id) == [3] && live.trouble(of: 5) == nil)
+        #expect(live.all.map(\.id) == [3] && live.retryError(of: 5) == nil)
     }
 }

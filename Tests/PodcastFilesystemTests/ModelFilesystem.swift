@@ -29,7 +29,7 @@ final class ModelFilesystem: ModelSubject {
     let owner: UInt32 = 1_000
     let readsAhead = false
     static let cacheLimit: Int64 = 4 << 30
-    private let places: Places
+    private let places: InstallationPaths
     private let launcher: DaemonLauncher
     private let kernel = ModelKernel()
     private let current: Mutex<PodcastFilesystem>
@@ -37,7 +37,7 @@ final class ModelFilesystem: ModelSubject {
 
     init() async throws {
         home = try PodfsHome()
-        guard let places = Places(environment: home.environment) else { throw ModelErrno(EINVAL) }
+        guard let places = InstallationPaths(environment: home.environment) else { throw ModelErrno(EINVAL) }
         self.places = places
         // The script that starts the daemon sets its environment, which otherwise is the test's.
         let exports = home.environment.map { "export \($0.key)='\($0.value)'" }.joined(separator: "\n")
@@ -46,7 +46,7 @@ final class ModelFilesystem: ModelSubject {
         try ChildProcess("install", ["-m", "700", text, home.directory.file("podfs")]).waitBlocking()
         launcher = DaemonLauncher(
             places: places, schema: Library.schemaVersion, executable: home.directory.file("podfs"))
-        try launcher.connectOrStart(role: .command).end()
+        try launcher.connectOrStart(role: .command).close()
         current = Mutex(try Self.filesystem(places, launcher, owner))
         filesystem.start(notifier: kernel, startsDaemon: true)
     }
@@ -54,7 +54,7 @@ final class ModelFilesystem: ModelSubject {
     private var filesystem: PodcastFilesystem { current.withLock { $0 } }
 
     private static func filesystem(
-        _ places: Places, _ launcher: DaemonLauncher, _ owner: UInt32
+        _ places: InstallationPaths, _ launcher: DaemonLauncher, _ owner: UInt32
     ) throws -> PodcastFilesystem {
         PodcastFilesystem(
             library: try Library.openForReading(at: places.library),

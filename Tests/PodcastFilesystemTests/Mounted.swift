@@ -16,7 +16,7 @@ import TransferCore
 /// The filesystem over a separate installation, without a kernel: the test makes the requests.
 final class Mounted: Sendable {
     let directory: TemporaryDirectory
-    let places: Places
+    let places: InstallationPaths
     /// The daemon's library, of which the filesystem reads the file.
     let library: Library
     let filesystem: PodcastFilesystem
@@ -32,7 +32,7 @@ final class Mounted: Sendable {
     ) throws {
         directory = try TemporaryDirectory()
         places = try #require(
-            Places(environment: [
+            InstallationPaths(environment: [
                 "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
                 "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
                 "XDG_RUNTIME_DIR": directory.file("r"),

@@ -120,7 +120,7 @@ extension OpeningTests {
             daemon.send(
                 Event(sequence: 1, time: 1_700_000_000, .show(id, name: name, formerName: nil)))
         }
-        try await waitUntil(description: "the events are heard") {
+        try await waitUntil(description: "the events have arrived") {
             mounted.notifier.messages.contains(.entry(parent: .root, name: "Other"))
         }
         #expect(mounted.notifier.messages.count { $0 == .attributes(node) } == 1)

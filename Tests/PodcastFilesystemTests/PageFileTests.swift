@@ -118,22 +118,22 @@ struct RateHistoryTests {
     @Test func aRateAppliesUntilTheNextReport() {
         var history = RateHistory()
         #expect(history.values(until: 1_000) == Array(repeating: 0, count: RateHistory.length))
-        history.note(5, at: 997)
-        history.note(7, at: 999)
-        history.note(8, at: 999)
+        history.record(5, at: 997)
+        history.record(7, at: 999)
+        history.record(8, at: 999)
         #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 8, 8])
         #expect(history.values(until: 1_000).count == RateHistory.length)
         // A sample from a clock set back by a second replaces the newest one.
-        history.note(9, at: 998)
+        history.record(9, at: 998)
         #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 9, 9])
     }
 
     @Test func oldSamplesAreDroppedExceptTheLastThatApplies() {
         var history = RateHistory()
-        for second in 0..<10_000 { history.note(Double(second), at: Int64(second)) }
+        for second in 0..<10_000 { history.record(Double(second), at: Int64(second)) }
         #expect(history.values(until: 9_999) == (9_880..<10_000).map(Double.init))
         #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length))
-        history.note(1, at: 100_000)
+        history.record(1, at: 100_000)
         #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length - 1) + [1])
         // No more samples are stored than are displayed.
         #expect(Mirror(reflecting: history).descendant("samples").map { "\($0)".count < 200 } == true)

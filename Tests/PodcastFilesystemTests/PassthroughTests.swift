@@ -15,8 +15,8 @@ struct PassthroughTests {
     private let content = TestContent(seed: 7, size: 500_000)
 
     /// A kernel that accepts backing files unless told otherwise.
-    private final class Taker: BackingFileTaker {
-        let taken = Mutex<[BackingID]>([])
+    private final class TestRegistry: BackingFileRegistry {
+        let registered = Mutex<[BackingID]>([])
         let ended = Mutex<[BackingID]>([])
         let refuses: Bool
 
@@ -24,19 +24,19 @@ struct PassthroughTests {
 
         func register(_ file: FileDescriptor) -> BackingFile? {
             if refuses { return nil }
-            let id = taken.withLock { taken in
-                let id = BackingID(rawValue: Int32(taken.count + 1))
-                taken.append(id)
+            let id = registered.withLock { registered in
+                let id = BackingID(rawValue: Int32(registered.count + 1))
+                registered.append(id)
                 return id
             }
             return BackingFile(id: id) { [self] id in ended.withLock { $0.append(id) } }
         }
     }
 
-    private func mounted(_ taker: Taker) throws -> (Mounted, NodeID) {
+    private func mounted(_ registry: TestRegistry) throws -> (Mounted, NodeID) {
         let mounted = try Mounted()
         try mounted.subscribe()
-        mounted.filesystem.start(notifier: mounted.notifier, backings: taker, startsDaemon: false)
+        mounted.filesystem.start(notifier: mounted.notifier, backings: registry, startsDaemon: false)
         return (mounted, NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node)
     }
 
@@ -47,8 +47,8 @@ struct PassthroughTests {
     }
 
     @Test func aWholeEpisodeIsReadByTheKernelUntilTheLastClose() throws {
-        let taker = Taker()
-        let (mounted, node) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, node) = try mounted(registry)
         try mounted.store(content, of: try mounted.episode())
         let first = try open(mounted, node)
         #expect(first.backing?.rawValue == 1)
@@ -59,15 +59,15 @@ struct PassthroughTests {
         let third = try open(mounted, node)
         #expect(third.backing?.rawValue == 1)
         mounted.release(node, second.handle)
-        #expect(taker.ended.withLock { $0.isEmpty })
+        #expect(registry.ended.withLock { $0.isEmpty })
         mounted.release(node, third.handle)
-        #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
+        #expect(registry.ended.withLock { $0.map(\.rawValue) } == [1])
         #expect(try open(mounted, node).backing?.rawValue == 2)
     }
 
     @Test func handlesOfADownloadShareItsMode() throws {
-        let taker = Taker()
-        let (mounted, node) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, node) = try mounted(registry)
         try mounted.library.confirm(episode: try mounted.episode().id, size: 500_000, now: 1_700_000_001)
         let early = try open(mounted, node)
         #expect(early.backing == nil && early.keepCache)
@@ -77,12 +77,12 @@ struct PassthroughTests {
         #expect(mounted.read(node, late.handle, 1_000, 10).answer == .bytes(content.bytes(in: 1_000..<1_010)))
         mounted.release(node, early.handle)
         #expect(try open(mounted, node).backing == nil)
-        #expect(taker.taken.withLock { $0.isEmpty })
+        #expect(registry.registered.withLock { $0.isEmpty })
     }
 
     @Test func afterTheLastCachedHandleTheKernelReads() throws {
-        let taker = Taker()
-        let (mounted, node) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, node) = try mounted(registry)
         try mounted.library.confirm(episode: try mounted.episode().id, size: 500_000, now: 1_700_000_001)
         let early = try open(mounted, node)
         try mounted.store(content, of: try mounted.episode())
@@ -91,7 +91,7 @@ struct PassthroughTests {
     }
 
     @Test func aRejectedBackingFileMeansCachedReads() throws {
-        let (mounted, node) = try mounted(Taker(refuses: true))
+        let (mounted, node) = try mounted(TestRegistry(refuses: true))
         try mounted.store(content, of: try mounted.episode())
         let reply = try open(mounted, node)
         #expect(reply.backing == nil && reply.keepCache && !reply.directIO)
@@ -99,17 +99,17 @@ struct PassthroughTests {
     }
 
     @Test func aRejectedOpenReleasesTheBackingFile() throws {
-        let taker = Taker()
-        let (mounted, node) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, node) = try mounted(registry)
         try mounted.store(content, of: try mounted.episode())
         mounted.request(refusing: true) { mounted.filesystem.open($0, node: node, flags: O_RDONLY) }
-        #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
+        #expect(registry.ended.withLock { $0.map(\.rawValue) } == [1])
         #expect(try open(mounted, node).backing?.rawValue == 2)
     }
 
     @Test func readsPastTheCacheAreAnswered() throws {
-        let taker = Taker()
-        let (mounted, node) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, node) = try mounted(registry)
         try mounted.store(content, of: try mounted.episode())
         let first = try open(mounted, node)
         // A node with passthrough handles allows no other mode.
@@ -126,8 +126,8 @@ struct PassthroughTests {
     }
 
     @Test func aFileRemovedFromTheCacheIsSharedWhileOpen() throws {
-        let taker = Taker()
-        let (mounted, node) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, node) = try mounted(registry)
         let file = try mounted.store(content, of: try mounted.episode())
         let first = try open(mounted, node)
         unlink(ContentCache.path(of: file.name, in: mounted.options.cache).string)
@@ -137,16 +137,16 @@ struct PassthroughTests {
         let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(mounted.read(node, direct.handle, 5, 5).answer == .bytes(content.bytes(in: 5..<10)))
         for reply in [first, second, direct] { mounted.release(node, reply.handle) }
-        #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
+        #expect(registry.ended.withLock { $0.map(\.rawValue) } == [1])
     }
 
     @Test func theDaemonIsNotifiedOfTheOpen() async throws {
-        let taker = Taker()
+        let registry = TestRegistry()
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())
         let daemon = try FakeDaemon(mounted.places) { _, _ in }
-        mounted.filesystem.start(notifier: mounted.notifier, backings: taker, startsDaemon: false)
+        mounted.filesystem.start(notifier: mounted.notifier, backings: registry, startsDaemon: false)
         try await waitUntil(description: "the daemon is found") {
             mounted.notifier.messages.contains(.attributes(.root))
         }
@@ -165,10 +165,10 @@ struct PassthroughTests {
     }
 
     @Test func generatedFilesNeverUsePassthrough() throws {
-        let taker = Taker()
-        let (mounted, _) = try mounted(taker)
+        let registry = TestRegistry()
+        let (mounted, _) = try mounted(registry)
         let reply = try open(mounted, try mounted.entry(".status").node)
         #expect(reply.backing == nil && reply.directIO)
-        #expect(taker.taken.withLock { $0.isEmpty })
+        #expect(registry.registered.withLock { $0.isEmpty })
     }
 }

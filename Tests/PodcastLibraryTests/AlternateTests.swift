@@ -92,11 +92,11 @@ struct AlternateTests {
     @Test func tenThousandOfAnEpisodeAndOfAShowAreBounded() throws {
         let many = (1...10_000).map { alternate("audio/opus", "\($0).opus") }
         let show = try library.subscribe([item(many)]).podcast.id
-        #expect(try names(show).count == Medium.mostMedia - 1)
+        #expect(try names(show).count == Medium.maxMedia - 1)
         let before = try library.alternates(of: main(show).id)
         _ = try library.merge([item(many.reversed(), title: "Two")], into: show)
-        #expect(try library.alternates(of: main(show).id).count == Medium.mostMedia - 1)
-        #expect(before.count == Medium.mostMedia - 1)
+        #expect(try library.alternates(of: main(show).id).count == Medium.maxMedia - 1)
+        #expect(before.count == Medium.maxMedia - 1)
     }
 
     @Test func furtherEnclosuresAreAlternates() throws {

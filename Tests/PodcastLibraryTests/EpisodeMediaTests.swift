@@ -87,7 +87,7 @@ struct EpisodeMediaTests {
     @Test func tenThousandSourcesAreBounded() throws {
         let many = (1...10_000).map { alternate("audio/mpeg", ["https://x.example/a\($0).mp3"]) }
         let id = try #require(try library.subscribe([item("1", many)]).inserted.first)
-        #expect(try library.mediaSources(of: id).count == Medium.mostAddresses)
+        #expect(try library.mediaSources(of: id).count == Medium.maxAddresses)
     }
 
     // MARK: Names and encodings
@@ -170,7 +170,7 @@ struct EpisodeMediaTests {
 
     @Test func theTypeOfAStreamIsNeverAudio() {
         for type in ["audio/mpegurl", "audio/x-mpegurl", "application/x-mpegurl"] {
-            #expect(MediaType.told(type: type, fileExtension: "m3u8") == "application/vnd.apple.mpegurl")
+            #expect(MediaType.reported(type: type, fileExtension: "m3u8") == "application/vnd.apple.mpegurl")
             #expect(MediaType(type: type, url: "https://x.example/a.m3u8").major == .other)
         }
     }

@@ -289,7 +289,7 @@ struct MediaTypeTests {
             ("audio/x+xml", "mp3", "audio/mpeg"), ("video/html", "mp4", "video/mp4"), ("a\nb/c", "m4a", "audio/mp4"),
         ] as [(String?, String, String)])
     func theTypeThatIsToldIsOneOfMedia(type: String?, name: String, expected: String) {
-        #expect(MediaType.told(type: type, fileExtension: name) == expected)
+        #expect(MediaType.reported(type: type, fileExtension: name) == expected)
     }
 }
 

@@ -33,14 +33,14 @@ struct LibraryEventTests {
     @Test func theOldestGoWhenThereAreTooMany() throws {
         for sequence in 1...1_003 as ClosedRange<Int64> { try keep(sequence) }
         let kept = try library.events(since: 0)
-        #expect(kept.count == Library.mostKeptEvents)
+        #expect(kept.count == Library.maxKeptEvents)
         #expect(kept.first?.sequence == 4 && kept.last?.sequence == 1_003)
     }
 
     @Test func eventsGoAfterAWeek() throws {
         try keep(1, time: 1_000_000)
         try keep(2, time: 1_000_001)
-        try keep(3, time: 1_000_001 + Library.keepsEventsFor)
+        try keep(3, time: 1_000_001 + Library.eventRetention)
         #expect(try library.events(since: 0).map(\.sequence) == [2, 3])
     }
 

@@ -69,17 +69,17 @@ struct LibraryRenditionTests {
     @Test func anOpeningHasAllFactsForAnOpen() throws {
         func server(_ size: Int64) -> EpisodeSize { EpisodeSize(bytes: size, source: .server) }
         // The size in the feed.
-        let claim = EpisodeOpening(generation: 1, told: EpisodeSize(bytes: 20_000, source: .feed))
+        let claim = EpisodeOpening(generation: 1, shownSize: EpisodeSize(bytes: 20_000, source: .feed))
         #expect(try library.opening(of: episode) == claim)
         #expect(claim.size == nil)
         #expect(try library.opening(of: 999) == nil)
         try library.confirm(episode: episode, size: 100, now: noon)
-        #expect(try library.opening(of: episode) == EpisodeOpening(generation: 1, told: server(100)))
+        #expect(try library.opening(of: episode) == EpisodeOpening(generation: 1, shownSize: server(100)))
         try library.pin(rendition(3, "f1", size: 120), now: noon)
-        let part = EpisodeOpening(generation: 3, told: server(120), file: "f1", fileSize: 120)
+        let part = EpisodeOpening(generation: 3, shownSize: server(120), file: "f1", fileSize: 120)
         #expect(try library.opening(of: episode) == part)
         try library.complete(episode: episode, generation: 3, size: 120, sha256: "00", now: noon)
-        let whole = EpisodeOpening(generation: 3, told: server(120), isComplete: true, file: "f1", fileSize: 120)
+        let whole = EpisodeOpening(generation: 3, shownSize: server(120), isComplete: true, file: "f1", fileSize: 120)
         #expect(try library.opening(of: episode) == whole)
         // The server has another file meanwhile.
         try library.confirm(episode: episode, size: 130, now: noon)

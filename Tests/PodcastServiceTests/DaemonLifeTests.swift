@@ -159,7 +159,7 @@ struct DaemonLifeTests {
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let idle = daemon.idle.entries.count
-        client.connection.end()
+        client.connection.close()
         try await waitUntil { daemon.idle.entries.count > idle }
         await daemon.stop()
     }
@@ -175,7 +175,7 @@ struct DaemonLifeTests {
         try await client.act(.suspend, try daemon.episode(2).id)
         try await gate.waitUntilReached()
         let idle = daemon.idle.entries.count
-        client.connection.end()
+        client.connection.close()
         // The hook ends with the download, which must be complete before the daemon reports anything.
         let complete = Journal<Bool>()
         Thread.detachNewThread {

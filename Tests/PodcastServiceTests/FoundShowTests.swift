@@ -187,7 +187,7 @@ struct FoundShowTests {
             try await client.tasks().contains { $0.episode == episode }
         }
         // The mount is killed.
-        reader.connection.end()
+        reader.connection.close()
         try await waitUntil(description: "the file goes") { home.cacheFiles.isEmpty }
         try await waitUntil(description: "the task goes") { try await client.tasks().isEmpty }
         #expect(try daemon.library.downloads().isEmpty)

@@ -168,12 +168,12 @@ struct ImportTests {
             ) { _ in }
         }
         try await waitUntil(description: "two feeds are asked for") { home.web.requests.count == 2 }
-        client.connection.end()
+        client.connection.close()
         // A message on another connection, sent after the end, is received by the second round at the latest.
         for _ in 0..<3 { #expect(try await other.tasks().count == 2) }
         // The daemon was idle before any client connected, and will be idle again at the end.
         let before = daemon.idle.entries.count
-        other.connection.end()
+        other.connection.close()
         gate.open()
         try await waitUntil(description: "the daemon has nothing left to do") { daemon.idle.entries.count > before }
         let podcasts = try daemon.library.podcasts()

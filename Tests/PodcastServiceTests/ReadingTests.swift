@@ -96,7 +96,7 @@ struct ReadingTests {
         let other = try await daemon.connect()
         _ = try await other.open(id)
         #expect(!home.web.requests(for: "/feed-1.mp3")[0].isFinished)
-        other.connection.end()
+        other.connection.close()
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
         #expect(try await client.tasks().isEmpty)
         await daemon.stop()

@@ -14,13 +14,13 @@ import TransferEngine
 /// A separate installation with a web server; the daemon runs in the test's process.
 final class ServiceHome: Sendable {
     let directory: TemporaryDirectory
-    let places: Places
+    let places: InstallationPaths
     let web = HTTPTestServer()
 
     init() throws {
         directory = try TemporaryDirectory()
         places = try #require(
-            Places(environment: [
+            InstallationPaths(environment: [
                 "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
                 "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
                 "XDG_RUNTIME_DIR": directory.file("r"),
@@ -36,7 +36,7 @@ final class ServiceHome: Sendable {
         var configuration = ServiceConfiguration(
             places: places, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
         // A response held for a first read ends when it is no longer wanted, not by a timeout.
-        configuration.transfers.limits.hold = .seconds(3_600)
+        configuration.transfers.limits.maxHold = .seconds(3_600)
         change(&configuration)
         return try await RunningService(configuration)
     }
@@ -87,7 +87,7 @@ final class RunningService: Sendable {
     /// The calls of `onIdle`.
     let idle = Journal<String>()
     private let server: SocketServer
-    private let places: Places
+    private let places: InstallationPaths
 
     fileprivate init(_ configuration: ServiceConfiguration) async throws {
         places = configuration.places

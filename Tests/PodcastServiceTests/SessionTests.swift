@@ -52,7 +52,7 @@ struct SessionTests {
         #expect(try await client.tasks().isEmpty)
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
         try await task.resume()
-        #expect(try await task.end().kind == .completed)
+        #expect(try await task.finalEvent().kind == .completed)
         // A library event marks the end of the events sent so far.
         try await client.perform(.setPlayed(episode: id, true))
         try await client.event("of the mark") { event in
@@ -67,9 +67,9 @@ struct SessionTests {
         let again = try await session.downloadTask(episode: id)
         #expect(again.info.state == .cached)
         try await again.resume()
-        #expect(try await again.end().kind == .completed)
+        #expect(try await again.finalEvent().kind == .completed)
         #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
-        session.end()
+        session.close()
         await daemon.stop()
     }
 
@@ -78,7 +78,7 @@ struct SessionTests {
         let session = try await open(.default)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
-        session.end()
+        session.close()
         try await state(.remote, of: id, client)
         #expect(try await client.tasks().isEmpty)
         #expect(home.cacheFiles.count == 1)
@@ -91,7 +91,7 @@ struct SessionTests {
         let session = try await open(.ephemeral)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
-        session.end()
+        session.close()
         try await state(.remote, of: id, client)
         try await waitUntil(description: "the file has gone, and the library knows") {
             try home.cacheFiles.isEmpty && daemon.library.rendition(of: id) == nil
@@ -106,7 +106,7 @@ struct SessionTests {
         try await half(client, id)
         let grant = try await client.open(id)
         async let rest = client.read(id, 500_000..<600_000, generation: grant.generation)
-        session.end()
+        session.close()
         gate.open()
         _ = try await rest
         try await client.completion(of: id)
@@ -116,19 +116,19 @@ struct SessionTests {
     @Test func aBackgroundSessionThatComesBackGetsItsTasks() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.background(identifier: "radio"))
-        #expect(session.outstanding.isEmpty && session.endedWhileAway.isEmpty)
+        #expect(session.outstanding.isEmpty && session.missedEvents.isEmpty)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
-        session.end()
+        session.close()
         let other = try await open(.background(identifier: "other"))
         #expect(other.outstanding.isEmpty)
         let again = try await open(.background(identifier: "radio"))
         #expect(again.outstanding.map(\.episode) == [id])
         let task = try #require(again.outstanding.first.flatMap { again.task($0) })
         gate.open()
-        #expect(try await task.end().task?.session == "radio")
-        again.end()
-        other.end()
+        #expect(try await task.finalEvent().task?.session == "radio")
+        again.close()
+        other.close()
         await daemon.stop()
     }
 
@@ -137,7 +137,7 @@ struct SessionTests {
         let session = try await open(.background(identifier: "radio"))
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
-        session.end()
+        session.close()
         await daemon.stop()
         gate.open()
 
@@ -149,16 +149,16 @@ struct SessionTests {
         for _ in 0..<2 {
             let back = try await open(.background(identifier: "radio"))
             #expect(back.outstanding.isEmpty)
-            #expect(back.endedWhileAway.map(\.episode) == [id] && back.endedWhileAway.map(\.kind) == [.completed])
-            back.end()
+            #expect(back.missedEvents.map(\.episode) == [id] && back.missedEvents.map(\.kind) == [.completed])
+            back.close()
         }
         let other = try await open(.background(identifier: "other"))
-        #expect(other.endedWhileAway.isEmpty)
-        other.end()
+        #expect(other.missedEvents.isEmpty)
+        other.close()
         let back = try await open(.background(identifier: "radio"))
-        try await back.acknowledge(through: try #require(back.endedWhileAway.last))
-        back.end()
-        #expect(try await open(.background(identifier: "radio")).endedWhileAway.isEmpty)
+        try await back.acknowledge(through: try #require(back.missedEvents.last))
+        back.close()
+        #expect(try await open(.background(identifier: "radio")).missedEvents.isEmpty)
         await third.stop()
     }
 
@@ -184,9 +184,9 @@ struct SessionTests {
         // A read is served nevertheless.
         _ = try await client.read(id, 550_000..<600_000)
         #expect(try await client.tasks().map(\.state) == [.suspended])
-        second.end()
+        second.close()
         try await client.completion(of: id)
-        first.end()
+        first.close()
         await daemon.stop()
     }
 
@@ -197,11 +197,11 @@ struct SessionTests {
         try await task.resume()
         try await half(client, id)
         try await task.cancel()
-        let end = try await task.end()
+        let end = try await task.finalEvent()
         #expect(end.kind == .state && end.task?.state == .remote)
         #expect(home.cacheFiles.isEmpty)
         #expect(try await client.tasks().isEmpty)
-        session.end()
+        session.close()
         await daemon.stop()
     }
 
@@ -212,12 +212,12 @@ struct SessionTests {
         try await task.resume()
         try await half(client, id)
         let data = try #require(try await task.cancelProducingResumeData())
-        #expect(try await task.end().task?.state == .remote)
+        #expect(try await task.finalEvent().task?.state == .remote)
         #expect(data.present == "0-299999" && data.total == 600_000)
         #expect(try await client.tasks().isEmpty)
         // Resume data can be stored anywhere, for any time.
         let kept = try JSONDecoder().decode(ResumeData.self, from: try JSONEncoder().encode(data))
-        session.end()
+        session.close()
 
         gate.open()
         home.web.clearLog()
@@ -225,7 +225,7 @@ struct SessionTests {
         let again = try await later.downloadTask(resumeData: kept)
         #expect(again.info.state == .suspended && again.info.received == 300_000)
         try await again.resume()
-        #expect(try await again.end().kind == .completed)
+        #expect(try await again.finalEvent().kind == .completed)
         #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])
 
         // Evicted bytes cannot be resumed.
@@ -233,7 +233,7 @@ struct SessionTests {
         await #expect { try await later.downloadTask(resumeData: kept) } throws: {
             ($0 as? Failure)?.message.contains("create a new task") == true
         }
-        later.end()
+        later.close()
         await daemon.stop()
     }
 

@@ -68,7 +68,7 @@ struct SocketServerTests {
                         let payload = Array("\(client) \(index)".utf8)
                         if try await connection.exchange(.command, payload).payload == payload { right += 1 }
                     }
-                    connection.end()
+                    connection.close()
                     return right
                 }
             }
@@ -112,7 +112,7 @@ struct SocketServerTests {
             for answer in takeWaiting() { answer() }
             return answered.withLock { $0 } == 300
         }
-        connection.end()
+        connection.close()
         server.stop()
     }
 

@@ -22,7 +22,7 @@ import TransferEngine
     }
 
     private func start() async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start { $0.transfers.limits.retry.first = .milliseconds(20) }
+        let daemon = try await home.start { $0.transfers.limits.retry.firstDelay = .milliseconds(20) }
         return (daemon, try await daemon.connect())
     }
 
@@ -294,7 +294,7 @@ import TransferEngine
         let daemon = try await home.start { $0.idleExit = 1 }
         let client = try await daemon.connect()
         let id = try await publish(request(), client).id
-        client.connection.end()
+        client.connection.close()
         try await waitUntil(description: "it has arrived") { server.videos.first?.movie != nil }
         #expect(daemon.idle.entries.isEmpty)
         try await waitUntil(description: "the daemon may leave") { !daemon.idle.entries.isEmpty }

@@ -40,7 +40,7 @@ private final class Subject {
         limits.fillingPerHost = 2
         limits.readers = 4
         limits.readersPerHost = 2
-        limits.turn = .seconds(1)
+        limits.slotTime = .seconds(1)
         limits.linger = .seconds(10)
         pools = Subject(limits)
     }

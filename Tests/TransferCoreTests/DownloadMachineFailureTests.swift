@@ -170,7 +170,7 @@ import Testing
         let bench = MachineBench()
         _ = bench.fill()
         #expect(bench.machine.deadline == nil, "it waits for its turn")
-        bench.machine.began(1, now: bench.now)
+        bench.machine.requestSent(1, now: bench.now)
         #expect(bench.machine.deadline == bench.now + .seconds(20))
         #expect(bench.tick() == [.abort(1)])
         #expect(bench.machine.attempts.lastError?.code == .timedOut)

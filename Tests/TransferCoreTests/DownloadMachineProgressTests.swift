@@ -109,7 +109,7 @@ import Testing
     @Test func aDripIsNoProgress() {
         // The minimum is 256 bytes a second over 6 s.
         let bench = reading {
-            $0.leastRate = 256
+            $0.minRate = 256
             $0.readerDeadline = .seconds(6)
         }
         let start = bench.now
@@ -127,7 +127,7 @@ import Testing
     @Test(arguments: [(255, 6_000), (257, 60_000)] as [(Int64, Int64)])
     func theFloorIsARateOverTheDeadline(rate: Int64, waits: Int64) {
         let bench = MachineBench {
-            $0.leastRate = 256
+            $0.minRate = 256
             $0.readerDeadline = .seconds(6)
         }
         let total: Int64 = 1_000_000
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func aDripDoesNotShortenThePauses() {
-        let bench = MachineBench { $0.leastRate = 256 }
+        let bench = MachineBench { $0.minRate = 256 }
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
         for (connection, pause) in zip(1..., [250, 500, 1_000] as [Int64]) {

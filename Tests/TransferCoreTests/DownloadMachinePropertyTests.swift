@@ -14,7 +14,7 @@ import TransferCore
         limits.probeBlock = 16
         limits.probeStream = 100
         // One byte a second.
-        limits.leastRate = 1
+        limits.minRate = 1
         limits.renewsAddress = true
         return limits
     }

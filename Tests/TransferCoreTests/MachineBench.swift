@@ -19,7 +19,7 @@ final class MachineBench {
         limits.reach = 1_000
         limits.overlap = 500
         // With files of some thousand bytes, every byte counts.
-        limits.leastRate = 0
+        limits.minRate = 0
         change(&limits)
         machine = Machine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: knowsDirect,
@@ -48,7 +48,7 @@ final class MachineBench {
     }
 
     func head(_ id: Int, _ head: ResponseHead, content: BodyContent? = nil) -> [Machine.Action] {
-        machine.began(id, now: now)
+        machine.requestSent(id, now: now)
         return machine.head(id, head, content: content, now: now, random: 0)
     }
 

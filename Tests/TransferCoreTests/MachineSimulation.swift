@@ -161,7 +161,7 @@ struct MachineSimulation {
         }
         if !connection.hasBegun {
             connections[id]?.hasBegun = true
-            machine.began(id, now: now)
+            machine.requestSent(id, now: now)
             return
         }
         guard let answer = connection.answer else {

@@ -39,7 +39,7 @@ import Testing
                 for id in servers.keys.sorted() {
                     // Bytes sent by a server wait in the socket buffers, which are bounded.
                     waiting[id] = min(waiting[id, default: 0] + servers[id, default: 0], 1_000 * 1_000_000)
-                    while limits.mayReceive(id), waiting[id, default: 0] >= piece * 1_000 {
+                    while limits.canReceive(id), waiting[id, default: 0] >= piece * 1_000 {
                         waiting[id, default: 0] -= piece * 1_000
                         received[id, default: 0] += piece
                         limits.received(id, piece)
@@ -60,16 +60,16 @@ import Testing
         var limits = RateLimits()
         limits.add(1, group: 1, groupLimit: 0, now: 0)
         limits.received(1, 1 << 40)
-        #expect(limits.mayReceive(1))
+        #expect(limits.canReceive(1))
         #expect(limits.deadline == nil)
     }
 
     @Test func aPieceIsPaidForBeforeTheNext() {
         var limits = RateLimits(limit: 1_000)
         limits.add(1, group: 1, groupLimit: 0, now: 0)
-        #expect(limits.mayReceive(1), "the first comes at once")
+        #expect(limits.canReceive(1), "the first comes at once")
         limits.received(1, 500)
-        #expect(!limits.mayReceive(1))
+        #expect(!limits.canReceive(1))
         #expect(limits.deadline == 500)
         #expect(limits.refill(now: 499) == [])
         #expect(limits.deadline == 519, "in steps")

@@ -14,11 +14,11 @@ struct ReachTests {
 
     /// Checks the connection and then the request on it.
     private func reach(_ trail: inout ReachTrail, _ address: String, host: String = "h.example") throws -> Bool {
-        let mayConnect = trail.mayConnect(to: try peer(address), host: host)
+        let allowsConnection = trail.allowsConnection(to: try peer(address), host: host)
         // A reused connection is checked only when the request is sent.
         var other = trail
-        #expect(other.maySend(to: try peer(address), host: host) == mayConnect)
-        return mayConnect ? trail.maySend(to: try peer(address), host: host) : false
+        #expect(other.allowsRequest(to: try peer(address), host: host) == allowsConnection)
+        return allowsConnection ? trail.allowsRequest(to: try peer(address), host: host) : false
     }
 
     @Test(arguments: AddressSpace.allCases) func nothingLeadsToAMorePrivateSpace(_ from: AddressSpace) throws {
@@ -60,7 +60,7 @@ struct ReachTests {
     @Test func anAddressThatIsAllowedSpeaksForTheName() throws {
         for addresses in [["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "10.0.0.1"]] {
             var trail = try trail(.public)
-            let allowed = try addresses.filter { trail.mayConnect(to: try peer($0), host: "h") }
+            let allowed = try addresses.filter { trail.allowsConnection(to: try peer($0), host: "h") }
             #expect(allowed == ["8.8.8.8"] && trail.refusal == nil)
         }
     }
@@ -93,10 +93,10 @@ struct ReachTests {
             ("localhost.example", .public),
         ] {
             var led = try trail(.public)
-            #expect(led.mayConnect(to: .proxy, host: host) == (space == .public), "\(host)")
-            #expect(led.maySend(to: .proxy, host: host) == (space == .public), "\(host)")
+            #expect(led.allowsConnection(to: .proxy, host: host) == (space == .public), "\(host)")
+            #expect(led.allowsRequest(to: .proxy, host: host) == (space == .public), "\(host)")
             var given = try trail(nil)
-            #expect(given.maySend(to: .proxy, host: host) && given.space == space, "\(host)")
+            #expect(given.allowsRequest(to: .proxy, host: host) && given.space == space, "\(host)")
         }
     }
 }

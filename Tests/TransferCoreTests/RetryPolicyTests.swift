@@ -2,7 +2,7 @@ import Testing
 import TransferCore
 
 @Suite struct RetryPolicyTests {
-    private let policy = RetryPolicy(first: .seconds(1), longest: .seconds(60))
+    private let policy = RetryPolicy(firstDelay: .seconds(1), maxDelay: .seconds(60))
 
     @Test(arguments: [(1, 500), (2, 1_000), (3, 2_000), (6, 16_000), (7, 30_000), (50, 30_000)])
     func thePauseDoublesUpToTheLongest(attempt: Int, pause: Int64) {

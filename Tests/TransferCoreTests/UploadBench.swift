@@ -33,26 +33,26 @@ final class UploadBench {
     func cancel() -> [UploadMachine.Action] { note(machine.cancel()) }
     func recorded(_ id: Int) -> [UploadMachine.Action] { note(machine.recorded(id)) }
     func confirm() -> [UploadMachine.Action] { recorded(lastID) }
-    func began(_ id: Int) { machine.began(id) }
+    func requestSent(_ id: Int) { machine.requestSent(id) }
     func sent(_ count: Int64) { machine.sent(lastID, count) }
     func pass(_ milliseconds: Int64) { now += .milliseconds(milliseconds) }
 
     func answer(
         _ status: Int, _ fields: [String: String] = [:], location: String? = nil
     ) -> [UploadMachine.Action] {
-        machine.began(lastID)
+        machine.requestSent(lastID)
         let head = ResponseHead(status: status, fields: fields)
         return note(machine.answered(lastID, head, location: location, now: now, random: 0))
     }
 
-    func lost(wasSent: Bool = true, passes: Bool = true) -> [UploadMachine.Action] {
-        machine.began(lastID)
+    func lost(wasSent: Bool = true, isTransient: Bool = true) -> [UploadMachine.Action] {
+        machine.requestSent(lastID)
         let error = TransferError(.failed, "broken")
-        return note(machine.lost(lastID, error, wasSent: wasSent, passes: passes, now: now, random: 0))
+        return note(machine.lost(lastID, error, wasSent: wasSent, isTransient: isTransient, now: now, random: 0))
     }
 
-    func settle(_ finding: UploadMachine.Finding) -> [UploadMachine.Action] {
-        note(machine.settled(finding, now: now, random: 0))
+    func resolve(_ finding: UploadMachine.Finding) -> [UploadMachine.Action] {
+        note(machine.resolved(finding, now: now, random: 0))
     }
 
     /// Advances the clock to the machine's deadline, and ticks.
@@ -71,7 +71,7 @@ final class UploadBench {
     func post() {
         _ = resume()
         _ = confirm()
-        began(lastID)
+        requestSent(lastID)
     }
 
     /// Advances to the point where the owner is asked for the outcome of the POST.
@@ -93,7 +93,7 @@ final class UploadBench {
         reachMedia()
         _ = answer(404)
         _ = confirm()
-        began(lastID)
+        requestSent(lastID)
     }
 
     /// Advances to the point where the media URL is asked for its offset.
@@ -108,6 +108,6 @@ final class UploadBench {
         head()
         _ = answer(200, ["upload-offset": "\(offset)"])
         _ = confirm()
-        began(lastID)
+        requestSent(lastID)
     }
 }

@@ -29,44 +29,44 @@ extension UploadMachineTests {
         bench.post()
         #expect(bench.answer(status) == [])
         #expect(
-            bench.tick() == [.settleDoubt(TransferError(.failed, "the server answered \(status)"))])
+            bench.tick() == [.resolveDoubt(TransferError(.failed, "the server answered \(status)"))])
     }
 
     @Test func aLostAnswerIsDoubted() {
         bench.post()
         #expect(bench.lost() == [])
         #expect(bench.machine.resumeData.step == .posting)
-        #expect(bench.tick() == [.settleDoubt(TransferError(.failed, "broken"))])
+        #expect(bench.tick() == [.resolveDoubt(TransferError(.failed, "broken"))])
         #expect(bench.machine.people == .running && bench.machine.deadline == nil)
     }
 
     @Test func aRunThatWasKilledAfterAPostBeginsWithDoubt() {
         let bench = UploadBench(UploadResumeData(step: .posting))
-        #expect(bench.resume() == [.settleDoubt(nil)])
+        #expect(bench.resume() == [.resolveDoubt(nil)])
     }
 
     @Test func whatHasArrivedIsNotPostedAgain() {
         bench.doubt()
-        _ = bench.settle(.arrived(location: UploadBench.place))
+        _ = bench.resolve(.arrived(location: UploadBench.place))
         #expect(bench.machine.resumeData == UploadResumeData(step: .posted, location: UploadBench.place))
         #expect(bench.confirm() == [.send(bench.lastID, .options(UploadBench.place))])
     }
 
     @Test func whatHasNotArrivedIsPostedAgain() {
         bench.doubt()
-        #expect(bench.settle(.mayRepeat) == [.send(bench.lastID, .post(UploadBench.url))])
+        #expect(bench.resolve(.repeatable) == [.send(bench.lastID, .post(UploadBench.url))])
     }
 
     @Test func aDoubtThatCannotBeSettledNowIsAskedLater() {
         bench.doubt()
-        #expect(bench.settle(.later(TransferError(.unreachable, "no route"), after: .seconds(60))) == [])
+        #expect(bench.resolve(.later(TransferError(.unreachable, "no route"), after: .seconds(60))) == [])
         #expect(bench.machine.deadline == bench.now + .seconds(60))
-        #expect(bench.tick() == [.settleDoubt(TransferError(.unreachable, "no route"))])
+        #expect(bench.tick() == [.resolveDoubt(TransferError(.unreachable, "no route"))])
     }
 
     @Test func aDoubtThatCannotBeSettledIsAPersonsToDecide() {
         bench.doubt()
-        let actions = bench.settle(.unknown("it has no list"))
+        let actions = bench.resolve(.unknown("it has no list"))
         #expect(bench.failure(of: actions)?.message.contains("(it has no list); check there") ?? false)
         // A user who resumes it has checked the server's list.
         #expect(actions.first == .record(bench.lastID, UploadResumeData()))
@@ -76,13 +76,13 @@ extension UploadMachineTests {
     @Test func aFindingThatNobodyWaitsForIsIgnored() {
         bench.doubt()
         _ = bench.suspend()
-        #expect(bench.settle(.mayRepeat) == [])
+        #expect(bench.resolve(.repeatable) == [])
         #expect(bench.machine.people == .suspended)
     }
 
     @Test func aRepeatedPostThatMeetsTheFirstWaitsForIt() {
         bench.doubt()
-        _ = bench.settle(.mayRepeat)
+        _ = bench.resolve(.repeatable)
         #expect(bench.answer(409) == [])
         #expect(bench.machine.people == .queued)
     }
@@ -151,7 +151,7 @@ extension UploadMachineTests {
 
     @Test func whatTryingAgainDoesNotMendFailsAtOnce() {
         bench.put()
-        #expect(bench.failure(of: bench.lost(passes: false))?.message == "broken")
+        #expect(bench.failure(of: bench.lost(isTransient: false))?.message == "broken")
     }
 
     @Test func pausesGrowAndProgressEndsThem() {
@@ -188,7 +188,7 @@ extension UploadMachineTests {
     @Test(arguments: [200, 204]) func aPostWithoutAPlaceForTheMediaFailsAndIsDoubted(_ status: Int) {
         bench.post()
         #expect(bench.failure(of: bench.answer(status))?.code == .unusable)
-        #expect(bench.resume().first.map { if case .settleDoubt = $0 { true } else { false } } ?? false)
+        #expect(bench.resume().first.map { if case .resolveDoubt = $0 { true } else { false } } ?? false)
     }
 
     @Test func aPlaceThatIsNoWebAddressFails() {

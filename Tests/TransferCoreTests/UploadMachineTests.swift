@@ -19,7 +19,7 @@ import Testing
         #expect(bench.machine.people == .running)
         #expect(bench.recorded(1) == [.send(2, .post(UploadBench.url))])
         #expect(bench.machine.people == .queued, "it waits for its turn")
-        bench.began(2)
+        bench.requestSent(2)
         #expect(bench.machine.people == .running)
     }
 
@@ -42,7 +42,7 @@ import Testing
         let known = UploadResumeData(step: .posted, location: UploadBench.place, speaksTus: false)
         #expect(bench.answer(405) == [.record(bench.lastID, known)])
         #expect(bench.confirm() == [.send(bench.lastID, .put(UploadBench.place))])
-        bench.began(bench.lastID)
+        bench.requestSent(bench.lastID)
         bench.sent(400)
         #expect(bench.machine.sent == 400)
         #expect(bench.answer(204) == [.completed])
@@ -202,7 +202,7 @@ import Testing
     @Test func aPostThatWasHaltedOnItsWayIsDoubted() {
         bench.post()
         #expect(bench.suspend() == [.abort(2)])
-        #expect(bench.resume() == [.settleDoubt(nil)])
+        #expect(bench.resume() == [.resolveDoubt(nil)])
     }
 
     @Test func aPostThatWasHaltedBeforeItWentIsNot() {

@@ -53,11 +53,11 @@ final class EngineBench: Sendable {
         server = HTTPTestServer(sendBuffer: sendBuffer, address: address)
         folder = try TemporaryDirectory(in: parent)
         var configuration = TransferConfiguration(userAgent: "podfs-test")
-        configuration.limits.retry.first = .milliseconds(20)
+        configuration.limits.retry.firstDelay = .milliseconds(20)
         // Generous, so that a machine under load causes neither stalls nor reader timeouts.
         configuration.limits.stall = .seconds(120)
         configuration.limits.readerDeadline = .seconds(240)
-        configuration.limits.hold = .seconds(240)
+        configuration.limits.maxHold = .seconds(240)
         change(&configuration)
         self.configuration = configuration
         try server.start()
@@ -132,7 +132,7 @@ final class EngineBench: Sendable {
             owner.take(event)
             return true
         }
-        if isTaken { running.withLock { $0 }?.eventsTaken(1) }
+        if isTaken { running.withLock { $0 }?.acknowledgeEvents(1) }
     }
 
     /// Makes the owner busy, like a library in a large transaction: events wait until it is free.
@@ -145,7 +145,7 @@ final class EngineBench: Sendable {
             waiting.forEach { owner.take($0) }
             return waiting.count
         }
-        running.withLock { $0 }?.eventsTaken(count)
+        running.withLock { $0 }?.acknowledgeEvents(count)
     }
 
     var events: [TransferEvent] { owner.withLock { $0.events } }

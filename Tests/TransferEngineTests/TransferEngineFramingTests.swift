@@ -163,7 +163,7 @@ import TransferCore
     @Test(arguments: ["17592186044417", "9223372036854775807", "9223372036854775808", "99999999999999999999"])
     func aLengthThatNoFileCanHaveIsNeverReached(length: String) async throws {
         let bench = try bench(Resource(content)) {
-            $0.limits.retry.first = .milliseconds(10)
+            $0.limits.retry.firstDelay = .milliseconds(10)
         } behaviour: { _ in
             .ignoreRange().rawHead(Self.status, Self.type, "Content-Length: \(length)")
         }
@@ -180,7 +180,7 @@ import TransferCore
         var resource = Resource(content, etag: "\"v1\"")
         resource.supportsRanges = hasRanges
         let bench = try bench(resource) {
-            $0.limits.retry.first = .milliseconds(10)
+            $0.limits.retry.firstDelay = .milliseconds(10)
         } behaviour: { request in
             .close(after: max(0, 40_000 - (hasRanges ? request.range?.firstByte ?? 0 : 0)))
         }

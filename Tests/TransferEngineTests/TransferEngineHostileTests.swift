@@ -107,7 +107,7 @@ import TransferCore
         let bench = try bench {
             $0.limits.stall = .seconds(1)
             $0.limits.readerDeadline = .milliseconds(1_500)
-            $0.limits.retry.first = .seconds(60)
+            $0.limits.retry.firstDelay = .seconds(60)
         } behaviour: { _ in
             .slowHead(bytesPerSecond: 3)
         }

@@ -299,7 +299,7 @@ import TransferCore
     }
 
     @Test func aHundredReadersOfAHundredFilesAreAllServed() async throws {
-        let bench = try EngineBench { $0.pools.turn = .zero }
+        let bench = try EngineBench { $0.pools.slotTime = .zero }
         let contents = (1...100).map { TestContent(seed: UInt64($0), size: 1_000_000) }
         for (index, content) in contents.enumerated() { bench.add(MediaID(Int64(index + 1)), resource(content)) }
         try await withThrowingTaskGroup { group in
@@ -338,7 +338,7 @@ import TransferCore
         let bench = try EngineBench {
             $0.pools.readersPerHost = 2
             $0.pools.filling = 1
-            $0.pools.turn = .zero
+            $0.pools.slotTime = .zero
         }
         let gate = Gate(heldAt: 100_000)
         for key in 1...6 { bench.add(MediaID(Int64(key)), resource(content)) { _ in .hold(gate) } }

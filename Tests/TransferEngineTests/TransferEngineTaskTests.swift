@@ -240,7 +240,7 @@ import TransferCore
     }
 
     @Test func aDownloadThatWaitsForItsNextTrySleeps() async throws {
-        let bench = try EngineBench { $0.limits.retry.first = .seconds(100) }
+        let bench = try EngineBench { $0.limits.retry.firstDelay = .seconds(100) }
         bench.add(1, resource, [.status(503)])
         try bench.fill(1)
         try await bench.wait("it has failed once") { bench.server.requests.first?.isFinished == true }

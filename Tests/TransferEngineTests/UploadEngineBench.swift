@@ -10,7 +10,7 @@ import TransferCore
 final class UploadEngineBench: Sendable {
     private struct Owner {
         var source: UploadSource
-        var finding = UploadMachine.Finding.mayRepeat
+        var finding = UploadMachine.Finding.repeatable
         var snapshots: [UploadSnapshot] = []
         var records: [UploadResumeData] = []
         var doubts = 0
@@ -34,7 +34,7 @@ final class UploadEngineBench: Sendable {
         source.form = [FormPart(name: "title", content: .text("Title"))]
         owner = Mutex(Owner(source: source))
         var configuration = TransferConfiguration(userAgent: "podfs-test")
-        configuration.limits.retry.first = .milliseconds(20)
+        configuration.limits.retry.firstDelay = .milliseconds(20)
         // A busy machine must not look like a stalled server.
         configuration.limits.stall = .seconds(120)
         let engine = try TransferEngine(configuration: configuration, cacheFolder: folder.file("cache")) {
@@ -73,7 +73,7 @@ final class UploadEngineBench: Sendable {
             engine.recorded(key, id)
         case .doubtful(let key, _):
             owner.withLock { $0.doubts += 1 }
-            engine.settle(key, finding)
+            engine.resolveDoubt(key, finding)
         case .progress(let snapshot): owner.withLock { $0.snapshots.append(snapshot) }
         case .completed: owner.withLock { $0.isCompleted = true }
         case .failed(_, let error): owner.withLock { $0.failures.append(error) }

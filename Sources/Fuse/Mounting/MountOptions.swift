@@ -37,7 +37,7 @@ package struct MountOptions: Sendable, Equatable {
     ///   - ignoresUnknown: mount(8)'s `-s`.
     package init(parsing lists: [String], ignoresUnknown: Bool = false) throws(Refusal) {
         for option in lists.flatMap(Self.split) where !option.isEmpty {
-            try take(option, ignoresUnknown: ignoresUnknown)
+            try apply(option, ignoresUnknown: ignoresUnknown)
         }
     }
 
@@ -53,7 +53,7 @@ package struct MountOptions: Sendable, Equatable {
         return options.joined(separator: ",")
     }
 
-    private mutating func take(_ option: String, ignoresUnknown: Bool) throws(Refusal) {
+    private mutating func apply(_ option: String, ignoresUnknown: Bool) throws(Refusal) {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let (name, value) = (String(parts[0]), parts.count > 1 ? Self.unescaped(parts[1]) : nil)
         if let advice = Self.advice[name] { throw Refusal(option: name, advice: advice) }

@@ -95,7 +95,7 @@ extension Request {
     /// `fill` runs synchronously on the calling thread; it must not reply to another request with this method.
     /// The corresponding C function is `fuse_reply_buf`.
     package consuming func reply(listing page: DirectoryPage, _ fill: (inout DirectoryBuffer) -> Void) {
-        let memory = ThreadMemory.current.pointee.take(size: page.size)
+        let memory = ThreadMemory.current.pointee.block(size: page.size)
         var buffer = DirectoryBuffer(memory: memory, withAttributes: page.withAttributes)
         fill(&buffer)
         let bytes = buffer.bytes

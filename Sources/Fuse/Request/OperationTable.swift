@@ -28,8 +28,8 @@ enum OperationTable {
             var connection = Connection(
                 negotiating: &info.pointee, options: core.options,
                 allowance: .current(isPrivileged: isAdministrator))
-            connection.passthrough = core.settlePassthrough(isAdministrator: isAdministrator)
-            core.wantParallelDirectories(info.pointee.want & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0)
+            connection.passthrough = core.negotiatePassthrough(isAdministrator: isAdministrator)
+            core.requestParallelDirectories(info.pointee.want & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0)
             core.operations.initialize(connection)
         }
         table.lookup = { request, parent, name in

@@ -69,7 +69,7 @@ extension Request {
     package consuming func reply(
         upTo size: Int, fill: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int
     ) {
-        let memory = ThreadMemory.current.pointee.take(size: size)
+        let memory = ThreadMemory.current.pointee.block(size: size)
         do {
             let count = try fill(memory)
             reply(bytes: UnsafeRawBufferPointer(rebasing: memory[..<count]))

@@ -34,7 +34,7 @@ package final class BackingFiles: Sendable {
     private let core: SessionCore
 
     /// Whether the kernel still accepts registrations.
-    var areTaken: Bool { core.takesBackingFiles }
+    var areTaken: Bool { core.acceptsBackingFiles }
 
     init(core: SessionCore) {
         self.core = core

@@ -25,7 +25,7 @@ package enum FuseLog {
                 }
                 return String(cString: base)
             }
-            FuseLog.say(line)
+            FuseLog.log(line)
         }
     }()
 
@@ -41,7 +41,7 @@ package enum FuseLog {
         _ = installed
     }
 
-    static func say(_ text: String) {
+    static func log(_ text: String) {
         var line = text[...]
         while line.last == "\n" { line.removeLast() }
         guard !line.isEmpty else { return }

@@ -139,7 +139,7 @@ package final class Invalidator: Sendable {
         case ENOENT: return
         // Not connected yet, or no longer: nothing is cached.
         case ENOSYS, ENOTCONN, ENODEV: return
-        default: FuseLog.say("the kernel rejected an invalidation (\(message)): \(describe(-code))")
+        default: FuseLog.log("the kernel rejected an invalidation (\(message)): \(describe(-code))")
         }
     }
 }

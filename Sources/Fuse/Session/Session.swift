@@ -93,7 +93,7 @@ package final class Session: Sendable {
             throw SessionError(.mount, Self.explainMount(said, path))
         }
         if !text.isEmpty { FuseLog.writeToStandardError(text) }
-        for line in lines { FuseLog.say(line) }
+        for line in lines { FuseLog.log(line) }
         state.withLock { state in
             state.mountpoint = mountpoint
             state.device = MountTable.device(at: mountpoint)
@@ -207,7 +207,7 @@ package final class Session: Sendable {
             }
             ThreadMemory.current.pointee.requestID = memory.load(
                 fromByteOffset: MemoryLayout<fuse_in_header>.offset(of: \.unique) ?? 8, as: UInt64.self)
-            core.look(at: UnsafeRawBufferPointer(start: memory, count: Int(size)))
+            core.inspect(UnsafeRawBufferPointer(start: memory, count: Int(size)))
             fuse_session_process_buf(core.handle, &buffer)
         }
         state.withLock { state in
@@ -295,7 +295,7 @@ package final class Session: Sendable {
             do {
                 try Unmount.perform(mountpoint, detach: true)
             } catch {
-                FuseLog.say(error.message)
+                FuseLog.log(error.message)
             }
         }
         // From now on libfuse does not log replies that cannot be sent.

@@ -14,14 +14,14 @@ final class SessionCore: Sendable {
     let interrupts = InterruptTable()
     private let stopped = Atomic(false)
     /// Whether INIT has been received but not yet answered; see `SessionIO`.
-    private let greeting = Atomic(false)
-    private let wishes = Mutex(Wishes())
+    private let initPending = Atomic(false)
+    private let initReply = Mutex(InitReplyFields())
     /// Whether backing files may be registered: passthrough was requested, and the kernel has not refused it
     /// permanently.
     private let passthrough = Atomic(false)
 
     /// The fields that `SessionIO` adds to the INIT reply, because libfuse before 3.17 does not set them.
-    struct Wishes {
+    struct InitReplyFields {
         var parallelDirectories = false
         /// `max_stack_depth` of the reply: the stack depth of this mount, which must be higher than that of the backing
         /// files' filesystem; 0 for no passthrough.
@@ -61,14 +61,14 @@ final class SessionCore: Sendable {
         if let handle { fuse_session_destroy(handle) }
     }
 
-    var isGreeting: Bool { greeting.load(ordering: .relaxed) }
+    var isInitPending: Bool { initPending.load(ordering: .relaxed) }
 
-    func wantParallelDirectories(_ want: Bool) { wishes.withLock { $0.parallelDirectories = want } }
+    func requestParallelDirectories(_ want: Bool) { initReply.withLock { $0.parallelDirectories = want } }
 
     /// Returns the additions to the INIT reply. Call once, immediately before the reply is sent.
-    func takeWishes() -> Wishes {
-        greeting.store(false, ordering: .relaxed)
-        return wishes.withLock { $0 }
+    func finishInit() -> InitReplyFields {
+        initPending.store(false, ordering: .relaxed)
+        return initReply.withLock { $0 }
     }
 
     /// Whether the loop's threads must exit, each after its current request.
@@ -99,32 +99,33 @@ final class SessionCore: Sendable {
 extension SessionCore {
     /// Records whether INIT offers passthrough, which libfuse before 3.17 does not report. Called with every request,
     /// before libfuse handles it, on the same thread.
-    func look(at request: UnsafeRawBufferPointer) {
+    func inspect(_ request: UnsafeRawBufferPointer) {
         let header = MemoryLayout<fuse_in_header>.size
         // `struct fuse_init_in`: major, minor, max_readahead, flags, flags2.
         guard request.count >= 8, request.loadUnaligned(fromByteOffset: 4, as: UInt32.self) == FUSE_INIT.rawValue else {
             return
         }
-        greeting.store(true, ordering: .relaxed)
+        initPending.store(true, ordering: .relaxed)
         guard request.count >= header + 20 else { return }
         let flags = request.loadUnaligned(fromByteOffset: header + 12, as: UInt32.self)
         let more = request.loadUnaligned(fromByteOffset: header + 16, as: UInt32.self)
-        wishes.withLock { wishes in
-            wishes.isPassthroughOffered = flags & CFUSE_INIT_EXT != 0 && more & CFUSE_PASSTHROUGH_FLAG2 != 0
+        initReply.withLock { initReply in
+            initReply.isPassthroughOffered = flags & CFUSE_INIT_EXT != 0 && more & CFUSE_PASSTHROUGH_FLAG2 != 0
         }
     }
 
     /// Decides whether the INIT reply requests passthrough: only if a `backingFolder` is set, the kernel offers
     /// passthrough, and the process has CAP_SYS_ADMIN, without which the kernel accepts no backing file.
-    func settlePassthrough(isAdministrator: Bool) -> Bool {
-        guard let folder = options.backingFolder, isAdministrator, wishes.withLock({ $0.isPassthroughOffered }) else {
+    func negotiatePassthrough(isAdministrator: Bool) -> Bool {
+        guard let folder = options.backingFolder, isAdministrator, initReply.withLock({ $0.isPassthroughOffered })
+        else {
             return false
         }
         // The depth must exceed that of the folder's filesystem: 1 if that can itself be stacked on another, otherwise
         // 0. Not always 2, the kernel's maximum (FILESYSTEM_MAX_STACK_DEPTH), because then nothing could be stacked on
         // this filesystem.
         let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
-        wishes.withLock { $0.stackDepth = isStacked ? 2 : 1 }
+        initReply.withLock { $0.stackDepth = isStacked ? 2 : 1 }
         passthrough.store(true, ordering: .releasing)
         return true
     }
@@ -133,7 +134,7 @@ extension SessionCore {
     /// FUSE_SUPER_MAGIC of linux/magic.h and fs/fuse/inode.c.
     private static let stacked: Set<UInt32> = [0x794c_7630, 0xf15f, 0x6573_5546]
 
-    var takesBackingFiles: Bool { passthrough.load(ordering: .acquiring) }
+    var acceptsBackingFiles: Bool { passthrough.load(ordering: .acquiring) }
 
     func refuseBackingFiles() { passthrough.store(false, ordering: .releasing) }
 }

@@ -53,14 +53,14 @@ extension SessionCore {
     /// Adds FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH to the INIT reply: the first message that consists of a header
     /// and a `fuse_init_out`.
     fileprivate func amend(_ message: UnsafeMutableBufferPointer<iovec>) {
-        guard isGreeting, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
+        guard isInitPending, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
             let body = message[1].iov_base?.assumingMemoryBound(to: fuse_init_out.self)
         else { return }
-        let wishes = takeWishes()
-        if wishes.parallelDirectories { body.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS) }
-        guard wishes.stackDepth > 0 else { return }
+        let initReply = finishInit()
+        if initReply.parallelDirectories { body.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS) }
+        guard initReply.stackDepth > 0 else { return }
         body.pointee.flags |= CFUSE_INIT_EXT
         body.pointee.flags2 |= CFUSE_PASSTHROUGH_FLAG2
-        cfuse_set_stack_depth(body, wishes.stackDepth)
+        cfuse_set_stack_depth(body, initReply.stackDepth)
     }
 }

@@ -20,7 +20,7 @@ struct ThreadMemory {
     }
 
     /// Returns at least `size` bytes of undefined content; the same block in every call as long as it is large enough.
-    mutating func take(size: Int) -> UnsafeMutableRawBufferPointer {
+    mutating func block(size: Int) -> UnsafeMutableRawBufferPointer {
         if block.count < size {
             block.deallocate()
             // Whole pages, so that reads of slightly different sizes do not reallocate.

@@ -32,7 +32,7 @@ package struct LeadingTags: Sendable {
     }
 
     /// Continues with the bytes of the range in `step`.
-    package mutating func take(_ bytes: [UInt8]) {
+    package mutating func receive(_ bytes: [UInt8]) {
         guard let size = Self.tagSize(bytes) else {
             // Behind a tag nothing but audio is expected.
             step = offset > 0 || Self.isAudio(bytes) ? .audio(at: offset) : .other

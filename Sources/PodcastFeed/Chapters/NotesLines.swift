@@ -13,7 +13,7 @@ package enum NotesLines {
         func endLine() {
             defer { line.removeAll(keepingCapacity: true) }
             let text =
-                CharacterReferences.mayStand(in: line)
+                CharacterReferences.mayOccur(in: line)
                 ? String(decoding: CharacterReferences.replaced(in: line), as: UTF8.self)
                 : String(decoding: line, as: UTF8.self)
             let words = text.split(whereSeparator: \.isWhitespace)

@@ -8,18 +8,18 @@ extension PublicationDate {
         // A single buffer: formatting dates is a significant cost of listing a large feed.
         var text: [UInt8] = []
         text.reserveCapacity(20)
-        func put(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {
+        func append(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {
             let digits = String(number).utf8
             text.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: max(0, width - digits.count)))
             text.append(contentsOf: digits)
             text.append(UInt8(ascii: mark))
         }
-        put(year, 4, "-")
-        put(month, 2, "-")
-        put(dayOfMonth, 2, "T")
-        put(second / 3600, 2, ":")
-        put(second / 60 % 60, 2, ":")
-        put(second % 60, 2, "Z")
+        append(year, 4, "-")
+        append(month, 2, "-")
+        append(dayOfMonth, 2, "T")
+        append(second / 3600, 2, ":")
+        append(second / 60 % 60, 2, ":")
+        append(second % 60, 2, "Z")
         return String(decoding: text, as: UTF8.self)
     }
 

@@ -7,7 +7,7 @@ enum DocumentEncoding: Equatable {
     case named(String)
 
     /// The result of examining the first bytes of a document and its label.
-    struct Judgement {
+    struct Detection {
         var encoding: DocumentEncoding
         /// The length of the byte order mark.
         var markLength = 0
@@ -22,53 +22,53 @@ enum DocumentEncoding: Equatable {
     /// - Parameters:
     ///   - head: The document's first bytes, enough for an XML declaration and some text.
     ///   - contentType: The value of the Content-Type field.
-    static func judge(_ head: [UInt8], contentType: String?) -> Judgement {
-        if head.starts(with: [0xEF, 0xBB, 0xBF]) { return Judgement(encoding: .utf8, markLength: 3) }
-        if head.starts(with: [0xFF, 0xFE, 0, 0]) { return Judgement(encoding: .named("UTF-32LE"), markLength: 4) }
-        if head.starts(with: [0, 0, 0xFE, 0xFF]) { return Judgement(encoding: .named("UTF-32BE"), markLength: 4) }
-        if head.starts(with: [0xFF, 0xFE]) { return Judgement(encoding: .named("UTF-16LE"), markLength: 2) }
-        if head.starts(with: [0xFE, 0xFF]) { return Judgement(encoding: .named("UTF-16BE"), markLength: 2) }
+    static func detect(_ head: [UInt8], contentType: String?) -> Detection {
+        if head.starts(with: [0xEF, 0xBB, 0xBF]) { return Detection(encoding: .utf8, markLength: 3) }
+        if head.starts(with: [0xFF, 0xFE, 0, 0]) { return Detection(encoding: .named("UTF-32LE"), markLength: 4) }
+        if head.starts(with: [0, 0, 0xFE, 0xFF]) { return Detection(encoding: .named("UTF-32BE"), markLength: 4) }
+        if head.starts(with: [0xFF, 0xFE]) { return Detection(encoding: .named("UTF-16LE"), markLength: 2) }
+        if head.starts(with: [0xFE, 0xFF]) { return Detection(encoding: .named("UTF-16BE"), markLength: 2) }
         if head.count >= 4 {
             // `<` or `{` and a letter or `?`, sixteen bits each.
             let opens: Set<UInt8> = [UInt8(ascii: "<"), UInt8(ascii: "{")]
             if opens.contains(head[0]), head[1] == 0, head[2] != 0, head[3] == 0 {
-                return Judgement(encoding: .named("UTF-16LE"))
+                return Detection(encoding: .named("UTF-16LE"))
             }
             if head[0] == 0, opens.contains(head[1]), head[2] == 0, head[3] != 0 {
-                return Judgement(encoding: .named("UTF-16BE"))
+                return Detection(encoding: .named("UTF-16BE"))
             }
         }
         guard let label = charset(ofContentType: contentType) ?? declaredEncoding(head) else {
-            return guessed(head) ?? Judgement(encoding: .utf8)
+            return guessed(head) ?? Detection(encoding: .utf8)
         }
-        return judge(head, label: label)
+        return detect(head, label: label)
     }
 
-    private static func judge(_ head: [UInt8], label: String) -> Judgement {
+    private static func detect(_ head: [UInt8], label: String) -> Detection {
         let name = label.lowercased()
         if ["utf-8", "utf8", "us-ascii", "ascii", "unicode-1-1-utf-8"].contains(name) {
-            return guessed(head) ?? Judgement(encoding: .utf8)
+            return guessed(head) ?? Detection(encoding: .utf8)
         }
         let isUTF8 = looksLikeUTF8(head)
         let mislabelled = "the document is labelled “\(label)”, but its text is UTF-8"
         if latin.contains(name) {
-            return Judgement(encoding: .utf8, expectsLatin: true, diagnostic: isUTF8 == true ? mislabelled : nil)
+            return Detection(encoding: .utf8, expectsLatin: true, diagnostic: isUTF8 == true ? mislabelled : nil)
         }
         if ["utf-16", "utf-32", "ucs-", "iso-10646"].contains(where: { name.hasPrefix($0) }) {
             // UTF-16 would show in the head: every second byte of its markup is zero.
-            return Judgement(encoding: .utf8, diagnostic: mislabelled)
+            return Detection(encoding: .utf8, diagnostic: mislabelled)
         }
         guard let known = iconvNames[name] else {
-            return Judgement(encoding: .utf8, diagnostic: "unknown encoding “\(label)”: the text is read as UTF-8")
+            return Detection(encoding: .utf8, diagnostic: "unknown encoding “\(label)”: the text is read as UTF-8")
         }
-        if isUTF8 == true { return Judgement(encoding: .utf8, diagnostic: mislabelled) }
-        return Judgement(encoding: .named(known))
+        if isUTF8 == true { return Detection(encoding: .utf8, diagnostic: mislabelled) }
+        return Detection(encoding: .named(known))
     }
 
     /// Returns a guess for text that is not UTF-8 and not labelled otherwise; `nil` if it is to be read as ``utf8``.
-    private static func guessed(_ head: [UInt8]) -> Judgement? {
+    private static func guessed(_ head: [UInt8]) -> Detection? {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
-        return Judgement(
+        return Detection(
             encoding: .named(name),
             diagnostic: "the text is not UTF-8 and declares no encoding: it is read as \(name), which is a guess")
     }

@@ -11,7 +11,7 @@ enum DocumentHead: Equatable {
     ///
     /// - Parameter head: The first bytes in UTF-8, without leading white space, enough to include what may precede the
     ///   root element.
-    static func judge(_ head: UnsafeBufferPointer<UInt8>) -> DocumentHead {
+    static func classify(_ head: UnsafeBufferPointer<UInt8>) -> DocumentHead {
         switch head.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
         default: break

@@ -22,7 +22,7 @@ extension JSONFeed {
                 if whole >= 0, whole < 1e11 { item.published = PublicationDate(seconds: Int64(whole), offset: 0) }
             } else if let written = line(object[name]) {
                 item.published = PublicationDate(parsing: written)
-                if item.published == nil { note("the date “\(written.prefix(40))” cannot be read", line: start) }
+                if item.published == nil { diagnose("the date “\(written.prefix(40))” cannot be read", line: start) }
             }
         }
         let seconds = number(object["duration"]) ?? 0

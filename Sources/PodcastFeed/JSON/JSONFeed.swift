@@ -45,13 +45,13 @@ struct JSONFeed {
             }
         } catch let fault as JSONScanner.Fault {
             if isCut {
-                note("the document is larger than \(limits.bytes) bytes; the rest is ignored", line: fault.line)
+                diagnose("the document is larger than \(limits.bytes) bytes; the rest is ignored", line: fault.line)
                 feed.isCut = true
             } else {
                 guard itemCount > 0 else {
                     throw FeedError.notAJSONFeed("line \(fault.line) is not valid JSON")
                 }
-                note("the JSON cannot be read from here; the rest is ignored", line: fault.line)
+                diagnose("the JSON cannot be read from here; the rest is ignored", line: fault.line)
                 feed.isCut = true
             }
         }
@@ -98,7 +98,7 @@ struct JSONFeed {
         guard itemCount < limits.items else {
             if !hasNotedItems {
                 hasNotedItems = true
-                note("there are more than \(limits.items) items; the rest is ignored", line: scanner.line())
+                diagnose("there are more than \(limits.items) items; the rest is ignored", line: scanner.line())
                 feed.isCut = true
             }
             return try scanner.skip()
@@ -108,7 +108,7 @@ struct JSONFeed {
         let value = try scanner.value()
         guard isObject else {
             hasForeignItems = true
-            return note("an item is not an object and is ignored", line: start)
+            return diagnose("an item is not an object and is ignored", line: start)
         }
         let item = read(&self, value, start)
         itemCount += 1
@@ -129,11 +129,11 @@ struct JSONFeed {
         for written in [line(object["date_published"]), line(object["date_modified"])] {
             guard item.published == nil, let written else { continue }
             item.published = PublicationDate(parsing: written)
-            if item.published == nil { note("the date “\(written.prefix(40))” cannot be read", line: start) }
+            if item.published == nil { diagnose("the date “\(written.prefix(40))” cannot be read", line: start) }
         }
         for attachment in object["attachments"]?.elements.prefix(limits.entries) ?? [] {
             guard let address = url(attachment["url"]) else {
-                note("an attachment has no URL and is ignored", line: start)
+                diagnose("an attachment has no URL and is ignored", line: start)
                 continue
             }
             let length = number(attachment["size_in_bytes"]).flatMap { FeedValues.length($0) }
@@ -199,7 +199,7 @@ struct JSONFeed {
 
     private var wantsNotes: Bool { feed.diagnostics.count < limits.diagnostics }
 
-    mutating func note(_ message: String, line: Int) {
+    mutating func diagnose(_ message: String, line: Int) {
         if wantsNotes { feed.diagnostics.append(Diagnostic(line: line, message: message)) }
     }
 }

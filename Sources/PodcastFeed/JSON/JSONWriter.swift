@@ -19,7 +19,7 @@ struct JSONWriter {
     }
 
     /// Returns the text written since the last call.
-    mutating func take() -> [UInt8] {
+    mutating func drain() -> [UInt8] {
         defer { bytes = [] }
         return bytes
     }

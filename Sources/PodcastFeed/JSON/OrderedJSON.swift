@@ -37,7 +37,7 @@ package enum OrderedJSON: Sendable {
     package func encoded(pretty: Bool = true) -> [UInt8] {
         var writer = JSONWriter(pretty: pretty)
         write(to: &writer)
-        return writer.take()
+        return writer.drain()
     }
 
     func write(to writer: inout JSONWriter) {

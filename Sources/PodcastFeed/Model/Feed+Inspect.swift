@@ -19,7 +19,7 @@ package extension Feed {
             for item in items {
                 writer.element()
                 item.write(to: &writer)
-                if writer.bytes.count >= InspectedItems.pieceSize { try write(writer.take()) }
+                if writer.bytes.count >= InspectedItems.pieceSize { try write(writer.drain()) }
             }
         }
     }
@@ -28,7 +28,7 @@ package extension Feed {
     func writeInspectJSON(items: InspectedItems, to write: ([UInt8]) throws -> Void) rethrows {
         try writeInspectJSON(leading: [], to: write) { writer in
             guard !items.isEmpty else { return }
-            try write(writer.take())
+            try write(writer.drain())
             for piece in items.pieces { try write(piece) }
             try write(items.writer.bytes)
             writer.skipElements()
@@ -54,7 +54,7 @@ package extension Feed {
         writer.array(diagnostics) { $0.write(to: &$1) }
         writer.endObject()
         writer.breakLine()
-        try write(writer.take())
+        try write(writer.drain())
     }
 
     /// Writes the members before the items.
@@ -117,7 +117,7 @@ package struct InspectedItems {
         writer.element()
         item.write(to: &writer)
         guard writer.bytes.count >= Self.pieceSize else { return }
-        pieces.append(writer.take())
+        pieces.append(writer.drain())
         writer.reserve(Self.pieceSize + Self.pieceSize / 8)
     }
 }

@@ -55,8 +55,8 @@ package struct Medium: Sendable, Equatable {
 
     /// The maximum number of encodings of an item, and of addresses of one encoding. More are omitted: a feed must not
     /// decide how many requests a missing file causes, or how many rows an episode has.
-    package static let mostMedia = 50
-    package static let mostAddresses = 8
+    package static let maxMedia = 50
+    package static let maxAddresses = 8
 
     fileprivate static func all(of item: Item) -> [Medium] {
         var media: [Medium] = []
@@ -64,21 +64,21 @@ package struct Medium: Sendable, Equatable {
         func record(_ medium: Medium, at place: Int) {
             for address in medium.addresses where places[address] == nil { places[address] = place }
         }
-        for enclosure in item.enclosures.prefix(mostMedia) where !enclosure.url.isEmpty {
+        for enclosure in item.enclosures.prefix(maxMedia) where !enclosure.url.isEmpty {
             record(Medium(enclosure), at: media.count)
             media.append(Medium(enclosure))
         }
         let alternates = item.alternates.lazy.compactMap { alternate in
             Medium(alternate).map { ($0, alternate.isDefault) }
         }
-        for (alternate, isDefault) in alternates.prefix(mostMedia) {
+        for (alternate, isDefault) in alternates.prefix(maxMedia) {
             // The same file as an enclosure, because it is said to be, or because they share an address.
             let isMain = isDefault && media.first.map { ($0.type ?? alternate.type) == alternate.type } ?? false
             let place = alternate.addresses.lazy.compactMap { places[$0] }.min() ?? (isMain ? 0 : nil)
             if let place {
                 media[place].merge(alternate)
                 record(alternate, at: place)
-            } else if media.count < mostMedia {
+            } else if media.count < maxMedia {
                 record(alternate, at: media.count)
                 media.append(alternate)
             }
@@ -86,7 +86,7 @@ package struct Medium: Sendable, Equatable {
         for index in media.indices {
             var seen: Set<String> = []
             media[index].addresses = Array(
-                media[index].addresses.filter { seen.insert($0).inserted }.prefix(mostAddresses))
+                media[index].addresses.filter { seen.insert($0).inserted }.prefix(maxAddresses))
         }
         return media
     }
@@ -104,13 +104,13 @@ extension Item {
 extension AlternateEnclosure.Integrity {
     /// The hash algorithms of Subresource Integrity with the sizes of their digests in bytes, the strongest first.
     private static let algorithms = [("sha512", 64), ("sha384", 48), ("sha256", 32)]
-    private static let mostDigests = 8
+    private static let maxDigests = 8
 
     /// The hashes of the strongest algorithm, as `sha384-DIGEST sha384-DIGEST` with hexadecimal digests; `nil` without
     /// a valid one of a known algorithm, and for a signature.
     package var digests: String? {
         guard type == "sri" else { return nil }
-        let words = value.utf8.prefix(4_096).split { $0 <= UInt8(ascii: " ") }.prefix(4 * Self.mostDigests)
+        let words = value.utf8.prefix(4_096).split { $0 <= UInt8(ascii: " ") }.prefix(4 * Self.maxDigests)
         for (algorithm, size) in Self.algorithms {
             let found = words.compactMap { word -> String? in
                 let parts = word.split(separator: UInt8(ascii: "-"), maxSplits: 1)
@@ -120,7 +120,7 @@ extension AlternateEnclosure.Integrity {
                 else { return nil }
                 return "\(algorithm)-\(Self.hexadecimal(digest))"
             }
-            if !found.isEmpty { return found.prefix(Self.mostDigests).joined(separator: " ") }
+            if !found.isEmpty { return found.prefix(Self.maxDigests).joined(separator: " ") }
         }
         return nil
     }

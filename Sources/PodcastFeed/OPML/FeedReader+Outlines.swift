@@ -8,7 +8,7 @@ struct OutlineList {
     private var folders: [(depth: Int, name: String)] = []
 
     /// The maximum number of folders around a feed, and of folders that list it.
-    private static let mostFolders = 32
+    private static let maxFolders = 32
 
     /// Adds a subscription to the open folders; one that the list already contains is listed in these folders too.
     mutating func insert(_ subscription: OPML.Subscription) {
@@ -19,7 +19,7 @@ struct OutlineList {
             subscription.folders = names
             return subscriptions.append(subscription)
         }
-        for name in names where subscriptions[place].folders.count < Self.mostFolders {
+        for name in names where subscriptions[place].folders.count < Self.maxFolders {
             if !subscriptions[place].folders.contains(name) { subscriptions[place].folders.append(name) }
         }
     }
@@ -28,7 +28,7 @@ struct OutlineList {
     mutating func leaveFolders(to depth: Int) { folders.removeAll { $0.depth >= depth } }
 
     mutating func enterFolder(_ name: String, depth: Int) {
-        if folders.count < Self.mostFolders { folders.append((depth, name)) }
+        if folders.count < Self.maxFolders { folders.append((depth, name)) }
     }
 
     mutating func passOver(_ diagnostic: Diagnostic) { unusable.append(diagnostic) }
@@ -38,7 +38,7 @@ extension FeedReader {
     /// Processes an `outline`: a subscription if it has the address of a feed, otherwise a folder or a note.
     mutating func startOutline(_ attributes: FeedAttributes) {
         guard stack.kind == .subscriptions else { return }
-        let line = notes.lines.current()
+        let line = diagnosticLog.lines.current()
         outlines.leaveFolders(to: stack.count)
         let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
         let isFeed = type == "rss" || type == "atom"
@@ -56,7 +56,7 @@ extension FeedReader {
         }
         // Overcast also lists shows that the user has played but not subscribed to.
         if attributes.value("subscribed").flatMap({ FeedValues.boolean($0.trimmed) }) == false {
-            return note("\(Self.name(title)) is marked as not subscribed and is ignored", line: line)
+            return diagnose("\(Self.name(title)) is marked as not subscribed and is ignored", line: line)
         }
         let address = URLReference.resolve(reference, base: nil)
         guard address.utf8.count <= limits.url else {
@@ -76,7 +76,7 @@ extension FeedReader {
     }
 
     private mutating func passOver(_ message: String, _ line: Int) {
-        note(message, line: line)
+        diagnose(message, line: line)
         guard outlines.unusable.count < limits.items else { return }
         outlines.passOver(Diagnostic(line: line, message: message))
     }

@@ -112,7 +112,7 @@ struct ElementNames {
     }
 
     /// Returns the unbound prefix that has not been reported yet, and marks it as reported.
-    mutating func takeUnbound() -> String? {
+    mutating func nextUnbound() -> String? {
         guard newlyUnbound != nil else { return nil }
         defer { newlyUnbound = nil }
         return newlyUnbound

@@ -36,7 +36,7 @@ struct XMLScanner: ~Copyable {
     /// - Parameter skippedLines: Line breaks before the first byte pushed.
     init(reader: consuming FeedReader, skippedLines: Int) {
         self.reader = reader
-        self.reader.notes.lines = LineCounter(line: 1 + skippedLines)
+        self.reader.diagnosticLog.lines = LineCounter(line: 1 + skippedLines)
     }
 
     mutating func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result {
@@ -45,7 +45,7 @@ struct XMLScanner: ~Copyable {
 
     /// The line of the next byte to be pushed.
     var lineOfNextByte: Int {
-        reader.notes.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") }
+        reader.diagnosticLog.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") }
     }
 
     /// Scans the next piece, which may be cut anywhere.
@@ -59,9 +59,9 @@ struct XMLScanner: ~Copyable {
         scan(isLast: true)
         switch mode {
         case .content: break
-        case .section: reader.note("a CDATA section has no end")
-        case .comment: reader.note("a comment has no end")
-        case .instruction, .declaration: reader.note("a declaration has no end")
+        case .section: reader.diagnose("a CDATA section has no end")
+        case .comment: reader.diagnose("a comment has no end")
+        case .instruction, .declaration: reader.diagnose("a declaration has no end")
         }
     }
 
@@ -70,13 +70,13 @@ struct XMLScanner: ~Copyable {
         guard !reader.isStopped, let start = all.baseAddress else { return }
         let end = start + all.count
         var place = start
-        reader.notes.lines.begin(at: start)
+        reader.diagnosticLog.lines.begin(at: start)
         while place < end, !reader.isStopped {
-            reader.notes.lines.cursor = place
+            reader.diagnosticLog.lines.cursor = place
             guard let next = step(from: place, to: end, isLast: isLast) else { break }
             place = next
         }
-        reader.notes.lines.end(at: place)
+        reader.diagnosticLog.lines.end(at: place)
         buffer.drop(place - start)
     }
 
@@ -105,7 +105,7 @@ struct XMLScanner: ~Copyable {
     ) -> UnsafePointer<UInt8>? {
         let stop = place.firstPlace(of: UInt8(ascii: "<"), before: end) ?? end
         guard reader.isCollecting else {
-            if !reader.isInsideRoot { noteText(FeedBytes(start: place, count: stop - place)) }
+            if !reader.isInsideRoot { diagnoseText(FeedBytes(start: place, count: stop - place)) }
             return stop
         }
         let start = place
@@ -120,7 +120,7 @@ struct XMLScanner: ~Copyable {
             let rest = FeedBytes(start: ampersand, count: stop - ampersand)
             let reference = CharacterReference(rest, isWhole: isLast || stop < end)
             if reference.kind == .incomplete { return ampersand == start ? nil : ampersand }
-            reader.notes.lines.cursor = ampersand
+            reader.diagnosticLog.lines.cursor = ampersand
             write(reference, FeedBytes(rebasing: rest[..<reference.length]))
             place = ampersand + reference.length
         }
@@ -133,17 +133,17 @@ struct XMLScanner: ~Copyable {
         } else {
             reference.withUTF8 { reader.characters($0, isCDATA: false) }
         }
-        guard reader.notes.hasRoom, let message = reference.diagnostic(source) else { return }
-        reader.note(message)
+        guard reader.diagnosticLog.hasRoom, let message = reference.diagnostic(source) else { return }
+        reader.diagnose(message)
     }
 
     /// Reports text outside the root element.
-    private mutating func noteText(_ text: FeedBytes) {
+    private mutating func diagnoseText(_ text: FeedBytes) {
         guard !text.allSatisfy(\.isXMLSpace) else { return }
-        if reader.root != nil { return reader.noteTail() }
+        if reader.root != nil { return reader.diagnoseTail() }
         guard !hasNotedText else { return }
         hasNotedText = true
-        reader.note("text before the first element is ignored")
+        reader.diagnose("text before the first element is ignored")
     }
 
     private mutating func section(
@@ -178,7 +178,7 @@ struct XMLScanner: ~Copyable {
         case UInt8(ascii: "?"):
             if reader.root != nil, !hasNotedDeclaration, place.begins(with: "<?xml ", before: end) {
                 hasNotedDeclaration = true
-                reader.note("an XML declaration is not at the start of the document")
+                reader.diagnose("an XML declaration is not at the start of the document")
             }
             mode = .instruction(inDeclaration: false)
             return place + 2
@@ -190,7 +190,7 @@ struct XMLScanner: ~Copyable {
 
     /// Processes a `<` that starts no markup, as text.
     private mutating func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
-        if reader.isInsideRoot { reader.note("a “<” is not escaped as “&lt;”") }
+        if reader.isInsideRoot { reader.diagnose("a “<” is not escaped as “&lt;”") }
         reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
         return place + 1
     }
@@ -252,11 +252,11 @@ struct XMLScanner: ~Copyable {
         guard let next = tag.read(from: place, to: end, isWhole: isWhole) else {
             guard isWhole else { return nil }
             if !isLast { return lone(place) }
-            if reader.isInsideRoot { reader.note("the document ends inside a tag") }
+            if reader.isInsideRoot { reader.diagnose("the document ends inside a tag") }
             return end
         }
         tag.decodeValues()
-        for message in tag.mistakes { reader.note(message) }
+        for message in tag.mistakes { reader.diagnose(message) }
         let name = tag.name
         reader.startElement(name, tag.list)
         if tag.isEmptyElement { reader.endElement(name) }
@@ -311,8 +311,8 @@ struct XMLScanner: ~Copyable {
                 }
                 // Declarations contain no tags: this one is unterminated, and the document starts here.
                 if end - place > 1, TagReader.beginsName(place[1]) {
-                    reader.notes.lines.cursor = place
-                    reader.note("a document type declaration has no end")
+                    reader.diagnosticLog.lines.cursor = place
+                    reader.diagnose("a document type declaration has no end")
                     mode = .content
                     return place
                 }

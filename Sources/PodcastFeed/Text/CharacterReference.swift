@@ -188,7 +188,7 @@ struct CharacterReference {
 /// Replacement of references in text not read by ``XMLScanner``, or escaped twice by a publisher.
 enum CharacterReferences {
     /// Returns whether the text may contain a reference: the start of one, followed by an end.
-    static func mayStand(in bytes: some Collection<UInt8>) -> Bool {
+    static func mayOccur(in bytes: some Collection<UInt8>) -> Bool {
         guard let ampersand = bytes.firstIndex(of: UInt8(ascii: "&")) else { return false }
         return bytes[ampersand...].contains(UInt8(ascii: ";"))
     }

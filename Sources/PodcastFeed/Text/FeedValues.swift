@@ -149,7 +149,7 @@ enum FeedValues {
     /// Returns a displayable line, such as a title: white space becomes one space, and references that publishers
     /// escaped twice are replaced. `nil` if nothing is left.
     static func line(_ text: some Collection<UInt8>, replacingReferences: Bool = true) -> String? {
-        if !replacingReferences || !CharacterReferences.mayStand(in: text), isLine(text) {
+        if !replacingReferences || !CharacterReferences.mayOccur(in: text), isLine(text) {
             return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
         }
         let bytes = replacingReferences ? CharacterReferences.replaced(in: text) : Array(text)

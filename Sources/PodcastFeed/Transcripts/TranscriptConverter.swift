@@ -59,7 +59,7 @@ package struct TranscriptConverter {
         case .undecided, .unknown: return nil
         }
         writer.finish()
-        return writer.count > 0 ? output + writer.takeOutput() : nil
+        return writer.count > 0 ? output + writer.drainOutput() : nil
     }
 
     private mutating func read(_ bytes: [UInt8]) -> [UInt8] {
@@ -81,7 +81,7 @@ package struct TranscriptConverter {
             self.form = .html(reader)
         case .undecided, .unknown: return []
         }
-        return writer.takeOutput()
+        return writer.drainOutput()
     }
 
     private static func form(of bytes: [UInt8]) -> Form {

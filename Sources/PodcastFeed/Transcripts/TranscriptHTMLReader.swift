@@ -73,12 +73,12 @@ struct TranscriptHTMLReader {
         case "time": enter(.time)
         case "/cite":
             guard case .speaker = place else { return }
-            let found = takeText()
+            let found = drainText()
             place = .speech
             if cue != nil, cue?.text.isEmpty ?? false { cue?.speaker = found } else { speaker = found }
         case "/time":
             guard case .time = place else { return }
-            let found = TranscriptTime.seconds(takeText().filter { !"[]()".contains($0) })
+            let found = TranscriptTime.seconds(drainText().filter { !"[]()".contains($0) })
             place = .speech
             guard let found else { return }
             if let cue { writer.add(cue) }
@@ -99,13 +99,13 @@ struct TranscriptHTMLReader {
 
     /// Moves the collected text to the cue; text before the first time is dropped.
     private mutating func collectSpeech(endsLine: Bool = false) {
-        let found = takeText()
+        let found = drainText()
         guard let old = cue?.text, old.utf8.count < TranscriptConverter.textLimit else { return }
         if !found.isEmpty { cue?.text += (old.isEmpty || old.hasSuffix("\n") ? "" : " ") + found }
         if endsLine, let text = cue?.text, !text.isEmpty, !text.hasSuffix("\n") { cue?.text += "\n" }
     }
 
-    private mutating func takeText() -> String {
+    private mutating func drainText() -> String {
         defer { text.removeAll(keepingCapacity: true) }
         return String(decoding: CharacterReferences.replaced(in: text), as: UTF8.self)
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")

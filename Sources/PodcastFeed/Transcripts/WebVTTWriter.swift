@@ -45,7 +45,7 @@ struct WebVTTWriter {
     }
 
     /// Returns the bytes written since the previous call.
-    mutating func takeOutput() -> [UInt8] {
+    mutating func drainOutput() -> [UInt8] {
         defer { output.removeAll(keepingCapacity: true) }
         return output
     }

@@ -3,7 +3,7 @@ struct DiagnosticLog {
     private(set) var diagnostics: [Diagnostic]
     var lines = LineCounter(line: 1)
     private let limit: Int
-    private var notedOnce: Set<String> = []
+    private var addedOnce: Set<String> = []
 
     init(_ diagnostics: [Diagnostic], limit: Int) {
         self.diagnostics = diagnostics
@@ -14,7 +14,7 @@ struct DiagnosticLog {
     var hasRoom: Bool { diagnostics.count <= limit }
 
     /// Adds a diagnostic, by default for the current line.
-    mutating func note(_ message: String, line: Int? = nil) {
+    mutating func add(_ message: String, line: Int? = nil) {
         guard hasRoom else { return }
         diagnostics.append(
             Diagnostic(
@@ -23,8 +23,8 @@ struct DiagnosticLog {
     }
 
     /// Adds a diagnostic once, however often the mistake occurs.
-    mutating func noteOnce(_ message: String) {
-        if notedOnce.insert(message).inserted { note(message) }
+    mutating func addOnce(_ message: String) {
+        if addedOnce.insert(message).inserted { add(message) }
     }
 }
 

@@ -10,7 +10,7 @@ extension FeedReader {
                 current.item.duration = duration
                 current.ranks.set(.duration, 0)
             } else if FeedValues.seconds(trimmed) == nil {
-                note("the duration “\(Self.excerpt(trimmed))” cannot be read")
+                diagnose("the duration “\(Self.excerpt(trimmed))” cannot be read")
             }
         case .itunesSeason, .podcastSeason: setSeason(handler, text.trimmed)
         case .itunesEpisode, .podcastEpisode: setEpisode(handler, text.trimmed)
@@ -64,16 +64,16 @@ extension FeedReader {
         if current.item.enclosures.isEmpty, let other = current.item.attachments.first {
             let isOnWeb = URLReference.isHTTP(other.url) || URLReference.scheme(of: other.url) == nil
             let what = isOnWeb ? other.type ?? "a file without a type" : "an address that is not http or https"
-            note("an item has no audio or video, only \(what.prefix(60)); it is ignored", line: current.item.line)
+            diagnose("an item has no audio or video, only \(what.prefix(60)); it is ignored", line: current.item.line)
         }
         if let live = current.live {
             guard show.feed.liveItems.count < limits.entries else { return }
             show.feed.liveItems.append(
-                LiveItem(status: live.status, start: live.start, end: live.end, item: current.take()))
+                LiveItem(status: live.status, start: live.start, end: live.end, item: current.moveItem()))
         } else {
             show.itemCount += 1
             if current.item.enclosures.isEmpty { show.feed.unplayable += 1 }
-            if let onItem { onItem(current.take()) } else { show.feed.items.append(current.take()) }
+            if let onItem { onItem(current.moveItem()) } else { show.feed.items.append(current.moveItem()) }
         }
     }
 
@@ -129,7 +129,7 @@ extension FeedReader {
     }
 
     private mutating func setBase64(_ text: FeedBytes) {
-        guard var decoded = Base64.decoded(text) else { return note("base64 text cannot be decoded") }
+        guard var decoded = Base64.decoded(text) else { return diagnose("base64 text cannot be decoded") }
         var cleaner = UTF8Cleaner()
         var block = UTF8Cleaner.Block(size: 3 * decoded.count)
         decoded.withUnsafeMutableBytes { _ = cleaner.clean(UnsafeRawBufferPointer($0), into: &block) }
@@ -156,9 +156,9 @@ extension FeedReader {
         let trimmed = text.trimmed
         guard !trimmed.isEmpty else { return }
         guard let (date, guess) = PublicationDate.read(trimmed) else {
-            return note("the date “\(Self.excerpt(trimmed))” cannot be read")
+            return diagnose("the date “\(Self.excerpt(trimmed))” cannot be read")
         }
-        if let guess { note("the date “\(Self.excerpt(trimmed))”: \(guess)") }
+        if let guess { diagnose("the date “\(Self.excerpt(trimmed))”: \(guess)") }
         current.item.published = date
         current.ranks.set(field, rank)
     }
@@ -166,7 +166,7 @@ extension FeedReader {
     private mutating func setSeason(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
         guard let season = FeedValues.season(text) else {
-            return note("the season “\(Self.excerpt(text))” is no number")
+            return diagnose("the season “\(Self.excerpt(text))” is no number")
         }
         current.item.season = season
         current.ranks.set(field, rank)
@@ -175,7 +175,7 @@ extension FeedReader {
     private mutating func setEpisode(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
         guard let episode = FeedValues.episode(text) else {
-            return note("the episode “\(Self.excerpt(text))” is no number")
+            return diagnose("the episode “\(Self.excerpt(text))” is no number")
         }
         current.item.episode = episode
         current.ranks.set(field, rank)
@@ -186,7 +186,7 @@ extension FeedReader {
         if ["full", "trailer", "bonus"].contains(type) {
             current.item.episodeType = current.item.episodeType ?? type
         } else {
-            note("the episode type “\(Self.excerpt(type.utf8))” is unknown")
+            diagnose("the episode type “\(Self.excerpt(type.utf8))” is unknown")
         }
     }
 
@@ -195,7 +195,7 @@ extension FeedReader {
         if type == "episodic" || type == "serial" {
             show.feed.type = show.feed.type ?? type
         } else {
-            note("the show's type “\(Self.excerpt(type.utf8))” is unknown")
+            diagnose("the show's type “\(Self.excerpt(type.utf8))” is unknown")
         }
     }
 

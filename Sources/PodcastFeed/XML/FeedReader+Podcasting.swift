@@ -43,7 +43,7 @@ extension FeedReader {
         guard let start = attributes.value("startTime").flatMap({ FeedValues.seconds($0.trimmed) }),
             let duration = attributes.value("duration").flatMap({ FeedValues.duration($0.trimmed) })
         else {
-            note("a soundbite has no readable start or duration and is ignored")
+            diagnose("a soundbite has no readable start or duration and is ignored")
             return false
         }
         current.pending = .soundbite(Soundbite(start: start, duration: duration))
@@ -52,7 +52,7 @@ extension FeedReader {
 
     mutating func startTrailer(_ attributes: FeedAttributes) -> Bool {
         guard let address = attributes.value("url").flatMap({ url($0) }) else {
-            note("a trailer has no URL and is ignored")
+            diagnose("a trailer has no URL and is ignored")
             return false
         }
         let media = Enclosure(
@@ -137,7 +137,7 @@ extension FeedReader {
         let last = current.item.alternates.count - 1
         let integrity = AlternateEnclosure.Integrity(type: type, value: value)
         if integrity.digests == nil {
-            note("the integrity “\(type.prefix(20)) \(value.prefix(20))” cannot be checked: it is not a SHA-2 hash")
+            diagnose("the integrity “\(type.prefix(20)) \(value.prefix(20))” cannot be checked: it is not a SHA-2 hash")
         }
         // A hash that can be checked precedes a signature.
         let isBetter = current.item.alternates[last].integrity?.digests == nil && integrity.digests != nil

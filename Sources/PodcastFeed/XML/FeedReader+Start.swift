@@ -65,7 +65,7 @@ extension FeedReader {
         guard show.itemCount < limits.items else {
             return stop("there are more than \(limits.items) items; the rest is ignored")
         }
-        current.begin(line: notes.lines.current())
+        current.begin(line: diagnosticLog.lines.current())
         if show.feed.format == .rss1, let about = attributes.value("rdf:about") {
             set(.atomID, text: UTF8Cleaner.prefix(about, limits.line))
         }
@@ -73,7 +73,7 @@ extension FeedReader {
 
     private mutating func startEnclosure(_ attributes: FeedAttributes) {
         guard let address = attributes.value("url").flatMap({ url($0) }) else {
-            return note("an enclosure has no URL and is ignored")
+            return diagnose("an enclosure has no URL and is ignored")
         }
         add(
             Enclosure(
@@ -168,7 +168,7 @@ extension FeedReader {
     private mutating func startChapter(_ attributes: FeedAttributes) {
         guard current.item.chapters.count < limits.entries else { return }
         guard let text = attributes.value("start"), let start = FeedValues.seconds(text.trimmed) else {
-            return note("a chapter has no readable start and is ignored")
+            return diagnose("a chapter has no readable start and is ignored")
         }
         current.item.chapters.append(
             Chapter(
@@ -186,7 +186,7 @@ extension FeedReader {
         guard let text = text?.trimmed, !text.isEmpty else { return nil }
         let length = FeedValues.length(text)
         if length == nil, !text.elementsEqual("0".utf8) {
-            note("the length “\(Self.excerpt(text))” of an enclosure is not a number of bytes")
+            diagnose("the length “\(Self.excerpt(text))” of an enclosure is not a number of bytes")
         }
         return length
     }

@@ -127,7 +127,7 @@ extension FeedReader {
     private mutating func startTimeSplit(_ attributes: FeedAttributes) {
         guard let start = attributes.value("startTime").flatMap({ FeedValues.seconds($0.trimmed) }),
             let duration = attributes.value("duration").flatMap({ FeedValues.seconds($0.trimmed) })
-        else { return note("a valueTimeSplit has no readable start or duration and is ignored") }
+        else { return diagnose("a valueTimeSplit has no readable start or duration and is ignored") }
         let split = ValueTimeSplit(
             start: start, duration: duration,
             remoteStart: attributes.value("remoteStartTime").flatMap { FeedValues.seconds($0.trimmed) },
@@ -140,7 +140,7 @@ extension FeedReader {
 
     private mutating func startRecipient(_ attributes: FeedAttributes) {
         guard let address = word(attributes.value("address")) else {
-            return note("a recipient of payments has no address and is ignored")
+            return diagnose("a recipient of payments has no address and is ignored")
         }
         let recipient = ValueRecipient(
             name: line(attributes.value("name")), type: word(attributes.value("type"))?.lowercased(), address: address,

@@ -8,7 +8,7 @@ struct FeedReader: ~Copyable {
     /// The subscriptions of an OPML document.
     var outlines = OutlineList()
     var urls: URLResolver
-    var notes: DiagnosticLog
+    var diagnosticLog: DiagnosticLog
     /// Whether a limit is reached and parsing must stop.
     private(set) var isStopped = false
     let limits: FeedLimits
@@ -23,7 +23,7 @@ struct FeedReader: ~Copyable {
         self.onItem = onItem
         stack = ElementStack(base: base)
         urls = URLResolver(limits: limits)
-        notes = DiagnosticLog(diagnostics, limit: limits.diagnostics)
+        diagnosticLog = DiagnosticLog(diagnostics, limit: limits.diagnostics)
     }
 
     /// Whether text is being collected.
@@ -38,7 +38,7 @@ struct FeedReader: ~Copyable {
 
     mutating func startElement(_ qualified: FeedBytes, _ attributes: FeedAttributes) {
         guard !isStopped else { return }
-        guard !stack.isRootClosed else { return noteTail() }
+        guard !stack.isRootClosed else { return diagnoseTail() }
         var bindings = 0
         if !isCollecting { bindings = names.declare(attributes) }
         if stack.isEmpty {
@@ -46,8 +46,8 @@ struct FeedReader: ~Copyable {
             bindings += names.bindRoot(qualified)
         }
         let name = names.name(qualified)
-        if let prefix = names.takeUnbound() {
-            note("the prefix “\(prefix)” is not bound to a namespace; it is treated as the usual one")
+        if let prefix = names.nextUnbound() {
+            diagnose("the prefix “\(prefix)” is not bound to a namespace; it is treated as the usual one")
         }
         if isCollecting, startInsideText(name, qualified, attributes) { return }
         open(name, bindings: bindings, attributes)
@@ -57,7 +57,7 @@ struct FeedReader: ~Copyable {
         if stack.count >= limits.depth, !makeRoom(for: name, attributes) { return names.drop(bindings) }
         var rule = Self.rule(name, in: stack.scope)
         if rule.handler.isItem, isInItem {
-            note("an item was not closed before the next began")
+            diagnose("an item was not closed before the next began")
             closeItem()
             rule = Self.rule(name, in: stack.scope)
         }
@@ -80,11 +80,11 @@ struct FeedReader: ~Copyable {
             return
         }
         guard let place = found else {
-            if notes.hasRoom { note("an end tag </\(Self.excerpt(qualified))> has no start tag") }
+            if diagnosticLog.hasRoom { diagnose("an end tag </\(Self.excerpt(qualified))> has no start tag") }
             return
         }
-        if place < stack.count - 1, notes.hasRoom {
-            note("elements inside <\(Self.excerpt(qualified))> are not closed before it ends")
+        if place < stack.count - 1, diagnosticLog.hasRoom {
+            diagnose("elements inside <\(Self.excerpt(qualified))> are not closed before it ends")
         }
         if let collected = text.place, place > collected { return endInsideText(place) }
         while stack.count > place { closeLast() }
@@ -99,33 +99,33 @@ struct FeedReader: ~Copyable {
     /// assigned only once.
     mutating func finish() {
         if isInItem {
-            note("the document ends inside an item; that item is ignored")
+            diagnose("the document ends inside an item; that item is ignored")
             current.isOpen = false
             show.feed.isCut = true
         } else if isInsideRoot, !isStopped {
-            note("the document ends before its root element is closed")
+            diagnose("the document ends before its root element is closed")
             show.feed.isCut = true
         }
         show.finish()
-        show.feed.diagnostics = notes.diagnostics
+        show.feed.diagnostics = diagnosticLog.diagnostics
     }
 
     /// Adds a diagnostic about a corrected or skipped mistake.
-    mutating func note(_ message: String, line: Int? = nil) {
-        notes.note(message, line: line)
+    mutating func diagnose(_ message: String, line: Int? = nil) {
+        diagnosticLog.add(message, line: line)
     }
 
     /// Stops parsing, with a diagnostic.
     mutating func stop(_ message: String) {
         guard !isStopped else { return }
-        note(message)
+        diagnose(message)
         isStopped = true
         show.feed.isCut = true
     }
 
     /// Reports content after the end of the root element.
-    mutating func noteTail() {
-        notes.noteOnce("what follows the end of the document is ignored")
+    mutating func diagnoseTail() {
+        diagnosticLog.addOnce("what follows the end of the document is ignored")
     }
 
     // MARK: The stack
@@ -144,7 +144,7 @@ struct FeedReader: ~Copyable {
     ///
     /// - Returns: Whether the element may be opened.
     private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
-        noteDepth()
+        diagnoseDepth()
         let handler = Self.rule(name, in: .nothing).handler
         if handler == .outline { _ = start(.outline, attributes) }
         guard handler.isItem,
@@ -155,8 +155,8 @@ struct FeedReader: ~Copyable {
         return true
     }
 
-    private mutating func noteDepth() {
-        notes.noteOnce("elements are nested deeper than \(limits.depth); those inside are ignored")
+    private mutating func diagnoseDepth() {
+        diagnosticLog.addOnce("elements are nested deeper than \(limits.depth); those inside are ignored")
     }
 
     private mutating func closeLast() {
@@ -175,9 +175,9 @@ struct FeedReader: ~Copyable {
         if !text.isCut {
             end(handler, text.buffer.contents)
         } else if handler.isURL {
-            note("a URL is longer than \(text.limit) bytes and is ignored")
+            diagnose("a URL is longer than \(text.limit) bytes and is ignored")
         } else {
-            note("a text is longer than \(text.limit) bytes and is cut")
+            diagnose("a text is longer than \(text.limit) bytes and is cut")
             end(handler, UTF8Cleaner.wholeCharacters(text.buffer.contents))
         }
     }
@@ -200,12 +200,12 @@ struct FeedReader: ~Copyable {
         // A line of text contains no elements: the previous one was not closed, and the next of its kind starts.
         let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
         if anywhere == .item || anywhere == .entry || isSibling {
-            note("an element was not closed before the next began")
+            diagnose("an element was not closed before the next began")
             while isCollecting { closeLast() }
             return false
         }
         guard stack.count < limits.depth else {
-            noteDepth()
+            diagnoseDepth()
             return true
         }
         if text.startTag(ElementNames.local(of: qualified), attributes) {

@@ -73,9 +73,9 @@ struct ItemState {
     }
 
     /// Returns the item by moving it, since a copy would retain each of its strings.
-    mutating func take() -> Item {
-        var taken = Item()
-        swap(&taken, &item)
-        return taken
+    mutating func moveItem() -> Item {
+        var moved = Item()
+        swap(&moved, &item)
+        return moved
     }
 }

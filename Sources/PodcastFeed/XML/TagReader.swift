@@ -67,7 +67,7 @@ struct TagReader: ~Copyable {
     private mutating func decodeReference(_ rest: FeedBytes) -> Int {
         let reference = CharacterReference(rest, isWhole: true)
         let source = FeedBytes(rebasing: rest[..<reference.length])
-        if let message = reference.diagnostic(source) { note(message) }
+        if let message = reference.diagnostic(source) { diagnose(message) }
         if reference.isText {
             for byte in source { write(byte) }
         } else {
@@ -110,7 +110,7 @@ struct TagReader: ~Copyable {
             switch place.pointee {
             case UInt8(ascii: ">"): return place + 1
             case UInt8(ascii: "<"):
-                note("a tag is not closed before the next begins")
+                diagnose("a tag is not closed before the next begins")
                 return place
             case UInt8(ascii: "/"):
                 isEmptyElement = true
@@ -148,7 +148,7 @@ struct TagReader: ~Copyable {
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
             let stop = Self.endOfBareValue(from: place, to: end)
             guard stop < end else { return nil }
-            note("the value of an attribute has no quotes")
+            diagnose("the value of an attribute has no quotes")
             add(name, FeedBytes(start: place, count: stop - place))
             return stop
         }
@@ -156,7 +156,7 @@ struct TagReader: ~Copyable {
         guard let close = place.firstPlace(of: quote, before: end) else {
             // The value may continue in the next piece, or be unterminated.
             let open = isWhole ? place.firstPlace(of: UInt8(ascii: "<"), before: end) : nil
-            if open != nil { note("the value of an attribute has no end") }
+            if open != nil { diagnose("the value of an attribute has no end") }
             return open
         }
         if let open = place.firstPlace(of: UInt8(ascii: "<"), before: close) {
@@ -164,10 +164,10 @@ struct TagReader: ~Copyable {
             // If the quote belongs to text after the tag, another word follows it.
             let follower = close[1]
             guard follower.isXMLSpace || follower == UInt8(ascii: ">") || follower == UInt8(ascii: "/") else {
-                note("the value of an attribute has no end")
+                diagnose("the value of an attribute has no end")
                 return open
             }
-            note("the value of an attribute contains a “<”")
+            diagnose("the value of an attribute contains a “<”")
         }
         add(name, FeedBytes(start: place, count: close - place))
         return close + 1
@@ -188,7 +188,7 @@ struct TagReader: ~Copyable {
     /// Maximum number of mistakes reported per tag.
     private static let mistakeLimit = 20
 
-    private mutating func note(_ message: String) {
+    private mutating func diagnose(_ message: String) {
         if mistakes.count < Self.mistakeLimit { mistakes.append(message) }
     }
 

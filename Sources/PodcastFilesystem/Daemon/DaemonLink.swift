@@ -65,10 +65,10 @@ package final class DaemonLink: Sendable {
     private let state = Mutex(State())
 
     /// The number of daemon deaths, over at least `patience`, after which a request fails: it may be their cause.
-    private static let mostDeaths = 3
+    private static let maxDeaths = 3
     /// The number of consecutive failed starts after which waiting requests fail, unless a daemon was connected within
     /// `patience`: then something kills daemons repeatedly, even while they start.
-    private static let mostFailedStarts = 3
+    private static let maxFailedStarts = 3
     /// The time for which requests wait for a stable daemon if several die in quick succession.
     private let patience: Duration
     /// Watches for the pid file that a daemon writes when it listens.
@@ -80,7 +80,7 @@ package final class DaemonLink: Sendable {
         watch = FolderWatch(launcher.places.runtime)
     }
 
-    deinit { watch.end() }
+    deinit { watch.stop() }
 
     /// Starts watching for daemons, and connects to a running one. Starts one if none runs and `startsDaemon` is set.
     package func start(observer: Observer, startsDaemon: Bool) {
@@ -94,7 +94,7 @@ package final class DaemonLink: Sendable {
     }
 
     /// Fails all waiting requests with ENODEV, and closes the connection.
-    package func end() {
+    package func close() {
         let (requests, connection) = state.withLock { state in
             state.isEnded = true
             state.observer = nil
@@ -104,8 +104,8 @@ package final class DaemonLink: Sendable {
             }
             return (state.requests, state.connection)
         }
-        watch.end()
-        connection?.end()
+        watch.stop()
+        connection?.close()
         let failure = Failure(errorNumber: ENODEV, message: "the file system is being unmounted")
         for request in requests.values { request.answer(.failure(failure)) }
     }
@@ -127,7 +127,7 @@ package final class DaemonLink: Sendable {
         if token == 0 {
             answer(.failure(Failure(errorNumber: ENODEV, message: "the file system is being unmounted")))
         } else if let connection {
-            put(token, to: connection)
+            transmit(token, on: connection)
         } else {
             connectSoon(startsDaemon: true)
         }
@@ -146,7 +146,7 @@ package final class DaemonLink: Sendable {
     }
 
     /// Sends a request, unless another thread has sent it or the connection is no longer current.
-    private func put(_ token: UInt64, to connection: DaemonConnection) {
+    private func transmit(_ token: UInt64, on connection: DaemonConnection) {
         let request = state.withLock { state -> Request? in
             guard state.connection === connection, state.requests[token]?.connection == nil else { return nil }
             state.requests[token]?.connection = connection
@@ -154,7 +154,7 @@ package final class DaemonLink: Sendable {
         }
         guard let request else { return }
         let number = connection.send(request.kind, request.payload) { [weak self] result in
-            self?.answered(token, result, on: connection)
+            self?.handleResponse(token, result, on: connection)
         }
         let isWanted = state.withLock { state in
             guard let known = state.requests[token] else { return false }
@@ -166,7 +166,8 @@ package final class DaemonLink: Sendable {
         if !isWanted { connection.cancel(number) }
     }
 
-    private func answered(_ token: UInt64, _ result: Result<Frame, ClientError>, on connection: DaemonConnection) {
+    private func handleResponse(_ token: UInt64, _ result: Result<Frame, ClientError>, on connection: DaemonConnection)
+    {
         switch result {
         case .success(let frame):
             let known = state.withLock { state in
@@ -182,7 +183,7 @@ package final class DaemonLink: Sendable {
             }
         case .failure:
             // The daemon has died. The request waits for the next one.
-            let (given, next) = state.withLock { state -> (Request?, DaemonConnection?) in
+            let (abandoned, next) = state.withLock { state -> (Request?, DaemonConnection?) in
                 guard var request = state.requests[token], request.connection === connection else { return (nil, nil) }
                 request.connection = nil
                 request.number = nil
@@ -190,14 +191,14 @@ package final class DaemonLink: Sendable {
                 let since = request.firstDeath ?? .now
                 request.firstDeath = since
                 state.requests[token] = request
-                if request.deaths >= Self.mostDeaths, since.duration(to: .now) >= patience {
+                if request.deaths >= Self.maxDeaths, since.duration(to: .now) >= patience {
                     return (state.requests.removeValue(forKey: token), nil)
                 }
                 return (nil, state.connection === connection ? nil : state.connection)
             }
-            given?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died repeatedly")))
+            abandoned?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died repeatedly")))
             // The next daemon was connected before this death was noticed, so the request has not been sent to it.
-            if let next { put(token, to: next) }
+            if let next { transmit(token, on: next) }
         }
     }
 
@@ -220,30 +221,30 @@ package final class DaemonLink: Sendable {
         }
         // The first restarts are immediate, later ones up to a second apart, so that a request that crashes daemons
         // does not keep the machine busy with restarts.
-        if startsDaemon, misses >= Self.mostDeaths {
-            Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.mostDeaths, 4))))
+        if startsDaemon, misses >= Self.maxDeaths {
+            Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.maxDeaths, 4))))
         }
         let onEvent: @Sendable (Event) -> Void = { [weak self] event in
             self?.state.withLock { $0.observer }?.event(event)
         }
-        let onEnd: @Sendable () -> Void = { [weak self] in self?.ended(attempt) }
+        let onClose: @Sendable () -> Void = { [weak self] in self?.handleDisconnect(attempt) }
         do {
             let found =
                 startsDaemon
-                ? try launcher.connectOrStart(role: .mount, onEvent: onEvent, onEnd: onEnd)
-                : try launcher.connect(role: .mount, onEvent: onEvent, onEnd: onEnd)
+                ? try launcher.connectOrStart(role: .mount, onEvent: onEvent, onClose: onClose)
+                : try launcher.connect(role: .mount, onEvent: onEvent, onClose: onClose)
             guard let connection = found else {
                 state.withLock { $0.isConnecting = false }
                 if state.withLock({ !$0.requests.isEmpty }) { connectSoon(startsDaemon: true) }
                 return
             }
-            begin(connection, attempt)
+            activate(connection, attempt)
         } catch {
             let requests = state.withLock { state -> [UInt64: Request]? in
                 state.isConnecting = false
                 state.failedStarts += 1
                 let isKilled = state.lastSeen.map { $0.duration(to: .now) < patience } ?? false
-                if state.failedStarts < Self.mostFailedStarts || isKilled, !state.requests.isEmpty { return nil }
+                if state.failedStarts < Self.maxFailedStarts || isKilled, !state.requests.isEmpty { return nil }
                 state.failedStarts = 0
                 defer { state.requests = [:] }
                 return state.requests
@@ -257,7 +258,7 @@ package final class DaemonLink: Sendable {
         }
     }
 
-    private func begin(_ connection: DaemonConnection, _ attempt: Int) {
+    private func activate(_ connection: DaemonConnection, _ attempt: Int) {
         // Subscribe to events before listing the tasks, so that none is missed.
         connection.send(.command, WireJSON.encode(Command.watch)) { _ in }
         connection.send(.command, WireJSON.encode(Command.tasks)) { [weak self] result in
@@ -275,16 +276,16 @@ package final class DaemonLink: Sendable {
             return state.requests.filter { $0.value.connection == nil }.keys.sorted()
         }
         guard let tokens else {
-            connection.end()
+            connection.close()
             return
         }
-        for token in tokens { put(token, to: connection) }
-        // The connection may have ended before it became current, in which case `ended` ignored it.
-        if connection.hasEnded { ended(attempt) }
+        for token in tokens { transmit(token, on: connection) }
+        // The connection may have ended before it became current, in which case `handleDisconnect` ignored it.
+        if connection.isClosed { handleDisconnect(attempt) }
     }
 
     /// Handles the end of an attempt's connection. Ignored if the connection never became current, or no longer is.
-    private func ended(_ attempt: Int) {
+    private func handleDisconnect(_ attempt: Int) {
         let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
             guard state.connection != nil, state.attempt == attempt else { return nil }
             state.connection = nil

@@ -34,13 +34,13 @@ package final class FolderWatch: Sendable {
     ///
     /// - Returns: `false` if the watch has ended.
     package func wait() -> Bool {
-        guard let descriptor = begin() else {
+        guard let descriptor = startIfNeeded() else {
             let milliseconds = Int(pause / .milliseconds(1))
             return ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut
         }
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = retryingInterrupts { read(descriptor, &buffer, buffer.count) }
-        // IN_IGNORED reports that the watch was removed, either with its folder or by `end`.
+        // IN_IGNORED reports that the watch was removed, either with its folder or by `stop`.
         let isGone = count < 0 || Self.masks(buffer.prefix(count)).contains { $0 & UInt32(IN_IGNORED) != 0 }
         return state.withLock { state in
             if isGone { state.watch = nil }
@@ -49,7 +49,7 @@ package final class FolderWatch: Sendable {
     }
 
     /// Ends the current wait and all later ones.
-    package func end() {
+    package func stop() {
         state.withLock { state in
             if state.isEnded { return }
             state.isEnded = true
@@ -62,7 +62,7 @@ package final class FolderWatch: Sendable {
     /// Creates the inotify descriptor and the watch, unless they exist.
     ///
     /// - Returns: The descriptor to read from; `nil` if the folder is not watched.
-    private func begin() -> Int32? {
+    private func startIfNeeded() -> Int32? {
         state.withLock { state in
             if state.isEnded { return nil }
             if state.descriptor < 0 { state.descriptor = inotify_init1(Int32(IN_CLOEXEC)) }

@@ -23,7 +23,7 @@ package final class LiveTasks: Sendable {
     }
 
     /// The error of an episode that has no task.
-    package struct Trouble: Sendable, Equatable {
+    package struct RetryError: Sendable, Equatable {
         package var error: String
         /// Whether an open has failed with it. If not, the server is still being retried while the open waits.
         package var isFinal: Bool
@@ -33,14 +33,14 @@ package final class LiveTasks: Sendable {
 
     private struct State {
         var tasks: [Key: Task] = [:]
-        var troubles: [Key: Trouble] = [:]
+        var retryErrors: [Key: RetryError] = [:]
         /// The received ranges of the previous generation, for episodes whose rendition was replaced.
         var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
 
-        mutating func noteRate(_ second: Int64) {
+        mutating func recordRate(_ second: Int64) {
             // Only of running tasks: a suspended task's last rate no longer applies.
-            rates.note(
+            rates.record(
                 tasks.values.reduce(0) { $0 + ($1.info.state == .running ? $1.info.rate ?? 0 : 0) }, at: second)
         }
     }
@@ -53,10 +53,10 @@ package final class LiveTasks: Sendable {
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
-            state.troubles = state.troubles.filter { $0.value.info == nil }
+            state.retryErrors = state.retryErrors.filter { $0.value.info == nil }
             for info in tasks {
                 if info.id == 0, let error = info.error {
-                    state.troubles[Self.key(info)] = Trouble(error: error, isFinal: false, info: info)
+                    state.retryErrors[Self.key(info)] = RetryError(error: error, isFinal: false, info: info)
                     continue
                 }
                 var info = info
@@ -64,7 +64,7 @@ package final class LiveTasks: Sendable {
                 info.expected = info.expected.map(Self.bytes)
                 state.tasks[Self.key(info)] = Task(info: info)
             }
-            state.noteRate(SystemClock.monotonic.seconds)
+            state.recordRate(SystemClock.monotonic.seconds)
         }
     }
 
@@ -74,19 +74,19 @@ package final class LiveTasks: Sendable {
     private static func key(_ info: TaskInfo) -> Key { info.episode.map { .episode($0) } ?? .task(info.id) }
 
     /// Applies an event of the daemon.
-    package func take(_ event: Event) {
+    package func apply(_ event: Event) {
         guard let report = event.task,
             let key = report.episode.map({ Key.episode($0) }) ?? report.id.map({ Key.task($0) })
         else { return }
         let now = SystemClock.monotonic.seconds
         state.withLock { state in
-            defer { state.noteRate(now) }
+            defer { state.recordRate(now) }
             if event.kind == .failed || report.state == .remote {
-                state.troubles[key] = report.error.map { error in
-                    Trouble(error: error, isFinal: event.kind == .failed, info: Self.waitingOpen(event, error))
+                state.retryErrors[key] = report.error.map { error in
+                    RetryError(error: error, isFinal: event.kind == .failed, info: Self.waitingOpen(event, error))
                 }
             } else if report.state != .failed {
-                state.troubles[key] = nil
+                state.retryErrors[key] = nil
             }
             if let known = state.tasks[key], let old = known.generation, let new = report.generation, new > old,
                 let ranges = known.ranges
@@ -143,7 +143,9 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    package func trouble(of episode: EpisodeID) -> Trouble? { state.withLock { $0.troubles[.episode(episode)] } }
+    package func retryError(of episode: EpisodeID) -> RetryError? {
+        state.withLock { $0.retryErrors[.episode(episode)] }
+    }
 
     /// The total rate of all tasks in bytes per second for each of the last seconds, newest last.
     package var rates: [Double] {
@@ -155,7 +157,7 @@ package final class LiveTasks: Sendable {
     package var all: [TaskInfo] {
         state.withLock { state in
             state.tasks.values.map(\.info)
-                + state.troubles.filter { state.tasks[$0.key] == nil }.compactMap(\.value.info)
+                + state.retryErrors.filter { state.tasks[$0.key] == nil }.compactMap(\.value.info)
         }
     }
 }

@@ -6,19 +6,19 @@ internal import TransferCore
 // Events of the daemon: updates of tasks, and changes that require invalidations.
 extension PodcastFilesystem {
     /// The times of the daemon's last events, in seconds of Unix time.
-    struct Heard: Sendable {
+    struct EventTimes: Sendable {
         /// The time of the last event or connection: changes up to then have been invalidated. 0 before the start.
         var moment: Int64 = 0
         /// The time of the last event of each show.
         var shows: [ShowID: Int64] = [:]
     }
 
-    func take(_ event: Event) {
+    func handle(_ event: Event) {
         // A library event of the same change follows.
         if event.kind == .listening { return }
         defer { options.onWork() }
-        heard.withLock { $0.moment = now }
-        live.take(event)
+        eventTimes.withLock { $0.moment = now }
+        live.apply(event)
         // Progress events are frequent and change no name.
         send(
             state.withLock { state in
@@ -69,9 +69,9 @@ extension PodcastFilesystem {
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
         // Since the last event of the show: the daemon reports a change after making it, and the changes of one show in
         // order.
-        let since = heard.withLock { heard in
-            defer { heard.shows[show] = moment }
-            return heard.shows[show] ?? started - 1
+        let since = eventTimes.withLock { eventTimes in
+            defer { eventTimes.shows[show] = moment }
+            return eventTimes.shows[show] ?? started - 1
         }
         invalidateAll((try? library.places(of: show, changedSince: since)) ?? [])
     }
@@ -88,9 +88,9 @@ extension PodcastFilesystem {
     /// Handles a new connection to a daemon: replaces the tasks, and invalidates what changed since the last event.
     func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
-        let since = heard.withLock { heard in
-            defer { heard.moment = now }
-            return heard.moment
+        let since = eventTimes.withLock { eventTimes in
+            defer { eventTimes.moment = now }
+            return eventTimes.moment
         }
         guard since > 0 else { return }
         send(

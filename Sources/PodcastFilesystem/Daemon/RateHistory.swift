@@ -11,7 +11,7 @@ package struct RateHistory: Sendable {
     package init() {}
 
     /// Records the current rate in bytes per second.
-    package mutating func note(_ rate: Double, at second: Int64) {
+    package mutating func record(_ rate: Double, at second: Int64) {
         if let last = samples.last, last.second >= second {
             samples[samples.count - 1].rate = rate
             return

@@ -103,9 +103,9 @@ extension PodcastFilesystem {
     }
 
     /// Opens an asset through the daemon, which checks whether the cached file is current.
-    func ask(for asset: AssetKind, _ wish: HandleMode.Wish, by caller: Caller) throws -> Opening {
+    func ask(for asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
-        return .askForAsset(asset, wish)
+        return .askForAsset(asset, preference)
     }
 
     // MARK: The cache

@@ -15,7 +15,7 @@ struct ShowFeedFile: GeneratedFile {
 
     /// Neither name nor attributes are cached: a setting decides whether the file exists.
     fileprivate static let form: NodeForm = {
-        var form = NodeForm.file.believed(for: 0)
+        var form = NodeForm.file.cached(for: 0)
         form.pushesSize = false
         return form
     }()

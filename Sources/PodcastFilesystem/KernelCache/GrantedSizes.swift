@@ -13,9 +13,9 @@ struct GrantedSizes: Sendable {
         /// The row with the grant applied, as the kernel saw it last.
         var seen: EpisodeEntry?
         /// Whether the kernel saw a row to which the grant does not apply.
-        var wasPassedOver = false
+        var wasInapplicable = false
         /// Whether the library has recorded the size.
-        var isSettled = false
+        var isRecorded = false
 
         /// Returns whether the grant applies to a row without a confirmed size.
         ///
@@ -24,8 +24,8 @@ struct GrantedSizes: Sendable {
         func fits(_ row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
     }
 
-    /// Settled grants are pruned above `pruneThreshold`, once they are `retention` seconds old: longer than any read of
-    /// the old row can still be in flight.
+    /// Recorded grants are pruned above `pruneThreshold`, once they are `retention` seconds old: longer than any read
+    /// of the old row can still be in flight.
     private static let pruneThreshold = 1_000
     private static let retention: Int64 = 60
 
@@ -34,7 +34,7 @@ struct GrantedSizes: Sendable {
     /// - Parameter guess: The size that the kernel saw before.
     mutating func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeSize, now: Int64) {
         if grants.count >= Self.pruneThreshold {
-            grants = grants.filter { !$0.value.isSettled || $0.value.moment + Self.retention > now }
+            grants = grants.filter { !$0.value.isRecorded || $0.value.moment + Self.retention > now }
         }
         grants[number] = Grant(size: size, moment: now, guess: guess)
     }
@@ -46,7 +46,7 @@ struct GrantedSizes: Sendable {
         let number = NodeNumber(entry)
         guard let grant = grants[number] else { return entry }
         guard grant.fits(EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed) else {
-            grants[number]?.wasPassedOver = true
+            grants[number]?.wasInapplicable = true
             return entry
         }
         var entry = entry
@@ -69,19 +69,19 @@ struct GrantedSizes: Sendable {
     }
 
     /// Whether a grant for this node is pending, that is, not yet recorded in the library.
-    func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isSettled == false }
+    func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isRecorded == false }
 
-    /// Marks a grant as settled when the library's row has a confirmed size. The grant stays for threads that have read
-    /// the old row.
+    /// Marks a grant as recorded when the library's row has a confirmed size. The grant stays for threads that have
+    /// read the old row.
     ///
     /// - Returns: Whether the kernel has seen the complete row, or is about to request it. Another invalidation would
     ///   do harm: the kernel may be waiting for the attributes that it requests after an open, and would discard the
     ///   reply. The ctime may then be a second off until the next invalidation.
-    mutating func settle(_ entry: EpisodeEntry) -> Bool {
+    mutating func markRecorded(_ entry: EpisodeEntry) -> Bool {
         let number = NodeNumber(entry)
-        guard entry.sizeSource == .server, let grant = grants[number], !grant.isSettled else { return false }
-        grants[number]?.isSettled = true
-        if grant.wasPassedOver { return false }
+        guard entry.sizeSource == .server, let grant = grants[number], !grant.isRecorded else { return false }
+        grants[number]?.isRecorded = true
+        if grant.wasInapplicable { return false }
         guard var seen = grant.seen else { return entry.size == grant.size }
         seen.changed = entry.changed
         seen.lastOpened = entry.lastOpened

@@ -12,10 +12,10 @@ enum HandleMode: Sendable, Equatable {
     /// No handle is open. `open` and `opened(with:)` lead to `open`.
     case closed
     /// Handles are open, all in the same mode. → `closed` with the last one
-    case open(Way, handles: Int)
+    case open(IOMode, handles: Int)
 
     /// The preferred mode of a handle to be opened.
-    enum Wish: Sendable {
+    enum Preference: Sendable {
         case cached
         case direct
         /// Passthrough if the kernel accepts the file, otherwise `cached`.
@@ -23,7 +23,7 @@ enum HandleMode: Sendable, Equatable {
     }
 
     /// The mode in which a handle is opened.
-    enum Way: Sendable, Equatable {
+    enum IOMode: Sendable, Equatable {
         /// Reads go through the page cache.
         case cached
         /// Reads bypass the page cache.
@@ -36,9 +36,9 @@ enum HandleMode: Sendable, Equatable {
     ///
     /// - Returns: The mode; `nil` if a backing file has to be registered first. The handle then does not count yet, and
     ///   `opened(with:)` must be the next call.
-    mutating func open(_ wish: Wish) -> Way? {
-        switch (self, wish) {
-        case (.open(let way, let handles), _): return count(handles + 1, way)
+    mutating func open(_ preference: Preference) -> IOMode? {
+        switch (self, preference) {
+        case (.open(let mode, let handles), _): return count(handles + 1, mode)
         case (.closed, .cached): return count(1, .cached)
         case (.closed, .direct): return count(1, .direct)
         case (.closed, .passthrough): return nil
@@ -46,19 +46,19 @@ enum HandleMode: Sendable, Equatable {
     }
 
     /// Counts a handle after `open` returned `nil`; without a backing file it is cached.
-    mutating func opened(with backing: BackingID?) -> Way {
+    mutating func opened(with backing: BackingID?) -> IOMode {
         guard case .closed = self else { preconditionFailure("no open is waiting for a backing file") }
         return count(1, backing.map { .passthrough(backing: $0) } ?? .cached)
     }
 
-    private mutating func count(_ handles: Int, _ way: Way) -> Way {
-        self = .open(way, handles: handles)
-        return way
+    private mutating func count(_ handles: Int, _ mode: IOMode) -> IOMode {
+        self = .open(mode, handles: handles)
+        return mode
     }
 
     /// Removes a handle that was closed, or whose open reply was rejected.
     mutating func close() {
-        guard case .open(let way, let handles) = self else { preconditionFailure("closed more often than opened") }
-        self = handles > 1 ? .open(way, handles: handles - 1) : .closed
+        guard case .open(let mode, let handles) = self else { preconditionFailure("closed more often than opened") }
+        self = handles > 1 ? .open(mode, handles: handles - 1) : .closed
     }
 }

@@ -19,7 +19,7 @@ struct KernelCache: Sendable {
     private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
     /// The nodes whose size was pushed and whose attributes the kernel has not requested since; see `mayBeInvalidated`.
-    private var unasked: Set<NodeNumber> = []
+    private var unrequested: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
     private struct Node {
@@ -40,16 +40,16 @@ struct KernelCache: Sendable {
     /// - Returns: Whether changes were withheld from the kernel, so that data read before is outdated.
     @discardableResult
     mutating func willAnswer(_ number: NodeNumber) -> Bool {
-        unasked.isEmpty ? false : unasked.remove(number) != nil
+        unrequested.isEmpty ? false : unrequested.remove(number) != nil
     }
 
     /// Records the size in a reply to the kernel. If it differs from the size pushed last, the next open pushes again.
-    mutating func told(_ size: Int64, of number: NodeNumber) {
+    mutating func recordSentSize(_ size: Int64, of number: NodeNumber) {
         if let known = nodes[number]?.size, known != size { nodes[number]?.size = nil }
     }
 
     /// Whether data read when `change` was the last change may be sent unmodified.
-    func isCurrent(since change: UInt64) -> Bool { changes.last <= change && unasked.isEmpty }
+    func isCurrent(since change: UInt64) -> Bool { changes.last <= change && unrequested.isEmpty }
 
     /// Whether an episode read at `change` has to be read again before it is sent to the kernel.
     mutating func isOutdated(_ number: NodeNumber, since change: UInt64) -> Bool {
@@ -62,9 +62,9 @@ struct KernelCache: Sendable {
         /// The kernel has the size: the open may be answered.
         case isKnown
         /// The open waits for an invalidation that has been sent.
-        case isUnderWay
+        case isPending
         /// The attributes have to be invalidated first, followed by a call of `pushed`.
-        case begins
+        case isRequired
     }
 
     /// Makes the kernel request the size of a file that is about to be opened.
@@ -73,10 +73,10 @@ struct KernelCache: Sendable {
     /// and would continue to use the old size.
     mutating func push(_ size: Int64, of number: NodeNumber) -> SizePush {
         if isKnown(size, of: number) { return .isKnown }
-        if number.kind == .episode { unasked.insert(number) }
-        if nodes[number]?.isPushing == true { return .isUnderWay }
+        if number.kind == .episode { unrequested.insert(number) }
+        if nodes[number]?.isPushing == true { return .isPending }
         nodes[number, default: Node()].isPushing = true
-        return .begins
+        return .isRequired
     }
 
     /// Records that the invalidation for a size has been delivered.
@@ -92,7 +92,7 @@ struct KernelCache: Sendable {
     /// An invalidation makes the kernel discard the reply that it waits for: attributes, or the end of the file in a
     /// read. It would continue to use the feed's guess, and return zeros after the end of a shorter file, or truncate a
     /// longer one. The invalidation is not needed, because the request is certain to follow.
-    private func mayBeInvalidated(_ number: NodeNumber) -> Bool { !unasked.contains(number) }
+    private func mayBeInvalidated(_ number: NodeNumber) -> Bool { !unrequested.contains(number) }
 
     // MARK: Handles
 
@@ -100,12 +100,12 @@ struct KernelCache: Sendable {
     ///
     /// - Returns: The mode of the handle; `nil` if a backing file is needed, and `opened(_:backing:)` has to be called
     ///   next.
-    mutating func open(_ number: NodeNumber, _ wish: HandleMode.Wish) -> HandleMode.Way? {
-        nodes[number, default: Node()].mode.open(wish)
+    mutating func open(_ number: NodeNumber, _ preference: HandleMode.Preference) -> HandleMode.IOMode? {
+        nodes[number, default: Node()].mode.open(preference)
     }
 
     /// Completes an `open` that needed a backing file, in the same critical section.
-    mutating func opened(_ number: NodeNumber, backing: BackingID?) -> HandleMode.Way {
+    mutating func opened(_ number: NodeNumber, backing: BackingID?) -> HandleMode.IOMode {
         nodes[number, default: Node()].mode.opened(with: backing)
     }
 
@@ -182,8 +182,8 @@ extension KernelCache {
         changes.add(number.episode)
         var found: [Invalidation] = []
         // The library has recorded the size with which an open was answered, and which the kernel has.
-        let isSettled = row.map { grants.settle($0) } ?? false
-        if !isSettled, mayBeInvalidated(number) { found.append(.attributes(number)) }
+        let isRecorded = row.map { grants.markRecorded($0) } ?? false
+        if !isRecorded, mayBeInvalidated(number) { found.append(.attributes(number)) }
         let show = place.podcast
         if place.isBuried {
             found += entries(of: place)

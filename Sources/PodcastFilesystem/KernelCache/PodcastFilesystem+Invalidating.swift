@@ -41,8 +41,8 @@ extension PodcastFilesystem {
         }
         switch push {
         case .isKnown: next()
-        case .isUnderWay: break
-        case .begins:
+        case .isPending: break
+        case .isRequired:
             invalidate(number) { [self] in
                 let waiting = state.withLock { state in
                     state.kernel.pushed(size, of: number)

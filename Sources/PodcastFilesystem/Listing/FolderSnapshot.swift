@@ -40,7 +40,7 @@ struct FolderSnapshot: Sendable {
     /// The offset below those of the names; see `DirectoryCaches`. 0 for a folder whose names the kernel never caches.
     var base: UInt64 = 0
     /// Whether the kernel may cache the names.
-    var isKept = false
+    var isCacheable = false
     /// The offset after the last name, if it does not follow from `base`; see `DirectoryCache`.
     var end: UInt64?
 

@@ -55,7 +55,7 @@ extension PodcastFilesystem {
                 if let end = answer.end { state.files.folders[handle]?.names.end = end }
                 return (handle, answer)
             }
-            let open = OpenReply(handle: handle, keepCache: answer.way.keeps, cacheReaddir: answer.way.caches)
+            let open = OpenReply(handle: handle, keepCache: answer.use.keepsCache, cacheReaddir: answer.use.usesCache)
             if !request.reply(open: open) {
                 state.withLock { state in
                     state.kernel.directories[number]?.abandon(handle.rawValue)
@@ -76,9 +76,9 @@ extension PodcastFilesystem {
         guard let items = try behaviour.items() else { return nil }
         var snapshot = FolderSnapshot(number: number, items: items, change: change)
         guard let basis else { return snapshot }
-        snapshot.isKept = !snapshot.fillsPages
+        snapshot.isCacheable = !snapshot.fillsPages
         let isCertain = try self.basis(of: number) == basis
-        return state.withLock { $0.kernel.directories.keep(snapshot, basis, isCertain: isCertain) }
+        return state.withLock { $0.kernel.directories.store(snapshot, basis, isCertain: isCertain) }
     }
 
     /// Reads the inputs that determine a folder's names.

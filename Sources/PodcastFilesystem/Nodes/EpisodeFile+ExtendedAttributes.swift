@@ -39,7 +39,7 @@ extension EpisodeFile {
         values.add("user.xdg.referrer.url", podcast.visibleURL)
         values.add(
             "user.mime_type",
-            MediaType.told(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name)))
+            MediaType.reported(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name)))
         values.add("user.dublincore.title", episode.title)
         values.add("user.dublincore.creator", episode.author ?? podcast.author)
         values.add("user.dublincore.publisher", podcast.title)
@@ -60,11 +60,11 @@ extension EpisodeFile {
         of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList
     ) {
         let size = episode.size
-        let trouble = mount.live.trouble(of: episode.id)
+        let retryError = mount.live.retryError(of: episode.id)
         // With a task, only the task's own error counts; for a failed task without one, the download's recorded error.
         let error =
             task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
-            ?? trouble?.error ?? episode.download?.error
+            ?? retryError?.error ?? episode.download?.error
         let received = episode.complete ? size.bytes : max(task?.info.received ?? 0, episode.cachedBytes)
         let expected = task?.info.expected ?? (size.source == .unknown ? nil : size.bytes)
         let state: TaskState
@@ -73,7 +73,7 @@ extension EpisodeFile {
         } else if let task {
             state = task.info.state
         } else if error != nil {
-            state = trouble?.isFinal == false ? .remote : .failed
+            state = retryError?.isFinal == false ? .remote : .failed
         } else if let download = episode.download {
             state = download.state
         } else {
@@ -94,7 +94,7 @@ extension EpisodeFile {
         // Not only for failed downloads: also for those that are retried, wait for space, or are suspended because the
         // disk is full.
         if state != .cached {
-            let nextTry = task?.info.nextTry ?? (trouble?.isFinal == false ? trouble?.info?.nextTry : nil)
+            let nextTry = task?.info.nextTry ?? (retryError?.isFinal == false ? retryError?.info?.nextTry : nil)
             let wait = nextTry.flatMap { $0 >= mount.now ? Double($0 - mount.now) : nil }
             values.add("user.podfs.error", error.map { StatusReport.reason($0, retryIn: wait) })
         }

@@ -50,11 +50,11 @@ struct EpisodeFile: NodeBehaviour {
         let role = mount.role(of: caller.pid)
         if role == .indexer { throw Errno.permissionDenied }
         if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
-            var media = mount.partOfFile(node, episode.file, total: episode.size)
+            var media = mount.partialMedia(node, episode.file, total: episode.size)
             if role == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
             return .open(OpenFile(number: node, isCounted: false, flags: flags, media: media), .cached)
         }
-        return .ask(episode.told, role == .probe ? .probe : .player)
+        return .ask(episode.shownSize, role == .probe ? .probe : .player)
     }
 
     /// Returns an open file for a completely cached episode: on the backing file of its open handles if there is one,

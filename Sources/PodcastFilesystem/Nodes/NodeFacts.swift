@@ -59,7 +59,7 @@ struct NodeForm: Sendable {
     static let folder = NodeForm(kind: .directory, permissions: 0o555, links: 2)
     static let link = NodeForm(kind: .symlink, permissions: 0o777)
 
-    func believed(for seconds: Double) -> NodeForm {
+    func cached(for seconds: Double) -> NodeForm {
         var form = self
         (form.attributeTimeout, form.entryTimeout) = (seconds, seconds)
         return form
@@ -78,14 +78,14 @@ extension PodcastFilesystem {
     /// Returns the reply to a lookup; `entryTimeout` replaces the form's if the kernel must not cache the name.
     func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
         let form = behaviour(of: facts.number).form
-        told(facts, form)
+        recordSentSize(facts, form)
         return Entry(
             node: facts.number.node, attributes: attributes(facts, form), attributeTimeout: form.attributeTimeout,
             entryTimeout: entryTimeout ?? form.entryTimeout)
     }
 
-    func told(_ facts: NodeFacts, _ form: NodeForm) {
-        if form.kind == .regular { state.withLock { $0.kernel.told(facts.size, of: facts.number) } }
+    func recordSentSize(_ facts: NodeFacts, _ form: NodeForm) {
+        if form.kind == .regular { state.withLock { $0.kernel.recordSentSize(facts.size, of: facts.number) } }
     }
 }
 

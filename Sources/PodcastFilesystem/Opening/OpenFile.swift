@@ -8,12 +8,12 @@ internal import TransferCore
 /// An open episode, or an open generated file.
 final class OpenFile: Sendable {
     /// Whether the daemon was notified of a read that was answered with the first bytes.
-    enum HeadRead {
+    enum HeadNotification {
         case none
         /// The daemon is notified after the reply, so that its work does not delay the reader. A close in the meantime
         /// is sent after that notification.
-        case beingTold(isClosed: Bool)
-        case told
+        case pending(isClosed: Bool)
+        case sent
     }
 
     struct Media {
@@ -28,7 +28,7 @@ final class OpenFile: Sendable {
         var isComplete = false
         /// The first bytes, until the cache file is known.
         var head: [UInt8] = []
-        var headRead = HeadRead.none
+        var headNotification = HeadNotification.none
         /// The reads so far of a program that is taken for a probe; `nil` for a player.
         var probing: ProbeReads?
         /// The error of the last failed read, and its time in milliseconds of `SystemClock.monotonic`.
@@ -101,10 +101,10 @@ final class OpenFile: Sendable {
     }
 
     /// The cache file of an episode, once known.
-    var held: HeldFile? {
+    var leased: LeasedFile? {
         media.withLock { media in
             guard let reader = media.reader, let name = media.file else { return nil }
-            return HeldFile(reader: reader, name: name)
+            return LeasedFile(reader: reader, name: name)
         }
     }
 }

@@ -7,7 +7,7 @@ struct OpenFiles: Sendable {
     /// The files that the handles of a node share until the last one is closed.
     struct Node: Sendable {
         /// The cache file, once one handle knows it. The others may not, if the kernel has answered all their reads.
-        var held: HeldFile?
+        var leased: LeasedFile?
         /// The cache file registered for passthrough.
         var backed: BackedFile?
     }
@@ -37,25 +37,27 @@ struct OpenFiles: Sendable {
         let handle = nextHandle()
         files[handle] = file
         if nodes[file.number] == nil { nodes[file.number] = Node() }
-        hold(file)
+        lease(file)
         return handle
     }
 
     mutating func remove(_ handle: FileHandle) -> OpenFile? { files.removeValue(forKey: handle) }
 
     /// Leases the cache file of a handle, once known, until the node's last handle is closed.
-    mutating func hold(_ file: OpenFile) {
+    mutating func lease(_ file: OpenFile) {
         // The daemon's response to a read may arrive after the last close.
-        guard file.isEpisode, let node = nodes[file.number], node.held == nil, let held = file.held else {
+        guard file.isEpisode, let node = nodes[file.number], node.leased == nil, let leased = file.leased else {
             return
         }
-        nodes[file.number]?.held = held
+        nodes[file.number]?.leased = leased
         if names.count >= Self.capacity { names = names.filter { nodes[$0.key] != nil } }
-        names[file.number] = held.name
+        names[file.number] = leased.name
     }
 
     /// Returns the leased cache file of a node, and the last known name of its cache file.
-    func held(_ number: NodeNumber) -> (file: HeldFile?, name: String?) { (nodes[number]?.held, names[number]) }
+    func leasedFile(of number: NodeNumber) -> (file: LeasedFile?, name: String?) {
+        (nodes[number]?.leased, names[number])
+    }
 
     mutating func add(_ folder: FolderSnapshot) -> FileHandle {
         let handle = nextHandle()
@@ -68,7 +70,7 @@ struct OpenFiles: Sendable {
 }
 
 /// A cache file with a lease, which the daemon cannot remove.
-struct HeldFile: Sendable {
+struct LeasedFile: Sendable {
     let reader: MediaReader
     let name: String
 }
@@ -82,9 +84,9 @@ struct BackedFile: Sendable {
     let total: Int64
 
     /// Registers an open file; `nil` if it is not complete, or the kernel does not accept it.
-    init?(_ file: OpenFile, _ taker: (any BackingFileTaker)?) {
-        guard let taker, let (reader, name, total) = file.whole,
-            let backing = reader.withDescriptor({ taker.register($0) })
+    init?(_ file: OpenFile, _ registry: (any BackingFileRegistry)?) {
+        guard let registry, let (reader, name, total) = file.whole,
+            let backing = reader.withDescriptor({ registry.register($0) })
         else { return nil }
         (self.backing, self.reader, self.name, self.total) = (backing, reader, name, total)
     }

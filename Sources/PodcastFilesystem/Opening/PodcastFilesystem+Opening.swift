@@ -10,11 +10,11 @@ internal import TransferCore
 
 /// The next step of an open.
 enum Opening {
-    case open(OpenFile, HandleMode.Wish)
+    case open(OpenFile, HandleMode.Preference)
     /// The daemon must confirm the size with the server. The kernel may have cached this unconfirmed one.
     case ask(EpisodeSize, ReaderKind)
     /// The daemon must check whether the cached asset is current.
-    case askForAsset(AssetKind, HandleMode.Wish)
+    case askForAsset(AssetKind, HandleMode.Preference)
     /// A file in `Tagged`, whose original is opened like this.
     indirect case tag(Opening)
 }
@@ -26,14 +26,14 @@ extension PodcastFilesystem {
         do {
             guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
             switch try behaviour(of: number).opening(by: request.caller, flags: flags) {
-            case .open(let file, let wish):
+            case .open(let file, let preference):
                 if let size = sizeToPush(file), !state.withLock({ $0.kernel.isKnown(size, of: number) }) {
-                    pushAndOpen(ParkedRequest(request), file, wish, size: size)
+                    pushAndOpen(ParkedRequest(request), file, preference, size: size)
                 } else {
-                    reply(request, file, wish)
+                    reply(request, file, preference)
                 }
             case .ask(let guess, let kind): askToOpen(number, as: kind, insteadOf: guess, flags: flags, request)
-            case .askForAsset(let kind, let wish): askForAsset(kind, number, wish, request)
+            case .askForAsset(let kind, let preference): askForAsset(kind, number, preference, request)
             case .tag(let original): openTagged(number, original, flags: flags, request)
             }
         } catch {
@@ -49,11 +49,11 @@ extension PodcastFilesystem {
     }
 
     private func pushAndOpen(
-        _ waiting: ParkedRequest, _ file: OpenFile, _ wish: HandleMode.Wish, size: Int64
+        _ waiting: ParkedRequest, _ file: OpenFile, _ preference: HandleMode.Preference, size: Int64
     ) {
         push(size, of: file.number) { [self] in
             guard let request = waiting.take() else { return }
-            reply(request, file, wish, isInvalidated: true)
+            reply(request, file, preference, isInvalidated: true)
         }
     }
 
@@ -62,9 +62,9 @@ extension PodcastFilesystem {
     /// The cache file is leased from now on: the kernel may answer reads from pages that it cached for other handles,
     /// and the daemon must not remove a file that a program reads. The present ranges are not loaded: the first read
     /// that arrives here makes the daemon fetch the missing ones.
-    func partOfFile(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
-        let (held, lastName) = state.withLock { $0.files.held(number) }
-        if let held { return OpenFile.Media(reader: held.reader, file: held.name, total: total) }
+    func partialMedia(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
+        let (leased, lastName) = state.withLock { $0.files.leasedFile(of: number) }
+        if let leased { return OpenFile.Media(reader: leased.reader, file: leased.name, total: total) }
         guard let name = name ?? lastName, let reader = try? MediaReader(name: name, in: options.cache) else {
             return OpenFile.Media(total: total)
         }
@@ -93,7 +93,7 @@ extension PodcastFilesystem {
 
     /// Opens an asset after the daemon has checked it.
     private func askForAsset(
-        _ kind: AssetKind, _ number: NodeNumber, _ wish: HandleMode.Wish, _ request: consuming Request
+        _ kind: AssetKind, _ number: NodeNumber, _ preference: HandleMode.Preference, _ request: consuming Request
     ) {
         let waiting = ParkedRequest(request)
         ask(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
@@ -108,7 +108,7 @@ extension PodcastFilesystem {
                     return
                 }
                 assetFailures.set(nil, of: number)
-                open(number, content, wish, waiting)
+                open(number, content, preference, waiting)
             case .failure(let failure):
                 // Before the reply, since a program whose open fails may read the reason immediately.
                 assetFailures.set(failure.message, of: number)
@@ -118,18 +118,18 @@ extension PodcastFilesystem {
                     waiting.take()?.reply(error: Self.errno(of: failure))
                     return
                 }
-                open(number, content, wish, waiting)
+                open(number, content, preference, waiting)
             }
         }
     }
 
     /// Answers a parked open with generated content, after its size has been pushed to the kernel.
     private func open(
-        _ number: NodeNumber, _ content: GeneratedContent, _ wish: HandleMode.Wish, _ waiting: ParkedRequest
+        _ number: NodeNumber, _ content: GeneratedContent, _ preference: HandleMode.Preference, _ waiting: ParkedRequest
     ) {
         push(content.size, of: number) { [self] in
             guard let request = waiting.take() else { return }
-            reply(request, OpenFile(number: number, content: content), wish)
+            reply(request, OpenFile(number: number, content: content), preference)
         }
     }
 
@@ -172,7 +172,7 @@ extension PodcastFilesystem {
 
     /// Returns the open file for an open that the daemon has granted.
     func openFile(_ number: NodeNumber, as kind: ReaderKind, flags: Int32, _ grant: Grant) -> OpenFile {
-        var media = partOfFile(number, grant.file, total: grant.total)
+        var media = partialMedia(number, grant.file, total: grant.total)
         if media.reader == nil { media.head = grant.head }
         if kind == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
         return OpenFile(number: number, isCounted: true, flags: flags, media: media)
@@ -180,7 +180,7 @@ extension PodcastFilesystem {
 
     /// - Parameter isInvalidated: Whether the kernel's attributes were invalidated just before.
     func reply(
-        _ request: consuming Request, _ file: OpenFile, _ wish: HandleMode.Wish, isInvalidated: Bool = false
+        _ request: consuming Request, _ file: OpenFile, _ preference: HandleMode.Preference, isInvalidated: Bool = false
     ) {
         // During an unmount, invalidations no longer reach the kernel: its size may be outdated, and reads would stop
         // there.
@@ -190,8 +190,8 @@ extension PodcastFilesystem {
             return
         }
         let now = now
-        let opened = state.withLock { add(file, wish, at: now, &$0) }
-        noteOpen(of: file)
+        let opened = state.withLock { add(file, preference, at: now, &$0) }
+        reportOpen(of: file)
         // The daemon evicts the least recently opened episode first. It already knows of the opens that it has
         // answered.
         if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
@@ -213,7 +213,7 @@ extension PodcastFilesystem {
 
     private struct Opened {
         var handle: FileHandle
-        var way: HandleMode.Way
+        var mode: HandleMode.IOMode
         /// Whether the kernel's access time must be invalidated.
         var hasNewTime: Bool
         /// Whether the daemon must be notified of the open.
@@ -221,27 +221,29 @@ extension PodcastFilesystem {
     }
 
     /// Adds a handle. It counts from before the reply to its open until `close`.
-    private func add(_ file: OpenFile, _ wish: HandleMode.Wish, at now: Int64, _ state: inout State) -> Opened {
+    private func add(_ file: OpenFile, _ preference: HandleMode.Preference, at now: Int64, _ state: inout State)
+        -> Opened
+    {
         let number = file.number
         let isReported =
             file.isEpisode && !file.isCounted && file.media.withLock { $0.probing == nil }
             && state.kernel.accessTimes.report(openOf: number.episode, at: now)
         let hasNewTime = state.kernel.access(number, at: now)
-        var way = state.kernel.open(number, wish)
+        var mode = state.kernel.open(number, preference)
         let handle = state.files.add(file)
-        if way == nil {
+        if mode == nil {
             // In the same critical section, so that no concurrent open chooses another mode or registers another
             // backing file.
             let backed = BackedFile(file, kernelLink.withLock { $0?.backings })
             state.files.nodes[number]?.backed = backed
-            way = state.kernel.opened(number, backing: backed?.backing.id)
+            mode = state.kernel.opened(number, backing: backed?.backing.id)
         }
-        return Opened(handle: handle, way: way ?? .cached, hasNewTime: hasNewTime, isReported: isReported)
+        return Opened(handle: handle, mode: mode ?? .cached, hasNewTime: hasNewTime, isReported: isReported)
     }
 
     private func reply(_ request: consuming Request, _ file: OpenFile, _ opened: Opened) {
         var reply = OpenReply(handle: opened.handle, noFlush: true)
-        switch opened.way {
+        switch opened.mode {
         case .cached: reply.keepCache = file.content == nil
         case .direct: reply.directIO = true
         case .passthrough(let backing):
@@ -264,11 +266,11 @@ extension PodcastFilesystem {
         if hasNewTime, !parked.isStopped { invalidate(file.number) {} }
         guard file.isCounted else { return }
         let isLater = file.media.withLock { media in
-            guard case .beingTold = media.headRead else { return false }
-            media.headRead = .beingTold(isClosed: true)
+            guard case .pending = media.headNotification else { return false }
+            media.headNotification = .pending(isClosed: true)
             return true
         }
-        if !isLater { tellClose(of: file) }
+        if !isLater { notifyClose(of: file) }
     }
 
     /// Removes a handle, and with the last handle of a node the lease on its cache file.
@@ -281,12 +283,12 @@ extension PodcastFilesystem {
             let shared = state.kernel.isOpen(file.number) ? nil : state.files.nodes.removeValue(forKey: file.number)
             return (file, state.kernel.access(file.number, at: now), shared)
         }
-        if let removed { noteClose(of: removed.file) }
+        if let removed { reportClose(of: removed.file) }
         return removed.map { ($0.file, $0.hasNewTime) }
     }
 
     /// Notifies the daemon of the close of a file whose opens it counts.
-    func tellClose(of file: OpenFile) {
+    func notifyClose(of file: OpenFile) {
         // Release the lease first: the daemon may remove files that nobody has open.
         file.media.withLock { $0.reader = nil }
         link.post(.close, EpisodeReference(episode: file.number.episode).payload)

@@ -28,16 +28,16 @@ extension PodcastFilesystem {
         players.withLock { $0 = watch }
     }
 
-    func noteOpen(of file: OpenFile) {
+    func reportOpen(of file: OpenFile) {
         if file.isEpisode { players.withLock { $0 }?.opened(file.number.episode) }
     }
 
-    func noteClose(of file: OpenFile) {
+    func reportClose(of file: OpenFile) {
         if file.isEpisode { players.withLock { $0 }?.closed(file.number.episode) }
     }
 
     /// The limit of links in a path, as in the kernel.
-    private static let mostLinks = 40
+    private static let maxLinks = 40
 
     /// Returns the episode of a path below the mounted folder, from the mount's own entries: no system call, since a
     /// mount that waits for itself hangs.
@@ -76,7 +76,7 @@ extension PodcastFilesystem {
                 case .directory: folders.append(number)
                 case .symlink:
                     links += 1
-                    guard links <= Self.mostLinks, let target = try found.target(), !target.hasPrefix("/") else {
+                    guard links <= Self.maxLinks, let target = try found.target(), !target.hasPrefix("/") else {
                         return nil
                     }
                     rest = target.split(separator: "/").map(String.init) + rest

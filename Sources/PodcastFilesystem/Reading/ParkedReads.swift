@@ -47,7 +47,7 @@ final class ParkedReads: Sendable {
     func remove(_ request: ParkedRequest) -> Entry? { entries.withLock { $0.removeValue(forKey: request.id) } }
 
     /// Removes and returns all parked requests, and refuses others for `retryWindow`.
-    func takeAll() -> [Entry] {
+    func removeAll() -> [Entry] {
         refusesUntil.store(SystemClock.monotonic.milliseconds + Self.retryWindow, ordering: .releasing)
         return entries.withLock { entries in
             defer { entries = [:] }

@@ -43,7 +43,7 @@ extension PodcastFilesystem {
             takesHead: true, kind: kind)
         if !isPromoted, let head = head(of: file, read) {
             Self.reply(request, of: file, tag, head.bytes)
-            if head.isFirst { tell(of: read, file) }
+            if head.isFirst { notifyRead(read, file) }
             return
         }
         let waiting = ParkedRequest(request)
@@ -51,7 +51,7 @@ extension PodcastFilesystem {
         ask(.read, read.payload, for: waiting) { [self] result in
             let now = SystemClock.monotonic.milliseconds
             file.media.withLock { $0.probing?.waited(from: asked, to: now) }
-            arrived(result, for: waiting, file, tag, read)
+            handleResponse(result, for: waiting, file, tag, read)
         }
     }
 
@@ -75,14 +75,14 @@ extension PodcastFilesystem {
             let end = min(read.range.upperBound, media.total ?? .max)
             guard read.range.lowerBound < end, end <= Int64(media.head.count) else { return nil }
             let bytes = media.head[Int(read.range.lowerBound)..<Int(end)]
-            guard case .none = media.headRead else { return (bytes, false) }
-            media.headRead = .beingTold(isClosed: false)
+            guard case .none = media.headNotification else { return (bytes, false) }
+            media.headNotification = .pending(isClosed: false)
             return (bytes, true)
         }
     }
 
     /// Notifies the daemon of an answered read, which starts the download, and requests the cache file.
-    private func tell(of read: ReadRequest, _ file: OpenFile) {
+    private func notifyRead(_ read: ReadRequest, _ file: OpenFile) {
         var read = read
         read.takesHead = false
         link.send(.read, read.payload) { [self] result in
@@ -90,14 +90,14 @@ extension PodcastFilesystem {
                 grant.generation == file.medium.generation
             else { return }
             // After a failure the next read requests it again.
-            try? learn(grant, file)
+            try? apply(grant, to: file)
         }
         let isClosed = file.media.withLock { media in
-            defer { media.headRead = .told }
-            guard case .beingTold(isClosed: true) = media.headRead else { return false }
+            defer { media.headNotification = .sent }
+            guard case .pending(isClosed: true) = media.headNotification else { return false }
             return true
         }
-        if isClosed { tellClose(of: file) }
+        if isClosed { notifyClose(of: file) }
     }
 
     /// Whether to refuse a read beyond the end, which the page cache sends if the kernel has cached a larger size.
@@ -108,7 +108,7 @@ extension PodcastFilesystem {
         }
     }
 
-    private func arrived(
+    private func handleResponse(
         _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, _ tag: Range<Int64>?,
         _ read: ReadRequest
     ) {
@@ -124,7 +124,7 @@ extension PodcastFilesystem {
                 return
             }
             do {
-                try learn(grant, file)
+                try apply(grant, to: file)
             } catch {
                 request.reply(error: error)
                 return
@@ -133,7 +133,7 @@ extension PodcastFilesystem {
                 Self.reply(request, of: file, tag, ready, at: read.range.lowerBound)
             } else if let head = head(of: file, read) {
                 Self.reply(request, of: file, tag, head.bytes)
-                if head.isFirst { tell(of: read, file) }
+                if head.isFirst { notifyRead(read, file) }
             } else {
                 request.reply(error: .ioError)
             }
@@ -180,8 +180,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Takes over the file and the ranges that the daemon has granted.
-    func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
+    /// Adopts the file and the ranges that the daemon has granted.
+    func apply(_ grant: Grant, to file: OpenFile) throws(Errno) {
         let (known, hasReader) = file.media.withLock { ($0.file, $0.reader != nil) }
         // The granted ranges belong to that file, and must not be applied to another one, even of the same generation.
         if hasReader, known != grant.file { throw .staleNFSFileHandle }
@@ -202,7 +202,7 @@ extension PodcastFilesystem {
             return true
         }
         if !agrees { throw .staleNFSFileHandle }
-        state.withLock { $0.files.hold(file) }
+        state.withLock { $0.files.lease(file) }
     }
 
     private struct Ready {

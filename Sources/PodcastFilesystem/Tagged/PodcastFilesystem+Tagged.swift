@@ -28,7 +28,7 @@ private final class PendingOriginal: Sendable {
     }
 
     deinit {
-        if file.isCounted, !isAdopted.load(ordering: .acquiring) { mount.tellClose(of: file) }
+        if file.isCounted, !isAdopted.load(ordering: .acquiring) { mount.notifyClose(of: file) }
     }
 }
 
@@ -67,7 +67,7 @@ extension PodcastFilesystem {
     ) {
         var search = search
         while case .read(let range) = search.step, let bytes = presentBytes(of: original.file, range) {
-            search.take(bytes)
+            search.receive(bytes)
         }
         switch search.step {
         case .audio(let offset): tag(original, skipping: offset, for: number, waiting)
@@ -80,7 +80,7 @@ extension PodcastFilesystem {
                 do throws(Errno) {
                     let bytes = try bytes(in: result, of: original.file, range)
                     var search = search
-                    search.take(bytes)
+                    search.receive(bytes)
                     findAudio(search, original, for: number, waiting)
                 } catch {
                     waiting.take()?.reply(error: error)
@@ -97,7 +97,7 @@ extension PodcastFilesystem {
         case .success(let frame):
             guard let grant = Grant(payload: frame.payload) else { throw .ioError }
             guard grant.generation == file.medium.generation else { throw .staleNFSFileHandle }
-            try learn(grant, file)
+            try apply(grant, to: file)
             guard let bytes = presentBytes(of: file, range) else { throw .ioError }
             return bytes
         case .failure(let failure): throw Self.errno(of: failure)

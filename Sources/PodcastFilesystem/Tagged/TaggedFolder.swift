@@ -12,7 +12,7 @@ struct TaggedFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    static let form = NodeForm.folder.believed(for: 0)
+    static let form = NodeForm.folder.cached(for: 0)
 
     var form: NodeForm { Self.form }
 
@@ -80,7 +80,7 @@ struct TaggedEpisode: NodeBehaviour {
     private static let estimatedTag: Int64 = 256 << 10
 
     var form: NodeForm {
-        var form = NodeForm.file.believed(for: 0)
+        var form = NodeForm.file.cached(for: 0)
         form.blockSize = 128 * 1024
         return form
     }

@@ -17,7 +17,7 @@ final class ReaderConnections: Sendable {
 
     /// The maximum number of idle connections: the threads of a mount, and one that receives events. GRDB's pool has
     /// five too.
-    private static let mostIdle = 5
+    private static let maxIdle = 5
 
     /// - Parameter configuration: The configuration of reading connections.
     init(path: String, configuration: Configuration) {
@@ -29,7 +29,7 @@ final class ReaderConnections: Sendable {
         let connection = try idle.withLock { $0.popLast() } ?? DatabaseQueue(path: path, configuration: configuration)
         defer {
             let isKept = idle.withLock { connections in
-                guard connections.count < Self.mostIdle else { return false }
+                guard connections.count < Self.maxIdle else { return false }
                 connections.append(connection)
                 return true
             }

@@ -81,8 +81,8 @@ struct EpisodeFacts {
         visibleDigest = visible.value
     }
 
-    var identity: IdentityFacts {
-        IdentityFacts(
+    var identity: EpisodeIdentity {
+        EpisodeIdentity(
             guid: guid, url: media.url, title: title, published: item.published, type: media.type,
             duration: item.duration)
     }

@@ -20,21 +20,21 @@ package struct EpisodeSize: Sendable, Equatable {
 
     /// The minimum plausible length: 10 kB is less than a second of music, or ten seconds of the lowest speech bit
     /// rate. Smaller values are placeholders (0, 1, 1024) or durations in the wrong attribute.
-    static let leastLength: Int64 = 10_000
+    static let minLength: Int64 = 10_000
     /// The maximum: 16 TiB, the largest file of ext4. A larger value is a mistake.
     package static let greatest: Int64 = 1 << 44
     /// The minimum plausible rate in bytes per second: 8 kbit/s, the lowest rate of MP3. Opus can encode speech at 6
     /// kbit/s, but podcasts do not use that.
-    static let leastRate = 1_000.0
+    static let minRate = 1_000.0
     /// The maximum plausible rate in bytes per second: 80 Mbit/s, above published 4K video and far above uncompressed
     /// audio (0.2 to 1.2 MB/s). A greater length was counted in bits, or is another number.
-    static let greatestRate = 10_000_000.0
+    static let maxRate = 10_000_000.0
     /// The assumed audio rate in bytes per second: 128 kbit/s, the most common rate of podcasts in MP3 and AAC.
     static let audioRate = 16_000.0
     /// The assumed video rate in bytes per second: 1 Mbit/s, a talk in 720p.
     static let videoRate = 125_000.0
     /// The maximum plausible duration in seconds (100 days), which keeps estimates far from overflow.
-    static let greatestDuration = 8_640_000.0
+    static let maxDuration = 8_640_000.0
 
     package init(bytes: Int64, source: SizeSource) {
         self.bytes = bytes
@@ -47,7 +47,7 @@ package struct EpisodeSize: Sendable, Equatable {
     ///   - duration: The duration in seconds.
     ///   - isVideo: `MediaType.isVideo`; evaluated only for an estimate, since listings compute thousands of sizes.
     package init(confirmed: Int64?, length: Int64?, duration: Double?, isVideo: @autoclosure () -> Bool) {
-        let seconds = duration.flatMap { $0 > 0 && $0 <= Self.greatestDuration ? $0 : nil }
+        let seconds = duration.flatMap { $0 > 0 && $0 <= Self.maxDuration ? $0 : nil }
         if let confirmed, (0...Self.greatest).contains(confirmed) {
             bytes = confirmed
             source = .server
@@ -64,9 +64,9 @@ package struct EpisodeSize: Sendable, Equatable {
     }
 
     private static func isPlausible(_ length: Int64, seconds: Double?) -> Bool {
-        guard (leastLength...greatest).contains(length) else { return false }
+        guard (minLength...greatest).contains(length) else { return false }
         guard let seconds else { return true }
         let rate = Double(length) / seconds
-        return rate >= leastRate && rate <= greatestRate
+        return rate >= minRate && rate <= maxRate
     }
 }

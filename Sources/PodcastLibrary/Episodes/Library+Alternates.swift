@@ -19,8 +19,8 @@ package struct Alternate: Sendable, Equatable {
     package static let folder = ".alternates"
 
     /// The maximum number of alternates of all episodes of a show. More are omitted: a feed must not decide how large
-    /// the library becomes. `Medium.mostMedia` bounds those of one episode.
-    package static let mostInShow = 50_000
+    /// the library becomes. `Medium.maxMedia` bounds those of one episode.
+    package static let maxInShow = 50_000
 
     /// Returns the path below the show's folder.
     static func path(_ fileName: String, of episode: String) -> String {

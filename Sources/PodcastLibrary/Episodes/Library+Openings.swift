@@ -9,7 +9,7 @@ package struct EpisodeOpening: Sendable, Equatable {
     /// Whether the file is the playlist of a stream.
     package var isStream = false
     /// The size shown to programs.
-    package var told: EpisodeSize
+    package var shownSize: EpisodeSize
     /// Whether a rendition is completely cached.
     package var isComplete: Bool
     /// The cache file of the rendition with this generation, which may be incomplete, and its total size in bytes, if
@@ -20,15 +20,16 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var fileState: String?
 
     /// The size in bytes confirmed by a server.
-    package var size: Int64? { told.source == .server ? told.bytes : nil }
+    package var size: Int64? { shownSize.source == .server ? shownSize.bytes : nil }
 
     package init(
-        generation: Int, isEphemeral: Bool = false, told: EpisodeSize, isComplete: Bool = false, file: String? = nil,
+        generation: Int, isEphemeral: Bool = false, shownSize: EpisodeSize, isComplete: Bool = false,
+        file: String? = nil,
         fileSize: Int64? = nil, fileState: String? = nil
     ) {
         self.generation = generation
         self.isEphemeral = isEphemeral
-        self.told = told
+        self.shownSize = shownSize
         self.isComplete = isComplete
         self.file = file
         self.fileSize = fileSize
@@ -50,11 +51,11 @@ extension Library {
                     FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried <> 1
                     """)
             guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
-            let told = EpisodeSize(
+            let shownSize = EpisodeSize(
                 confirmed: row[bytes: 1], length: row[bytes: 7], duration: row[8],
                 isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: row[10])))
             var opening = EpisodeOpening(
-                generation: row[0], isEphemeral: row[6] ?? false, told: told, isComplete: row[2] ?? false)
+                generation: row[0], isEphemeral: row[6] ?? false, shownSize: shownSize, isComplete: row[2] ?? false)
             opening.isStream = StreamFile.isStream(row[10])
             let generation: Int? = row[3]
             if opening.generation == generation {

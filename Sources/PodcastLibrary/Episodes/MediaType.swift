@@ -70,7 +70,7 @@ package struct MediaType: Sendable, Equatable {
     ///
     /// Some web servers use the attribute `user.mime_type` as the file's Content-Type: browsers would run scripts in a
     /// feed's `image/svg+xml`.
-    package static func told(type: String?, fileExtension: String) -> String? {
+    package static func reported(type: String?, fileExtension: String) -> String? {
         if fileExtension == "m3u8" || fileExtension == "m3u" { return StreamFile.type }
         if let type = essence(of: type), types[type] != nil { return type }
         return mimeType(forExtension: fileExtension)

@@ -5,10 +5,10 @@ internal import TransferCore
 /// The rows of alternates in one merge: each further encoding of an item gets a row, and keeps it with its name as long
 /// as the show exists.
 struct AlternateRows {
-    private struct Known {
+    private struct StoredAlternate {
         let id: EpisodeID
         let fileName: String
-        let media: KnownMedia
+        let media: StoredMedia
         let isOffered: Bool
         let digest: Int64
         let visibleDigest: Int64
@@ -47,7 +47,7 @@ struct AlternateRows {
             if let row {
                 fileName = row.fileName
             } else {
-                guard try takeRoom() else { continue }
+                guard try reserveRoom() else { continue }
                 fileName = names.claim(alternate.label) + "." + alternate.fileExtension
             }
             let values = Values(
@@ -63,7 +63,7 @@ struct AlternateRows {
         for (place, row) in known.enumerated() where row.isOffered && !present.contains(place) { try remove(row.id) }
     }
 
-    private func rows(of episode: EpisodeID) throws -> [Known] {
+    private func rows(of episode: EpisodeID) throws -> [StoredAlternate] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT e.id, a.name, e.url, e.type, e.length, a.key, e.buried, e.digest, e.visible_digest
@@ -71,19 +71,19 @@ struct AlternateRows {
                 """)
         return try Row.fetchCursor(statement, arguments: [episode]).mapAll { row in
             let name: String = row[1]
-            return Known(
+            return StoredAlternate(
                 id: row[0], fileName: name,
-                media: KnownMedia(name: name, url: row[2], type: row[3], length: row[4], key: row[5]),
+                media: StoredMedia(name: name, url: row[2], type: row[3], length: row[4], key: row[5]),
                 isOffered: row[6] as Int == EpisodeSQL.alternate, digest: row.bits(7), visibleDigest: row.bits(8))
         }
     }
 
     /// Returns the known row of each alternate: the one with an address of it, otherwise with the same description. The
     /// extension has to be the same, since another codec never comes under an existing name.
-    private static func match(_ offered: [AlternateFacts], _ known: [Known]) -> [Int?] {
+    private static func match(_ offered: [AlternateFacts], _ known: [StoredAlternate]) -> [Int?] {
         var places = [Int?](repeating: nil, count: offered.count)
         var isFree = [Bool](repeating: true, count: known.count)
-        func assign(_ fits: (AlternateFacts, Known) -> Bool) {
+        func assign(_ fits: (AlternateFacts, StoredAlternate) -> Bool) {
             for (number, alternate) in offered.enumerated() where places[number] == nil {
                 let place = known.indices.first { place in
                     isFree[place] && FileName.fileExtension(of: known[place].fileName) == alternate.fileExtension
@@ -103,7 +103,7 @@ struct AlternateRows {
         return places
     }
 
-    private mutating func takeRoom() throws -> Bool {
+    private mutating func reserveRoom() throws -> Bool {
         let left: Int
         if let room {
             left = room
@@ -113,7 +113,7 @@ struct AlternateRows {
                     sql: """
                         SELECT count(*) FROM episode e CROSS JOIN alternate a ON a.episode = e.id WHERE e.podcast = ?
                         """), arguments: [podcast])
-            left = Alternate.mostInShow - (count ?? 0)
+            left = Alternate.maxInShow - (count ?? 0)
         }
         room = max(0, left - 1)
         return left > 0
@@ -193,7 +193,7 @@ struct AlternateRows {
         hasVisibleChanges = true
     }
 
-    private mutating func update(_ row: Known, _ values: Values) throws {
+    private mutating func update(_ row: StoredAlternate, _ values: Values) throws {
         let (item, media, digests) = (values.facts.item, values.alternate.media, values.digests)
         if row.digest == digests.all, row.isOffered { return }
         let isVisible = row.visibleDigest != digests.visible || !row.isOffered

@@ -31,7 +31,7 @@ struct EpisodeMedia {
 }
 
 /// A known episode's encoding.
-struct KnownMedia {
+struct StoredMedia {
     var name: String
     var url: String
     var type: String?
@@ -46,7 +46,7 @@ extension EpisodeFacts {
     }
 
     /// Returns the encoding of a known episode, at its current address.
-    func media(of known: KnownMedia) -> EpisodeMedia {
+    func media(of known: StoredMedia) -> EpisodeMedia {
         if encodings.count < 2, known.key == nil { return media(at: 0) }
         let fileExtension = FileName.fileExtension(of: known.name)
         let fits = encodings.indices.filter { Self.fileExtension(encodings[$0]) == fileExtension }
@@ -73,11 +73,11 @@ extension EpisodeFacts {
         if encodings.count > 1 {
             let fileExtension = Self.fileExtension(chosen)
             for (index, other) in encodings.enumerated()
-            where index != place && sources.count < Medium.mostAddresses && Self.fileExtension(other) == fileExtension {
+            where index != place && sources.count < Medium.maxAddresses && Self.fileExtension(other) == fileExtension {
                 sources += other.addresses.map { MediaSource(url: $0, hash: other.hash) }
             }
         }
-        sources = Array(sources.prefix(Medium.mostAddresses))
+        sources = Array(sources.prefix(Medium.maxAddresses))
         let isPlain = sources.count == 1 && chosen.hash == nil
         return EpisodeMedia(
             enclosure: place == 0 ? media : chosen.enclosure, key: place == 0 ? nil : Self.key(chosen),

@@ -78,7 +78,7 @@ extension Library {
             id = ShowID(db.lastInsertedRowID)
         }
         if !show.ephemeral {
-            try give(podcast: id, url: show.givenURL, reach: show.reach ?? show.response.reach, db)
+            try setAccess(of: id, url: show.givenURL, reach: show.reach ?? show.response.reach, db)
         }
         if let server = show.server { try arrive(podcast: id, from: server, db) }
         var merge = Merge(db: db, podcast: id, template: template, now: show.now)

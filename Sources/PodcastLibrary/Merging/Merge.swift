@@ -16,9 +16,9 @@ struct Merge {
         }
     }
 
-    private struct Known {
+    private struct StoredEpisode {
         let id: EpisodeID
-        let media: KnownMedia
+        let media: StoredMedia
         let listed: Bool
         let buried: Bool
         let digest: Int64
@@ -50,7 +50,7 @@ struct Merge {
             throw LibraryError.noSuchPodcast(podcast)
         }
         let (known, facts) = try rows()
-        let rowOfItem = Identity.match(
+        let rowOfItem = EpisodeMatcher.match(
             items: items.episodes.map(\.identity), rows: facts, isDelta: response.isDelta)
 
         var present = Array(repeating: false, count: known.count)
@@ -91,9 +91,9 @@ struct Merge {
     }
 
     /// Returns the rows with their identifying facts, including tombstones.
-    private func rows() throws -> ([Known], [IdentityFacts]) {
-        var known: [Known] = []
-        var facts: [IdentityFacts] = []
+    private func rows() throws -> ([StoredEpisode], [EpisodeIdentity]) {
+        var known: [StoredEpisode] = []
+        var facts: [EpisodeIdentity] = []
         let cursor = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -103,13 +103,13 @@ struct Merge {
                     """), arguments: [podcast])
         while let row = try cursor.next() {
             known.append(
-                Known(
+                StoredEpisode(
                     id: row[0],
-                    media: KnownMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
+                    media: StoredMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
                     listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5)))
             let seconds: Int64? = row[9]
             facts.append(
-                IdentityFacts(
+                EpisodeIdentity(
                     guid: row[6], url: row[15] ?? row[7], title: row[8],
                     published: seconds.map { PublicationDate(seconds: $0, offset: row[10]) }, type: row[11],
                     duration: row[12]))
@@ -119,7 +119,7 @@ struct Merge {
 
     // MARK: - Known episodes
 
-    private mutating func refresh(_ row: Known, with item: EpisodeFacts) throws {
+    private mutating func refresh(_ row: StoredEpisode, with item: EpisodeFacts) throws {
         // A buried episode is restored when the feed lists it again after omitting it. An episode that was buried while
         // the feed listed it stays buried as long as the feed lists it.
         let returns = !row.listed && row.buried
@@ -148,10 +148,10 @@ struct Merge {
 
     /// Whether the feed now refers to another file, judging by length and URL: the size confirmed for the old file then
     /// no longer applies. An existing rendition keeps its size until it is removed.
-    static func differ(_ row: KnownMedia, _ media: EpisodeMedia) -> Bool {
+    static func differ(_ row: StoredMedia, _ media: EpisodeMedia) -> Bool {
         if let old = row.length, let new = media.enclosure.length, old != new { return true }
-        let old = Identity.comparable(url: row.url).prefix { $0 != "?" }
-        let new = Identity.comparable(url: media.enclosure.url).prefix { $0 != "?" }
+        let old = EpisodeMatcher.comparable(url: row.url).prefix { $0 != "?" }
+        let new = EpisodeMatcher.comparable(url: media.enclosure.url).prefix { $0 != "?" }
         return old != new
     }
 
@@ -162,7 +162,7 @@ struct Merge {
     }
 
     private func update(
-        _ row: Known, _ facts: EpisodeFacts, _ media: EpisodeMedia, forgetSize: Bool, isVisible: Bool
+        _ row: StoredEpisode, _ facts: EpisodeFacts, _ media: EpisodeMedia, forgetSize: Bool, isVisible: Bool
     ) throws {
         let item = facts.item
         let arguments: [(any DatabaseValueConvertible)?] = [

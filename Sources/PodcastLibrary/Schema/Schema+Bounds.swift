@@ -25,12 +25,12 @@ extension Schema {
                 next_sync = iif(next_sync \(moments), next_sync, 0),
                 last_sync = iif(last_sync \(moments), last_sync, NULL),
                 held_until = iif(held_until \(moments), held_until, NULL),
-                failures = max(0, min(failures, \(mostFailures)))
+                failures = max(0, min(failures, \(maxFailures)))
             """,
             "UPDATE sync_subscription SET serial = 1 WHERE NOT serial \(moments)",
             """
-            UPDATE podcast SET failures = max(0, min(failures, \(mostFailures)))
-            WHERE NOT failures BETWEEN 0 AND \(mostFailures)
+            UPDATE podcast SET failures = max(0, min(failures, \(maxFailures)))
+            WHERE NOT failures BETWEEN 0 AND \(maxFailures)
             """,
         ] {
             try db.execute(sql: sql)
@@ -38,5 +38,5 @@ extension Schema {
     }
 
     /// The maximum count of failures; from some twenty on the delay between two attempts no longer grows.
-    private static let mostFailures = 1_000_000
+    private static let maxFailures = 1_000_000
 }

@@ -42,7 +42,7 @@ package struct FoundRow: Sendable, Equatable {
 extension Library {
     /// The maximum number of unsubscribed shows: a day of searching by hand. Above it the least recently found are
     /// removed, unless they have cached bytes or were unsubscribed by another device.
-    private static let mostEphemeral = 5_000
+    private static let maxEphemeral = 5_000
 
     /// Creates rows for search results, in their order; shows found before keep their row and name.
     ///
@@ -98,7 +98,7 @@ extension Library {
                         SELECT id FROM podcast WHERE ephemeral = 1 ORDER BY created DESC, id DESC LIMIT -1 OFFSET ?)
                     AND id NOT IN (SELECT podcast FROM sync_removed)
                     AND NOT EXISTS (SELECT 1 FROM rendition r WHERE r.podcast = podcast.id)
-                    """, arguments: [Self.mostEphemeral])
+                    """, arguments: [Self.maxEphemeral])
             return Self.distinct(result, ephemeral: ephemeral)
         }
     }

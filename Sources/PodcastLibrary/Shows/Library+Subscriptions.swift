@@ -158,7 +158,7 @@ extension Library {
         let folder = try names.claim(given ?? template.folder(title)) { try isTaken($0, db) }
         if let found {
             let id: ShowID = found[0]
-            try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
+            try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
             try db.execute(
                 sql: "UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, created = ?, changed = ? WHERE id = ?",
                 arguments: [folder, FileName.folded(folder), now, now, id])
@@ -175,7 +175,7 @@ extension Library {
             now,
         ])
         let id = ShowID(db.lastInsertedRowID)
-        try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
+        try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
         if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
         return .added(podcast: id, name: folder)
     }

@@ -47,11 +47,11 @@ extension Library {
     }
 
     /// Records that a person entered a show's address again, and that its feed was fetched from that space.
-    package func give(podcast: ShowID, url: String, reach: AddressSpace?) throws {
-        try write { db in try Self.give(podcast: podcast, url: url, reach: reach, db) }
+    package func setAccess(of podcast: ShowID, url: String, reach: AddressSpace?) throws {
+        try write { db in try Self.setAccess(of: podcast, url: url, reach: reach, db) }
     }
 
-    static func give(podcast: ShowID, url: String?, reach: AddressSpace?, _ db: Database) throws {
+    static func setAccess(of podcast: ShowID, url: String?, reach: AddressSpace?, _ db: Database) throws {
         try db.cachedStatement(sql: "UPDATE podcast SET given_url = ?, reach = ? WHERE id = ?")
             .execute(arguments: [url, reach?.rawValue, podcast])
     }

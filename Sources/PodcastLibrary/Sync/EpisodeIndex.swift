@@ -26,7 +26,7 @@ struct EpisodeIndex {
         if let only, only != podcast { return nil }
         let show = try show(podcast, db)
         if let guid = action.guid, !guid.isEmpty, let found = show.byGUID[guid] { return found }
-        let url = Identity.comparable(url: action.episode)
+        let url = EpisodeMatcher.comparable(url: action.episode)
         if let found = show.byURL[url] { return found }
         guard let path = Self.file(url), let found = show.byPath[path] ?? nil else { return nil }
         // Different guids mean different episodes.
@@ -65,7 +65,7 @@ struct EpisodeIndex {
     }
 
     private static func key(_ url: String) -> String {
-        var key = Substring(Identity.comparable(url: url))
+        var key = Substring(EpisodeMatcher.comparable(url: url))
         while key.hasSuffix("/") { key = key.dropLast() }
         return String(key)
     }
@@ -86,7 +86,7 @@ struct EpisodeIndex {
                 show.byGUID[guid] = id
                 show.withGUID.insert(id)
             }
-            let url = Identity.comparable(url: row[2])
+            let url = EpisodeMatcher.comparable(url: row[2])
             show.byURL[url] = id
             if let path = Self.file(url) { show.byPath[path] = show.byPath[path] == nil ? .some(id) : .some(nil) }
         }

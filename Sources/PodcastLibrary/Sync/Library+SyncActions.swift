@@ -2,7 +2,7 @@ import GRDB
 package import TransferCore
 
 /// The result of applying actions from the server.
-package struct TakenActions: Sendable, Equatable {
+package struct AppliedActions: Sendable, Equatable {
     /// The episodes that changed.
     package var changed: [EpisodeID] = []
     /// The number of actions for unknown episodes.
@@ -22,10 +22,10 @@ extension Library {
     ///     local state has then overwritten that state on the server, so the local state is sent again.
     package func take(
         _ actions: [SyncAction], clock: SyncClock, window: SyncWindow, keepsLatestOnly: Bool, now: Int64
-    ) throws -> TakenActions {
+    ) throws -> AppliedActions {
         try write { db in
             try SyncSQL.applying(db) {
-                var result = TakenActions()
+                var result = AppliedActions()
                 var index = EpisodeIndex()
                 for action in actions {
                     let isFuture = clock.isFuture(action.timestamp)
@@ -219,8 +219,8 @@ extension Library {
 
     /// The maximum numbers of recorded actions and of states waiting for their episodes: bounds against a server that
     /// invents them. A person who plays ten episodes a day reaches them in three years.
-    private static let mostActions = 10_000
-    private static let mostParked = 10_000
+    private static let maxActions = 10_000
+    private static let maxParked = 10_000
 
     /// Records an action. Returns `false` if it need not be applied: it is known, and was clamped when it was first
     /// received.
@@ -255,14 +255,14 @@ extension Library {
             sql: """
                 DELETE FROM sync_action WHERE rowid <= (
                     SELECT rowid FROM sync_action ORDER BY rowid DESC LIMIT 1 OFFSET ?)
-                """, arguments: [mostActions])
+                """, arguments: [maxActions])
         let parked = try Int.fetchOne(db, sql: "SELECT count(*) FROM sync_parked") ?? 0
-        guard parked > mostParked else { return }
+        guard parked > maxParked else { return }
         try db.execute(
             sql: """
                 DELETE FROM sync_parked WHERE (podcast, episode, guid) IN (
                     SELECT podcast, episode, guid FROM sync_parked ORDER BY received, time LIMIT ?)
-                """, arguments: [parked - mostParked])
+                """, arguments: [parked - maxParked])
     }
 
     private static func park(_ action: SyncAction, _ moment: SyncedMoment, now: Int64, _ db: Database) throws {

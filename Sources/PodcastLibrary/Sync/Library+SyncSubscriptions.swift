@@ -3,7 +3,7 @@ package import TransferCore
 
 extension Library {
     /// Returns the subscriptions of both sides, in one state of the library.
-    package func subscriptionBook() throws -> SubscriptionBook {
+    package func subscriptionBook() throws -> SubscriptionState {
         let (server, pending) = try read { db in
             let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
                 .mapAll { ServerFeed(url: $0[0], subscribed: $0[1], podcast: $0[2]) }
@@ -14,7 +14,7 @@ extension Library {
             }
             return (server, pending)
         }
-        return SubscriptionBook(server: server, local: try subscriptions(), pending: pending)
+        return SubscriptionState(server: server, local: try subscriptions(), pending: pending)
     }
 
     /// Records the server's list; changes that it already contains need not be sent.
@@ -23,7 +23,7 @@ extension Library {
     package func noteServer(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
         try write { db in
             for feed in feeds { try Self.note(feed, db) }
-            for change in settled { try Self.settle(change, db) }
+            for change in settled { try Self.removePending(change, db) }
         }
     }
 
@@ -75,7 +75,7 @@ extension Library {
     ) throws {
         try write { db in
             for feed in feeds { try Self.note(feed, db) }
-            for change in changes { try Self.settle(change, db) }
+            for change in changes { try Self.removePending(change, db) }
             for (old, new) in renamed where old != new {
                 guard
                     let row = try Row.fetchOne(
@@ -164,7 +164,7 @@ extension Library {
         ).execute(arguments: [feed.url, feed.subscribed, feed.podcast])
     }
 
-    private static func settle(_ change: PendingSubscription, _ db: Database) throws {
+    private static func removePending(_ change: PendingSubscription, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
             .execute(arguments: [change.url, change.serial])
         // The server has responded, so no request with an earlier change of this address is in progress.

@@ -73,7 +73,7 @@ package struct ServerFeed: Sendable, Equatable {
 }
 
 /// The subscriptions of both sides.
-package struct SubscriptionBook: Sendable, Equatable {
+package struct SubscriptionState: Sendable, Equatable {
     package var server: [ServerFeed]
     package var local: [Subscription]
     package var pending: [PendingSubscription]

@@ -18,8 +18,8 @@ package struct KeptEvent: Sendable, Equatable {
 extension Library {
     /// The maximum number of stored events and their maximum age in seconds: enough for a client that connects once a
     /// week.
-    package static let mostKeptEvents = 1_000
-    package static let keepsEventsFor: Int64 = 7 * 86_400
+    package static let maxKeptEvents = 1_000
+    package static let eventRetention: Int64 = 7 * 86_400
 
     /// Reserves sequence numbers that are never used again, in this run or a later one.
     ///
@@ -46,13 +46,13 @@ extension Library {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)")
             .execute(arguments: [event.sequence, event.time, event.payload])
         try db.cachedStatement(sql: "DELETE FROM event WHERE time < ?")
-            .execute(arguments: [event.time - keepsEventsFor])
+            .execute(arguments: [event.time - eventRetention])
         try db.cachedStatement(
             sql: """
                 DELETE FROM event WHERE sequence <=
                     (SELECT sequence FROM event ORDER BY sequence DESC LIMIT 1 OFFSET ?)
                 """
-        ).execute(arguments: [mostKeptEvents])
+        ).execute(arguments: [maxKeptEvents])
     }
 
     /// Returns the stored events after `sequence`, in order.

@@ -116,11 +116,11 @@ extension Library {
                     sql: "INSERT INTO view (name, folded, definition, changed) VALUES (?, ?, ?, ?)",
                     arguments: [name, folded, definition.lines, now])
                 id = ViewID(db.lastInsertedRowID)
-                guard id.rawValue <= Self.greatestView else {
+                guard id.rawValue <= Self.maxView else {
                     throw ViewError(message: "too many views have been created: change one of those that exist")
                 }
             }
-            try viewKeeper.rebuild(id, db, now: now)
+            try materializedViews.rebuild(id, db, now: now)
             guard let folder = try Self.viewFolders(db, "id = ?", [id]).first else {
                 throw LibraryError.failed(path: path, reason: "the view was not stored")
             }
@@ -138,7 +138,7 @@ extension Library {
             guard let found else {
                 throw ViewError(message: "there is no view '\(ViewDefinition.shown(name))'; see: podfs view list")
             }
-            viewKeeper.forget()
+            materializedViews.forget()
             return found
         }
     }
@@ -147,11 +147,11 @@ extension Library {
     ///
     /// - Returns: The names of the views with other episodes than before.
     package func updateViews(now: Int64) throws -> [String] {
-        try write { db in try viewKeeper.update(db, now: now) }
+        try write { db in try materializedViews.update(db, now: now) }
     }
 
     /// The greatest id of a view: the mount has 18 bits for it in the number of a link.
-    private static let greatestView: Int64 = 1 << 18 - 1
+    private static let maxView: Int64 = 1 << 18 - 1
 
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {
         let shown = ViewDefinition.shown(name)

@@ -29,7 +29,7 @@ struct TitlePatternParser {
 
     private var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 
-    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    private mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
         guard next == scalar else { return false }
         position += 1
         return true
@@ -39,7 +39,7 @@ struct TitlePatternParser {
 
     private mutating func choice() throws(ViewError) -> Node {
         var branches = [try sequence()]
-        while take("|") { branches.append(try sequence()) }
+        while consume("|") { branches.append(try sequence()) }
         return branches.count == 1 ? branches[0] : .choice(branches)
     }
 
@@ -68,7 +68,7 @@ struct TitlePatternParser {
             }
             position += 1
             // Greedy or lazy makes no difference to whether a title matches.
-            _ = take("?")
+            _ = consume("?")
             node = .repeated(node, least: bounds.0, most: bounds.1)
         }
         return node
@@ -80,8 +80,8 @@ struct TitlePatternParser {
         position += 1
         let least = number()
         var most = least
-        if take(",") { most = number() }
-        guard let least, take("}") else {
+        if consume(",") { most = number() }
+        guard let least, consume("}") else {
             position = start
             return nil
         }
@@ -111,22 +111,22 @@ struct TitlePatternParser {
         case "$": return .step(.end)
         case "*", "+", "?": throw error("the '\(scalar)' at character \(start + 1) repeats nothing")
         case "\\":
-            if take("b") { return .step(.boundary(true)) }
-            if take("B") { return .step(.boundary(false)) }
+            if consume("b") { return .step(.boundary(true)) }
+            if consume("B") { return .step(.boundary(false)) }
             return .step(.one(try escape()))
         default: return .step(.one(Self.literal(scalar)))
         }
     }
 
     private mutating func group(from start: Int) throws(ViewError) -> Node {
-        if take("?"), !take(":") {
+        if consume("?"), !consume(":") {
             throw error("'(?\(next.map(String.init) ?? "")' is not supported; write (…) or (?:…)")
         }
         depth += 1
         defer { depth -= 1 }
         if depth > Self.depthLimit { throw error("there are more than \(Self.depthLimit) nested parentheses") }
         let node = try choice()
-        guard take(")") else { throw error("the '(' at character \(start + 1) is not closed") }
+        guard consume(")") else { throw error("the '(' at character \(start + 1) is not closed") }
         return node
     }
 
@@ -148,7 +148,7 @@ struct TitlePatternParser {
     }
 
     private mutating func brackets(from start: Int) throws(ViewError) -> ScalarClass {
-        let isInverted = take("^")
+        let isInverted = consume("^")
         var found = ScalarClass(ranges: [])
         var isFirst = true
         while let scalar = next, isFirst || scalar != "]" {
@@ -167,7 +167,7 @@ struct TitlePatternParser {
             found.ranges.append(low...high)
             if let range = Self.lowerCase(low...high) { found.ranges.append(range) }
         }
-        guard take("]") else { throw error("the '[' at character \(start + 1) is not closed") }
+        guard consume("]") else { throw error("the '[' at character \(start + 1) is not closed") }
         return isInverted ? found.inverted : found
     }
 

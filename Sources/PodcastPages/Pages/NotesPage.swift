@@ -43,7 +43,7 @@ package struct NotesPage: Sendable {
                 "<p class=\"line\"><a href=\"\(address)\" rel=\"noopener noreferrer nofollow\">\(address)</a></p>\n")
         }
         page.add("</main>\n")
-        page.end()
+        page.finish()
         return page.bytes
     }
 }

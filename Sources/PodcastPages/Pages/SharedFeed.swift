@@ -104,7 +104,7 @@ package struct SharedFeed: Sendable {
     }
 
     private static func type(of episode: EpisodeSummary) -> String {
-        MediaType.told(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
+        MediaType.reported(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
             ?? "application/octet-stream"
     }
 

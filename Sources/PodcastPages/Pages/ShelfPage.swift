@@ -64,7 +64,7 @@ package struct ShelfPage: Sendable {
             addTitles(to: &page)
         }
         page.add("</main>\n")
-        page.end()
+        page.finish()
         return page.bytes
     }
 
@@ -89,7 +89,7 @@ package struct ShelfPage: Sendable {
             page.add("</span>")
             facts(episode, &page)
             page.add("</p>")
-            page.heard(episode.position, of: episode.duration, isPlayed: episode.played)
+            page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
             page.add("</div></li>\n")
         }
         page.add("</ul></section>\n")

@@ -99,7 +99,7 @@ package struct ShowPage: Sendable {
         page.add("</span>")
         page.state(isComplete: episode.complete)
         page.add("</span>")
-        page.heard(episode.position, of: episode.duration, isPlayed: episode.played)
+        page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
         page.add("</summary><div class=\"inside\">\n")
         addPlayer(of: episode)
         addChapters(of: episode)
@@ -126,7 +126,7 @@ package struct ShowPage: Sendable {
         }
         if count == 0 { page.add("<p class=\"none\">No episodes.</p>\n") }
         page.add("</main>\n")
-        page.end()
+        page.finish()
         return page.bytes
     }
 

@@ -67,7 +67,7 @@ package struct ViewPage: Sendable {
             page.add("</ol>\n")
         }
         page.add("</main>\n")
-        page.end()
+        page.finish()
         return page.bytes
     }
 
@@ -80,7 +80,7 @@ package struct ViewPage: Sendable {
         page.add("</span><span>\(episode.duration.map(TimeText.clock) ?? "")</span><span></span>")
         page.state(isComplete: episode.complete)
         page.add("</span>")
-        page.heard(episode.position, of: episode.duration, isPlayed: episode.played)
+        page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
         page.add("</summary><div class=\"inside\">\n")
         let fileExtension = FileName.fileExtension(of: episode.name)
         if MediaType(type: episode.type, url: "file.\(fileExtension)").major != .other {
@@ -122,7 +122,7 @@ extension PageText {
     }
 
     /// Adds a bar with the playback position; nothing for an episode that was not begun, or was played.
-    mutating func heard(_ position: Double?, of duration: Double?, isPlayed: Bool) {
+    mutating func addListening(_ position: Double?, of duration: Double?, isPlayed: Bool) {
         guard !isPlayed, let position, let duration, position >= ShelfEpisode.begun, duration > 0, position.isFinite,
             duration.isFinite
         else { return }

@@ -69,7 +69,7 @@ package struct StatusPage: Sendable {
         }
         addEnded(to: &page)
         page.add("</main>\n")
-        page.end()
+        page.finish()
         return page.bytes
     }
 

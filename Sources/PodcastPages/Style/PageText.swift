@@ -84,7 +84,7 @@ struct PageText {
     }
 
     /// Adds the script and the end of the document.
-    mutating func end() { add("<script>\(PageStyle.script)</script>\n</body>\n</html>\n") }
+    mutating func finish() { add("<script>\(PageStyle.script)</script>\n</body>\n</html>\n") }
 
     /// Adds data for the script. Its type keeps the browser from running it.
     mutating func data(_ value: OrderedJSON, id: String) {

@@ -262,16 +262,16 @@ package enum SanitizedHTML {
     private static func paragraphs(of text: String) -> String {
         var result = ""
         var lines: [String] = []
-        func end() -> String { lines.isEmpty ? "" : "<p>\(lines.joined(separator: "<br>"))</p>" }
+        func finish() -> String { lines.isEmpty ? "" : "<p>\(lines.joined(separator: "<br>"))</p>" }
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             if line.allSatisfy(\.isWhitespace) {
-                result += end()
+                result += finish()
                 lines = []
             } else {
                 lines.append(withLinks(line))
             }
         }
-        return result + end()
+        return result + finish()
     }
 
     /// Turns web addresses in a line into links.

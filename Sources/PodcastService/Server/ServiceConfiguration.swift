@@ -7,7 +7,7 @@ package import TransferEngine
 
 /// Configuration of the daemon, from the command line and the configuration file.
 package struct ServiceConfiguration: Sendable {
-    package var places: Places
+    package var places: InstallationPaths
     package var version: String
     package var transfers: TransferConfiguration
     package var nameTemplate: NameTemplate
@@ -53,7 +53,7 @@ package struct ServiceConfiguration: Sendable {
     /// Called after work that may have used much memory: a command, a refresh, a sync.
     package var onWork: @Sendable () -> Void = {}
 
-    package init(places: Places, version: String, transfers: TransferConfiguration) {
+    package init(places: InstallationPaths, version: String, transfers: TransferConfiguration) {
         self.places = places
         self.version = version
         self.transfers = transfers

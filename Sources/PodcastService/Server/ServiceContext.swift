@@ -30,7 +30,7 @@ final class ServiceContext: Sendable {
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.places.cache,
-            events: { events.put(.transfer($0)) }, turnEnded: { events.settle(now: $0) })
+            events: { events.put(.transfer($0)) }, iterationEnded: { events.settle(now: $0) })
         fetcher = FeedFetcher(engine: engine, limits: configuration.feedLimits)
         credentials = CredentialStore(path: configuration.places.credentials)
         netrc = Netrc(path: configuration.netrcFile)

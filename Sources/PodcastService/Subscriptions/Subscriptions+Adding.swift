@@ -108,7 +108,7 @@ extension Subscriptions {
         let arrival = try await fetch(address, reach: nil, task: task)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
-        try library.give(podcast: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
+        try library.setAccess(of: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
         refresher.feeds.forgetJob(podcast.id)
         tidier.rhythms[podcast.id] = nil
         let result = try library.merge(

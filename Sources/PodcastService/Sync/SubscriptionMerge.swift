@@ -28,7 +28,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Maximum number of rejections that are reported individually.
     private static let mostTold = 5
 
-    package init(add: [String], remove: [String], book: SubscriptionBook) {
+    package init(add: [String], remove: [String], book: SubscriptionState) {
         var had: [String: Bool] = [:]
         var podcastOf: [String: ShowID] = [:]
         for feed in book.server {
@@ -118,7 +118,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
         let waiting: [ShowID: [PendingSubscription]]
         let waitingByKey: [String: [PendingSubscription]]
 
-        init(_ book: SubscriptionBook, _ podcastOf: [String: ShowID]) {
+        init(_ book: SubscriptionState, _ podcastOf: [String: ShowID]) {
             self.podcastOf = podcastOf
             subscribed = Set(book.local.map(\.podcast))
             byKey = Dictionary(
@@ -153,7 +153,7 @@ package struct SubscriptionUpload: Sendable, Equatable {
 
     /// - Parameter book: the state that both sides agree on. A removed show is removed under the server's address for
     ///   it; a show that has moved, under its former local address.
-    package init(_ changes: [PendingSubscription], book: SubscriptionBook) {
+    package init(_ changes: [PendingSubscription], book: SubscriptionState) {
         self.changes = changes
         let local = Set(book.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
@@ -182,7 +182,7 @@ package struct SubscriptionUpload: Sendable, Equatable {
     }
 
     /// Returns the halves of an upload that is too large; `nil` if it cannot be split.
-    package func halves(_ book: SubscriptionBook) -> (SubscriptionUpload, SubscriptionUpload)? {
+    package func halves(_ book: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
         guard changes.count > 1 else { return nil }
         let middle = changes.count / 2
         return (

@@ -52,7 +52,7 @@ struct SyncRun: Sendable {
         }
     }
 
-    private func send(_ upload: SubscriptionUpload, _ book: SubscriptionBook) async throws {
+    private func send(_ upload: SubscriptionUpload, _ book: SubscriptionState) async throws {
         try library.markSent(upload.changes)
         do {
             let answer = try await client.ask(messages.subscriptions(since: nil), body: messages.body(upload))
@@ -80,7 +80,7 @@ struct SyncRun: Sendable {
 
     /// Fetches the actions of other devices and merges them into the library. Also returns the difference between the
     /// clocks.
-    func fetchActions(now: @Sendable () async -> Int64) async throws -> (taken: TakenActions, clock: SyncClock) {
+    func fetchActions(now: @Sendable () async -> Int64) async throws -> (taken: AppliedActions, clock: SyncClock) {
         let window = account.episodes
         let answer = try await client.ask(messages.episodes(since: window.episodesSince))
         let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }

@@ -29,7 +29,7 @@ extension CoreDriver {
         // The engine retains downloads until their events are acknowledged: acknowledge none while an item is
         // unwritten.
         guard untold > 0, unwritten.isEmpty else { return }
-        engine.eventsTaken(untold)
+        engine.acknowledgeEvents(untold)
         untold = 0
     }
 

@@ -19,11 +19,11 @@ package final class WorkJournal: Sendable {
         var isClosed = false
     }
 
-    private let places: Places
+    private let places: InstallationPaths
     private let bootID: String
     private let state = Mutex(State())
 
-    package init(places: Places) {
+    package init(places: InstallationPaths) {
         self.places = places
         bootID = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
     }
@@ -111,7 +111,7 @@ package final class WorkJournal: Sendable {
     // MARK: Files
 
     /// Returns the items that are currently skipped, for `podfs status` and `podfs doctor`. Needs no running daemon.
-    package static func skipped(_ places: Places, now: Int64) -> [WorkRecord.Entry] {
+    package static func skipped(_ places: InstallationPaths, now: Int64) -> [WorkRecord.Entry] {
         WorkRecord(entries(places), now: now).skipped(now: now)
     }
 
@@ -126,7 +126,7 @@ package final class WorkJournal: Sendable {
         return FileManager.default.contents(atPath: path)
     }
 
-    private static func entries(_ places: Places) -> [WorkRecord.Entry] {
+    private static func entries(_ places: InstallationPaths) -> [WorkRecord.Entry] {
         read(places.workDeaths).flatMap { try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0) } ?? []
     }
 
@@ -139,7 +139,7 @@ package final class WorkJournal: Sendable {
 
     /// Parses the markers: one per line between the boot id and a full stop. Bytes after that belong to an earlier,
     /// longer block.
-    private static func markers(_ places: Places, bootID: String) -> Set<WorkItem> {
+    private static func markers(_ places: InstallationPaths, bootID: String) -> Set<WorkItem> {
         guard let data = read(places.workMarkers) else { return [] }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
         guard let first = lines.first, !bootID.isEmpty, first == bootID.split(separator: "\n").first else { return [] }

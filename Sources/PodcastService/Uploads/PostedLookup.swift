@@ -29,7 +29,7 @@ struct PostedLookup: Sendable {
             return .later(TransferError(.failed, "\(error)"), after: nil)
         }
         let head = list.head
-        if head["idempotency-key"] != nil { return .mayRepeat }
+        if head["idempotency-key"] != nil { return .repeatable }
         if [408, 425, 429].contains(head.status) || head.status >= 500 {
             return .later(
                 TransferError(.failed, "the server answered \(head.status) to the request for its list"),
@@ -73,7 +73,7 @@ struct PostedLookup: Sendable {
             }
         }
         switch waiting.count {
-        case 0: return .mayRepeat
+        case 0: return .repeatable
         case 1 where isSure: return .arrived(location: waiting[0])
         default: return .unknown("it has \(waiting.count) of this or a similar title without media")
         }

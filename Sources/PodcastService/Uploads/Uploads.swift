@@ -243,7 +243,7 @@ final class Uploads: ServicePart {
         let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)
         let credentials = passwords[id] ?? context.netrc.credentials(for: upload.url)
         let engine = engine
-        startTask { engine.settle(id, await lookup.find(upload, credentials)) }
+        startTask { engine.resolveDoubt(id, await lookup.find(upload, credentials)) }
     }
 
     /// Releases the resources of a completed or cancelled upload: its transfer, snapshots and password.

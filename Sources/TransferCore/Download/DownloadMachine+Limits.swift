@@ -16,9 +16,9 @@ extension DownloadMachine {
         package var readerDeadline = Duration.seconds(60)
         /// The minimum rate that counts as progress, in new bytes a second over `readerDeadline`: nobody can listen to
         /// a podcast at less than 2 kbit/s.
-        package var leastRate: Int64 = 256
+        package var minRate: Int64 = 256
         /// The maximum time for which a response is held for a first read.
-        package var hold = Duration.seconds(10)
+        package var maxHold = Duration.seconds(10)
         /// The time for which a permanent failure is remembered.
         package var failureMemory = Duration.seconds(60)
         /// The maximum distance in bytes at which a reader waits for an existing connection rather than opening

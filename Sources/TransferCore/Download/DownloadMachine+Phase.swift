@@ -57,7 +57,7 @@ extension DownloadMachine {
 
     /// Whether the whole file is wanted, and whether it may be fetched now.
     struct Filling: Sendable, Equatable {
-        enum Wish: Sendable, Equatable {
+        enum Goal: Sendable, Equatable {
             /// No task: bytes are fetched only for readers.
             case nothing
             /// A download task: the whole file is wanted.
@@ -66,7 +66,7 @@ extension DownloadMachine {
             case suspended
         }
 
-        var wish = Wish.nothing
+        var goal = Goal.nothing
         /// The priority of the task, regardless of blocked readers.
         var priority: TransferPriority
         /// Whether automatic tasks may run, for example because the link is unmetered.
@@ -77,11 +77,11 @@ extension DownloadMachine {
 
         /// Whether bytes may be fetched that no reader waits for.
         var runsInBackground: Bool {
-            wish == .whole && awaitsSpace == nil && (allowsAutomatic || priority > .automatic)
+            goal == .whole && awaitsSpace == nil && (allowsAutomatic || priority > .automatic)
         }
 
         /// Starts a task for the whole file; a suspended one stays suspended.
-        mutating func begin() { if wish == .nothing { wish = .whole } }
+        mutating func start() { if goal == .nothing { goal = .whole } }
     }
 
     /// Facts about the address of the bytes.

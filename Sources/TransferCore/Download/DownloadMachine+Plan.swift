@@ -15,22 +15,22 @@ extension DownloadMachine {
         if isWanted, let finished = finishIfWhole() { return finished }
         var actions = refuseProbes()
         // Each round adds a connection for a reader; more rounds than connections cannot help.
-        for _ in 0..<limits.connections where mayTry(now) {
+        for _ in 0..<limits.connections where canRetry(now) {
             guard let need = unservedNeed() else { break }
             actions += connect(for: need, now: now)
         }
-        if !readers.opens.isEmpty, connections.isEmpty, mayTry(now) {
+        if !readers.opens.isEmpty, connections.isEmpty, canRetry(now) {
             let need = present.firstMissing(from: 0)
             actions += start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
         }
-        if filling.runsInBackground, readers.reads.isEmpty, connections.isEmpty, mayTry(now) {
+        if filling.runsInBackground, readers.reads.isEmpty, connections.isEmpty, canRetry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: false, now: now)
         }
         actions += regulate(now)
         return actions
     }
 
-    private func mayTry(_ now: Instant) -> Bool {
+    private func canRetry(_ now: Instant) -> Bool {
         guard let retry else { return true }
         return now >= retry.at
     }
@@ -201,7 +201,7 @@ extension DownloadMachine {
                 if fills || connection.isProbe || serves && readers.opens.isEmpty {
                     actions += createFile()
                     if body.flow != .running {
-                        connection.heard = now
+                        connection.lastActivity = now
                         actions.append(.resume(id, forReader: serves))
                     }
                     body.flow = .running
@@ -209,7 +209,7 @@ extension DownloadMachine {
                     if body.flow == .running { actions.append(.pause(id)) }
                     body.flow = .paused
                 } else if !body.isHeld {
-                    body.flow = .held(until: now + limits.hold)
+                    body.flow = .held(until: now + limits.maxHold)
                     actions.append(.hold(id))
                 }
                 connection.body = body

@@ -8,7 +8,7 @@ package import Platform
 ///
 /// The life of a download:
 /// - An *open* of a file without a confirmed size sends a request and waits for the response head; the response is then
-///   **held** (paused, unread) until a read arrives, at most `Limits.hold`.
+///   **held** (paused, unread) until a read arrives, at most `Limits.maxHold`.
 /// - The first *read* makes it a **filling** task: the whole file is fetched, gaps from front to back. A read elsewhere
 ///   opens at most one more connection at its offset; while any reader is blocked, connections that do not serve one
 ///   pause.
@@ -65,9 +65,9 @@ package struct DownloadMachine: Sendable {
     /// Whether the generation has a cache file.
     package var hasFile: Bool { rendition.hasFile }
     /// Whether a download task exists, so that the whole file is wanted.
-    package var isFilling: Bool { filling.wish != .nothing }
+    package var isFilling: Bool { filling.goal != .nothing }
     /// Whether a person has suspended the task.
-    package var isSuspended: Bool { filling.wish == .suspended }
+    package var isSuspended: Bool { filling.goal == .suspended }
     package var priority: TransferPriority { filling.priority }
     /// The reason why the whole file has no space yet; `nil` if it has.
     package var awaitsSpace: TransferError? { filling.awaitsSpace }
@@ -91,12 +91,12 @@ package struct DownloadMachine: Sendable {
 
     /// Whether the task waits only because automatic tasks may not run.
     package var isWaitingForConditions: Bool {
-        filling.wish == .whole && priority == .automatic && !filling.allowsAutomatic && isFetching && storageFull == nil
+        filling.goal == .whole && priority == .automatic && !filling.allowsAutomatic && isFetching && storageFull == nil
     }
 
     /// Whether the task waits only because its file has no space yet.
     package var isWaitingForSpace: Bool {
-        filling.wish == .whole && awaitsSpace != nil && isFetching && storageFull == nil
+        filling.goal == .whole && awaitsSpace != nil && isFetching && storageFull == nil
     }
 
     /// Whether a connection was lost, and a retry is scheduled.
@@ -126,7 +126,7 @@ package struct DownloadMachine: Sendable {
     package var isIdle: Bool {
         guard connections.isEmpty, readers.isEmpty else { return false }
         return switch phase {
-        case .fetching: filling.wish != .whole
+        case .fetching: filling.goal != .whole
         case .awaitingAddress, .finishing: false
         case .cached: true
         case .failed(_, let until): until == nil

@@ -98,8 +98,8 @@ package struct ReachTrail: Sendable {
     }
 
     /// Checks a connection before it is made. Called once for each address of the host that curl tries.
-    package mutating func mayConnect(to peer: Peer, host: String) -> Bool {
-        let (space, address) = judge(peer, host)
+    package mutating func allowsConnection(to peer: Peer, host: String) -> Bool {
+        let (space, address) = resolve(peer, host)
         guard let limit, space > limit, !policy.excepts(address, host: host) else {
             wasAllowed = true
             return true
@@ -109,8 +109,8 @@ package struct ReachTrail: Sendable {
     }
 
     /// Checks a request before it is sent, over a new or a reused connection.
-    package mutating func maySend(to peer: Peer, host: String) -> Bool {
-        let (space, address) = judge(peer, host)
+    package mutating func allowsRequest(to peer: Peer, host: String) -> Bool {
+        let (space, address) = resolve(peer, host)
         let isExcepted = policy.excepts(address, host: host)
         if let limit, space > limit, !isExcepted {
             wasAllowed = false
@@ -136,7 +136,7 @@ package struct ReachTrail: Sendable {
     /// The refusal that ended the exchange, if it failed to connect because of its address.
     package var refusal: TransferError? { wasAllowed ? nil : refused }
 
-    private func judge(_ peer: Peer, _ host: String) -> (AddressSpace, NetworkAddress?) {
+    private func resolve(_ peer: Peer, _ host: String) -> (AddressSpace, NetworkAddress?) {
         switch peer {
         case .host(let address): return (policy.space(of: address), address)
         case .proxy:

@@ -23,7 +23,7 @@ package struct ConnectionPools: Sendable {
         package var probesPerHost = 2
         /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
         /// would take more time than reading.
-        package var turn = Duration.seconds(1)
+        package var slotTime = Duration.seconds(1)
         /// The time for which a reader's connection may fill outside the filling pool.
         package var linger = Duration.seconds(10)
 
@@ -68,7 +68,7 @@ package struct ConnectionPools: Sendable {
     ) -> Bool {
         let pool: Pool = isProbe ? .probes : forReader ? .readers : .filling
         let entry = Entry(host: host, pool: pool, priority: priority, isServing: forReader)
-        if mayStart(entry) {
+        if canStart(entry) {
             admit(token, entry, now)
             return true
         }
@@ -100,7 +100,7 @@ package struct ConnectionPools: Sendable {
         active[token] = entry
         guard entry.pool == .readers, !serving else { return [] }
         entry.pool = .filling
-        guard mayStart(entry) else { return [] }
+        guard canStart(entry) else { return [] }
         active[token] = entry
         return admitWaiting(now)
     }
@@ -121,7 +121,7 @@ package struct ConnectionPools: Sendable {
         var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
         for request in waiting where request.entry.pool == .readers {
             guard let token = candidate(for: request.entry, besides: chosen) else { continue }
-            if let entry = active[token], entry.since + limits.turn <= now { chosen.append(token) }
+            if let entry = active[token], entry.since + limits.slotTime <= now { chosen.append(token) }
         }
         return (chosen + outranked(besides: chosen)).sorted()
     }
@@ -131,8 +131,8 @@ package struct ConnectionPools: Sendable {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
         for request in waiting where request.entry.pool == .readers {
             guard let token = candidate(for: request.entry, besides: []), let entry = active[token] else { continue }
-            let turnEnd = entry.since + limits.turn
-            result = min(result ?? turnEnd, turnEnd)
+            let slotEnd = entry.since + limits.slotTime
+            result = min(result ?? slotEnd, slotEnd)
         }
         return result
     }
@@ -157,14 +157,14 @@ package struct ConnectionPools: Sendable {
         var later = self
         for token in gone { later.active[token] = nil }
         for request in waitingByPriority where request.entry.pool == .filling && request.entry.priority > .automatic {
-            if !later.mayStart(request.entry) {
+            if !later.canStart(request.entry) {
                 let outranked = later.active.filter { token, entry in
                     guard entry.pool == .filling, entry.priority < request.entry.priority, active[token] != nil else {
                         return false
                     }
                     var without = later
                     without.active[token] = nil
-                    return without.mayStart(request.entry)
+                    return without.canStart(request.entry)
                 }
                 // The one that got its slot last, so that the others can complete.
                 let last = outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
@@ -193,32 +193,32 @@ package struct ConnectionPools: Sendable {
         var started: [Token] = []
         repeat {
             var admitted: Set<Token> = []
-            for item in waitingByPriority where mayStart(item.entry) {
+            for item in waitingByPriority where canStart(item.entry) {
                 admit(item.token, item.entry, now)
                 admitted.insert(item.token)
                 started.append(item.token)
             }
             waiting.removeAll { admitted.contains($0.token) }
-        } while settleLingering() && !waiting.isEmpty
+        } while moveLingering() && !waiting.isEmpty
         return started
     }
 
     /// Moves lingering connections to the filling pool, as far as it has free slots that nobody waits for.
     ///
     /// - Returns: Whether a reader's slot has become free.
-    private mutating func settleLingering() -> Bool {
+    private mutating func moveLingering() -> Bool {
         var moved = false
         for (token, entry) in active.sorted(by: { $0.key < $1.key }) where entry.lingers {
             var entry = entry
             entry.pool = .filling
-            guard mayStart(entry) else { continue }
+            guard canStart(entry) else { continue }
             active[token] = entry
             moved = true
         }
         return moved
     }
 
-    private func mayStart(_ entry: Entry) -> Bool {
+    private func canStart(_ entry: Entry) -> Bool {
         let samePool = active.values.filter { $0.pool == entry.pool }
         let sameHost = samePool.count { $0.host == entry.host }
         return switch entry.pool {

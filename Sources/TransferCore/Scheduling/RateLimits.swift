@@ -75,7 +75,7 @@ package struct RateLimits: Sendable {
     private static let step = Duration.milliseconds(20)
     /// The maximum time credited at once, so that the products fit into 64 bits: debts are paid in less than half an
     /// hour.
-    private static let longest = Duration.seconds(1_800)
+    private static let maxElapsed = Duration.seconds(1_800)
 
     /// - Parameter limit: Bytes per second of all connections; 0 for no limit.
     package init(limit: Int64 = 0) {
@@ -107,7 +107,7 @@ package struct RateLimits: Sendable {
     }
 
     /// Returns whether a connection may receive bytes now.
-    package func mayReceive(_ id: ID) -> Bool { !blocked.contains(id) }
+    package func canReceive(_ id: ID) -> Bool { !blocked.contains(id) }
 
     /// Records `count` bytes received by a connection.
     package mutating func received(_ id: ID, _ count: Int64) {
@@ -122,7 +122,7 @@ package struct RateLimits: Sendable {
     /// - Returns: The connections that may continue now and could not before.
     package mutating func refill(now: Instant) -> [ID] {
         guard now > refilled else { return [] }
-        let elapsed = min(now - refilled, Self.longest)
+        let elapsed = min(now - refilled, Self.maxElapsed)
         refilled = now
         shared?.refill(elapsed)
         for group in groups.keys {

@@ -3,19 +3,20 @@ internal import Platform
 /// The schedule of retries after transient failures: exponential back-off with jitter.
 package struct RetryPolicy: Sendable, Equatable {
     /// The delay after the first failure.
-    package var first: Duration
+    package var firstDelay: Duration
     /// The maximum delay.
-    package var longest: Duration
+    package var maxDelay: Duration
     /// The time after which a task without progress fails.
     package var giveUp: Duration
 
     /// The default delays start at half a second and double up to five minutes: a Wi-Fi hand-over is bridged quickly,
     /// and a server that is down for an hour gets about 25 requests.
     package init(
-        first: Duration = .milliseconds(500), longest: Duration = .seconds(300), giveUp: Duration = .seconds(86_400)
+        firstDelay: Duration = .milliseconds(500), maxDelay: Duration = .seconds(300),
+        giveUp: Duration = .seconds(86_400)
     ) {
-        self.first = first
-        self.longest = longest
+        self.firstDelay = firstDelay
+        self.maxDelay = maxDelay
         self.giveUp = giveUp
     }
 
@@ -28,7 +29,7 @@ package struct RetryPolicy: Sendable, Equatable {
     ///     failed together do not retry together.
     package func pause(attempt: Int, retryAfter: Duration?, random: Double) -> Duration {
         let exponent = min(max(attempt, 1) - 1, 30)
-        let half = min(longest, first * (1 << exponent)).milliseconds / 2
+        let half = min(maxDelay, firstDelay * (1 << exponent)).milliseconds / 2
         let drawn = Duration.milliseconds(half + Int64(Double(half) * random))
         guard let retryAfter else { return drawn }
         return max(drawn, min(retryAfter, .seconds(86_400)))

@@ -25,14 +25,14 @@ extension UploadMachine {
     ///
     /// - Parameters:
     ///   - wasSent: Whether some of it reached the network, so that the server may have processed it.
-    ///   - passes: Whether a retry may help.
+    ///   - isTransient: Whether a retry may help.
     package mutating func lost(
-        _ id: RequestID, _ error: TransferError, wasSent: Bool, passes: Bool, now: Instant, random: Double
+        _ id: RequestID, _ error: TransferError, wasSent: Bool, isTransient: Bool, now: Instant, random: Double
     ) -> [Action] {
         guard case .requesting(id, let request, _) = state else { return [] }
         var actions: [Action] = []
-        if case .post = request, !wasSent { actions += takeBackPost() }
-        return actions + (passes ? tryLater(after: error, pause: nil, now: now, random: random) : fail(error))
+        if case .post = request, !wasSent { actions += withdrawPost() }
+        return actions + (isTransient ? tryLater(after: error, pause: nil, now: now, random: random) : fail(error))
     }
 
     // MARK: Redirects
@@ -43,12 +43,12 @@ extension UploadMachine {
         let isPost = if case .post = request { true } else { false }
         guard [301, 307, 308].contains(head.status) || head.status == 302 && !isPost else { return nil }
         guard let location else {
-            return (isPost ? takeBackPost() : [])
+            return (isPost ? withdrawPost() : [])
                 + fail(TransferError(.unusable, "the server redirects to an address that is not http or https"))
         }
         redirects += 1
         if redirects > Self.longestChain {
-            return (isPost ? takeBackPost() : [])
+            return (isPost ? withdrawPost() : [])
                 + fail(TransferError(.unusable, "the server's redirects form a loop"))
         }
         switch request {
@@ -90,14 +90,14 @@ extension UploadMachine {
                         + "Location was expected: is this the address of a list of videos?"))
         case 408, 425, 429, 503:
             // These statuses say that the server has not processed the POST.
-            return takeBackPost()
+            return withdrawPost()
                 + tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 500...599:
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 409 where posts > 1 || attempts > 0:
             // An earlier attempt with the same key is still in progress (the draft's §2.7).
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        default: return takeBackPost() + fail(Self.refusal(ofPost: head))
+        default: return withdrawPost() + fail(Self.refusal(ofPost: head))
         }
     }
 
@@ -141,7 +141,7 @@ extension UploadMachine {
             guard offset <= size else {
                 return fail(TransferError(.unusable, "the server claims to have \(offset) bytes of \(size)"))
             }
-            holds(offset)
+            recordOffset(offset)
             namesLength = head["upload-length"] == nil && head["upload-defer-length"] == "1"
             // An upload whose length the server does not know is not complete, however many bytes it has.
             if offset == size, !namesLength { return complete() }
@@ -164,7 +164,7 @@ extension UploadMachine {
                 let error = TransferError(.unusable, "the server did not say how many bytes it has received")
                 return tryLater(after: error, pause: nil, now: now, random: random)
             }
-            holds(reached)
+            recordOffset(reached)
             namesLength = false
             return reached == size ? complete() : record(then: .patch(place, offset: reached))
         case 409, 423:
@@ -198,7 +198,7 @@ extension UploadMachine {
     }
 
     /// Records the number of bytes that the server reports.
-    private mutating func holds(_ offset: Int64) {
+    private mutating func recordOffset(_ offset: Int64) {
         if offset > resumeData.offset { progressed() }
         resumeData.offset = offset
         sent = offset

@@ -46,9 +46,9 @@ package struct UploadMachine: Sendable {
         case abort(RequestID)
         /// Persists the progress; the owner answers with `recorded`.
         case record(RecordID, UploadResumeData)
-        /// Asks whether the server has received a POST; the owner answers with `settled`. Contains the last error, if
+        /// Asks whether the server has received a POST; the owner answers with `resolved`. Contains the last error, if
         /// any.
-        case settleDoubt(TransferError?)
+        case resolveDoubt(TransferError?)
         /// The server has the complete media.
         case completed
         case failed(TransferError)
@@ -60,7 +60,7 @@ package struct UploadMachine: Sendable {
         case arrived(location: String)
         /// The POST may be repeated without a second entry: the server has not received it, or supports the
         /// Idempotency-Key.
-        case mayRepeat
+        case repeatable
         /// The server could not be checked now.
         case later(TransferError, after: Duration?)
         /// The outcome cannot be determined, for this reason: a person has to decide.
@@ -211,8 +211,8 @@ package struct UploadMachine: Sendable {
         switch state {
         case .requesting(let id, let request, let hasBegun):
             actions.append(.abort(id))
-            if case .post = request, !hasBegun { actions += takeBackPost() }
-        case .recording(_, .post): actions += takeBackPost()
+            if case .post = request, !hasBegun { actions += withdrawPost() }
+        case .recording(_, .post): actions += withdrawPost()
         default: break
         }
         state = end
@@ -220,7 +220,7 @@ package struct UploadMachine: Sendable {
     }
 
     /// Reverts to the state before a POST that was persisted but not sent.
-    mutating func takeBackPost() -> [Action] {
+    mutating func withdrawPost() -> [Action] {
         resumeData.step = .unposted
         return [.record(newID(), resumeData)]
     }
@@ -240,7 +240,7 @@ package struct UploadMachine: Sendable {
             return record(then: .post(postURL))
         case .posting:
             state = .doubtful
-            return [.settleDoubt(lastError)]
+            return [.resolveDoubt(lastError)]
         case .posted:
             guard let location = resumeData.location else {
                 return fail(TransferError(.unusable, "the address of the media is unknown"))
@@ -283,15 +283,15 @@ package struct UploadMachine: Sendable {
     }
 
     /// Handles the owner's finding about a POST with an unknown outcome.
-    package mutating func settled(_ finding: Finding, now: Instant, random: Double) -> [Action] {
+    package mutating func resolved(_ finding: Finding, now: Instant, random: Double) -> [Action] {
         guard state == .doubtful else { return [] }
         switch finding {
         case .arrived(let location): return posted(at: location, speaksTus: nil)
-        case .mayRepeat: return send(.post(postURL))
+        case .repeatable: return send(.post(postURL))
         case .later(let error, let after): return tryLater(after: error, pause: after, now: now, random: random)
         case .unknown(let reason):
             // A person who resumes it has checked the server.
-            return takeBackPost()
+            return withdrawPost()
                 + fail(
                     TransferError(
                         .failed,
@@ -307,7 +307,7 @@ package struct UploadMachine: Sendable {
     }
 
     /// Records that a request was sent, after waiting for a slot.
-    package mutating func began(_ id: RequestID) {
+    package mutating func requestSent(_ id: RequestID) {
         if case .requesting(id, let request, _) = state { state = .requesting(id, request, hasBegun: true) }
     }
 

@@ -23,7 +23,7 @@ struct CurlCode: Equatable {
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")
 
     /// The error, and whether a retry may help.
-    var failure: (error: TransferError, passes: Bool) {
+    var failure: (error: TransferError, isTransient: Bool) {
         let says = String(cString: curl_easy_strerror(raw))
         switch raw {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
@@ -56,7 +56,7 @@ struct CurlCode: Equatable {
     }
 
     /// The errors that differ for a request with a body.
-    var uploadFailure: (error: TransferError, passes: Bool)? {
+    var uploadFailure: (error: TransferError, isTransient: Bool)? {
         switch raw {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:

@@ -14,7 +14,7 @@ extension EasyHandle {
             let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
             let bytes = UnsafeRawBufferPointer(
                 start: ccurl_socket_address(address), count: Int(address.pointee.addrlen))
-            guard handle.mayConnect(to: bytes) else { return CURL_SOCKET_BAD }
+            guard handle.allowsConnection(to: bytes) else { return CURL_SOCKET_BAD }
             let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
             return socket(address.pointee.family, type, address.pointee.protocol)
         }
@@ -22,21 +22,21 @@ extension EasyHandle {
         ccurl_set_prerequest_callback(handle) { context, address, _, port, _ in
             guard let context, let address else { return CURL_PREREQFUNC_ABORT }
             let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
-            let isAllowed = handle.maySend(to: String(cString: address), port: Int(port))
+            let isAllowed = handle.allowsRequest(to: String(cString: address), port: Int(port))
             return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 
-    private func mayConnect(to bytes: UnsafeRawBufferPointer) -> Bool {
+    private func allowsConnection(to bytes: UnsafeRawBufferPointer) -> Bool {
         guard let address = NetworkAddress(socketAddress: bytes), let hop else { return false }
         // The port has the same offset for IPv4 and IPv6.
         let port = Int(bytes[2]) << 8 | Int(bytes[3])
-        return trail.mayConnect(to: peer(address, port, of: hop), host: hop.host)
+        return trail.allowsConnection(to: peer(address, port, of: hop), host: hop.host)
     }
 
-    private func maySend(to address: String, port: Int) -> Bool {
+    private func allowsRequest(to address: String, port: Int) -> Bool {
         guard let address = NetworkAddress(address), let hop else { return false }
-        return trail.maySend(to: peer(address, port, of: hop), host: hop.host)
+        return trail.allowsRequest(to: peer(address, port, of: hop), host: hop.host)
     }
 
     /// Returns whether a connection leads to the configured proxy. A host that has the proxy's address and port is the
@@ -70,7 +70,7 @@ extension EasyHandle {
     }
 
     /// Returns the error of an exchange that ended with that code, and whether a retry may help.
-    func failure(_ code: CurlCode) -> (error: TransferError, passes: Bool) {
+    func failure(_ code: CurlCode) -> (error: TransferError, isTransient: Bool) {
         if let rejection { return (rejection, false) }
         if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }
         if code.isCertificateFailure { return certificateFailure() }

@@ -18,7 +18,7 @@ protocol EasyHandleReceiver: AnyObject {
 final class EasyHandle {
     /// The result of processing a piece of the body.
     enum Verdict {
-        case taken
+        case accepted
         /// Nothing was processed: deliver it again after `resume()`.
         case pause
         /// Ends the transfer.
@@ -78,9 +78,9 @@ final class EasyHandle {
     private let reach: ReachTrail
     let network: NetworkConfiguration
     /// Whether the request may be repeated: it has no body, and has not been repeated yet.
-    private var mayRepeat: Bool
+    private var canRepeat: Bool
     /// Whether curl may repeat a request whose Expect a server does not support (417).
-    private var mayRepeatWithoutExpect: Bool
+    private var canRepeatWithoutExpect: Bool
     private(set) var isPaused = false
     /// Whether the request has no credentials of a show and no body.
     private let isPlain: Bool
@@ -108,8 +108,8 @@ final class EasyHandle {
         trail = reach
         followsRedirects = request.followsRedirects
         if case .send(_, let body) = request.method { self.body = body } else { body = nil }
-        mayRepeatWithoutExpect = request.method.sendsSomething
-        mayRepeat = request.body == nil && !request.method.sendsSomething
+        canRepeatWithoutExpect = request.method.sendsSomething
+        canRepeat = request.body == nil && !request.method.sendsSomething
         isPlain = request.credentials == nil && request.body == nil && !request.method.sendsSomething
         configure(request)
         for answer in network.resolved() { resolved = curl_slist_append(resolved, answer) }
@@ -211,7 +211,7 @@ final class EasyHandle {
 
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         switch receiver?.easyHandle(self, didReceive: bytes) ?? .stop {
-        case .taken: return bytes.count
+        case .accepted: return bytes.count
         case .pause:
             isPaused = true
             return ccurl_write_pause
@@ -318,8 +318,8 @@ final class EasyHandle {
             trail.redirected()
             return
         }
-        if status == 417, mayRepeatWithoutExpect {
-            mayRepeatWithoutExpect = false
+        if status == 417, canRepeatWithoutExpect {
+            canRepeatWithoutExpect = false
             return
         }
         head.url = url
@@ -340,8 +340,8 @@ final class EasyHandle {
     ///
     /// - Returns: whether to send it again, which is allowed once, and only for a request without side effects.
     func prepareRepeat(after code: CurlCode) -> Bool {
-        guard mayRepeat, !hasReportedHead, answeredWithoutHead(code) else { return false }
-        mayRepeat = false
+        guard canRepeat, !hasReportedHead, answeredWithoutHead(code) else { return false }
+        canRepeat = false
         head = ResponseHead(status: 0)
         lastField = nil
         headSize = 0

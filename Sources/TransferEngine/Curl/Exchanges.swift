@@ -16,7 +16,7 @@ final class Exchanges {
     private var owners: [ObjectIdentifier: Owner] = [:]
     /// curl handles of completed data requests, for reuse: as many as feeds are fetched concurrently.
     private var idleHandles: [OpaquePointer] = []
-    private static let mostIdleHandles = 16
+    private static let maxIdleHandles = 16
     /// Whether curl has not yet started some requests.
     private(set) var hasNew = false
     /// The number of download requests in progress.
@@ -77,9 +77,9 @@ final class Exchanges {
         add(handle, owner: .data(exchange, number: number))
     }
 
-    /// Retains the handle of a completed data request for reuse, up to `mostIdleHandles`.
+    /// Retains the handle of a completed data request for reuse, up to `maxIdleHandles`.
     func recycle(_ handle: EasyHandle) {
-        if idleHandles.count < Self.mostIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
+        if idleHandles.count < Self.maxIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
     }
 
     func cancelData(_ number: Int64) {

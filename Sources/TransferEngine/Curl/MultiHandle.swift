@@ -11,12 +11,12 @@ final class MultiHandle {
 
     /// The maximum number of idle connections: for all readers and background downloads (64 + 3), and for the feeds of
     /// a hundred hosts. With fewer, the refresh of a long list would close the connections needed for the next episode.
-    private static let keptConnections = 256
+    private static let maxConnections = 256
 
     init?() {
         guard CurlGlobal.isReady, let handle = curl_multi_init() else { return nil }
         raw = OpaquePointer(handle)
-        ccurl_multi_set_long(pointer, CURLMOPT_MAXCONNECTS, Self.keptConnections)
+        ccurl_multi_set_long(pointer, CURLMOPT_MAXCONNECTS, Self.maxConnections)
     }
 
     deinit {

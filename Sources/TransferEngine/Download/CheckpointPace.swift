@@ -37,7 +37,7 @@ struct CheckpointPace {
     /// Starts a checkpoint.
     ///
     /// - Returns: Whether the file must be synced first.
-    mutating func begin(at now: Instant, all: Bool) -> Bool {
+    mutating func start(at now: Instant, all: Bool) -> Bool {
         isBusy = true
         inFlight = (behind, 0)
         behind = 0
@@ -65,7 +65,7 @@ struct CheckpointPace {
         if isBehind { due = due.map { min($0, now) } }
     }
 
-    mutating func end(synced: ByteRanges?) {
+    mutating func finish(synced: ByteRanges?) {
         isBusy = false
         if let synced { self.synced = synced }
     }

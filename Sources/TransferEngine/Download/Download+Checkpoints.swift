@@ -38,7 +38,7 @@ extension Download {
         guard let file, savesCheckpoints, synchronously || !checkpoints.isBusy else { return }
         let checkpoint = checkpoint()
         let received = machine.present
-        let synchronizes = checkpoints.begin(at: engine.now, all: synchronously)
+        let synchronizes = checkpoints.start(at: engine.now, all: synchronously)
         let cache = engine.cache
         let save: @Sendable () -> StorageFailure? = {
             var checkpoint = checkpoint
@@ -58,7 +58,7 @@ extension Download {
             }
         }
         if synchronously {
-            if engine.queues.storage.sync(execute: save) == nil { checkpoints.end(synced: nil) }
+            if engine.queues.storage.sync(execute: save) == nil { checkpoints.finish(synced: nil) }
             return
         }
         let key = source.key
@@ -70,7 +70,7 @@ extension Download {
                 if let failure {
                     download.checkpointFailed(failure)
                 } else {
-                    download.checkpoints.end(synced: synchronizes ? received : nil)
+                    download.checkpoints.finish(synced: synchronizes ? received : nil)
                 }
             }
         }

@@ -11,27 +11,27 @@ extension Download {
             // An earlier action may have ended it already.
             if machine.has(id) { connect(id, request) }
         case .abort(let id):
-            if let connection = connections[id] { end(connection) }
+            if let connection = connections[id] { remove(connection) }
         case .hold(let id):
             guard let connection = connections[id] else { return }
-            giveBackTurn(connection)
+            releaseSlot(connection)
         case .resume(let id, let forReader):
             guard let connection = connections[id] else { return }
             markDirty(connection)
-            switch connection.turn {
-            case .held: connection.handle?.resume()
-            case .awaited: engine.turns.setServing(connection.token, forReader, now: engine.now)
+            switch connection.slot {
+            case .granted: connection.handle?.resume()
+            case .waiting: engine.slots.setServing(connection.token, forReader, now: engine.now)
             case .none:
-                requestTurn(connection, forReader: forReader) { [unowned self] in
+                requestSlot(connection, forReader: forReader) { [unowned self] in
                     markDirty(connection)
                     connection.handle?.resume()
                 }
             }
         case .serving(let id, let serving):
-            if let connection = connections[id] { engine.turns.setServing(connection.token, serving, now: engine.now) }
+            if let connection = connections[id] { engine.slots.setServing(connection.token, serving, now: engine.now) }
         case .prioritized(let priority):
             for connection in connections.values {
-                engine.turns.setPriority(connection.token, priority, now: engine.now)
+                engine.slots.setPriority(connection.token, priority, now: engine.now)
             }
         default: break
         }
@@ -41,25 +41,25 @@ extension Download {
         let listed = source.location(request.source).url
         let url = request.direct ? origin?.url ?? listed : listed
         let connection = DownloadConnection(
-            id: id, token: engine.turns.newToken(), url: url, request: request, download: self)
+            id: id, token: engine.slots.newToken(), url: url, request: request, download: self)
         connections[id] = connection
-        requestTurn(connection, forReader: request.forReader) { [unowned self] in begin(connection) }
+        requestSlot(connection, forReader: request.forReader) { [unowned self] in start(connection) }
     }
 
-    private func requestTurn(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
-        connection.turn = .awaited
-        engine.turns.request(connection, forReader: forReader, priority: machine.priority, now: engine.now) {
-            connection.turn = .held
+    private func requestSlot(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
+        connection.slot = .waiting
+        engine.slots.request(connection, forReader: forReader, priority: machine.priority, now: engine.now) {
+            connection.slot = .granted
             start()
         }
     }
 
-    private func giveBackTurn(_ connection: DownloadConnection) {
-        connection.turn = .none
-        engine.turns.end(connection.token, now: engine.now)
+    private func releaseSlot(_ connection: DownloadConnection) {
+        connection.slot = .none
+        engine.slots.release(connection.token, now: engine.now)
     }
 
-    private func begin(_ connection: DownloadConnection) {
+    private func start(_ connection: DownloadConnection) {
         let asked = connection.request
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
@@ -77,34 +77,34 @@ extension Download {
         }
         handle.receiver = connection
         connection.handle = handle
-        machine.began(connection.id, now: engine.now)
-        engine.turns.rates.add(connection.token, group: source.key, groupLimit: source.rateLimit ?? 0, now: engine.now)
+        machine.requestSent(connection.id, now: engine.now)
+        engine.slots.rates.add(connection.token, group: source.key, groupLimit: source.rateLimit ?? 0, now: engine.now)
         engine.add(handle, owner: connection)
     }
 
     /// The maximum rate of a connection in bytes per second; 0 for no limit.
     private var rateLimit: Int64 {
-        [engine.turns.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
+        [engine.slots.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
     }
 
-    private func end(_ connection: DownloadConnection) {
+    private func remove(_ connection: DownloadConnection) {
         connections[connection.id] = nil
         if let handle = connection.handle { engine.exchanges.remove(handle) }
-        engine.turns.rates.remove(connection.token)
-        giveBackTurn(connection)
+        engine.slots.rates.remove(connection.token)
+        releaseSlot(connection)
     }
 
     /// Ends a connection that must free its slot; its missing bytes are requested again later.
     func preempt(_ connection: DownloadConnection) {
         if connection.head == nil, machine.isReceiving(connection.id) { _ = connection.flush() }
-        end(connection)
+        remove(connection)
         apply(machine.ended(connection.id, .stopped, now: engine.now, random: 0))
     }
 
     /// Handles the end of an exchange.
     func ended(_ connection: DownloadConnection, _ code: CurlCode) {
         if connection.isReleased {
-            end(connection)
+            remove(connection)
             return
         }
         if code.isSuccess {
@@ -117,7 +117,7 @@ extension Download {
             connection.ending = stop
         } else {
             let failure = connection.handle?.failure(code) ?? code.failure
-            connection.ending = failure.passes ? .failure(failure.error) : .refusal(failure.error)
+            connection.ending = failure.isTransient ? .failure(failure.error) : .refusal(failure.error)
         }
         markDirty(connection)
     }
@@ -133,9 +133,9 @@ extension Download {
     /// Performs the work deferred while curl was active: heads, buffered bytes, ends, actions.
     func process() {
         while !pending.isEmpty {
-            let actions = pending.takeActions()
+            let actions = pending.drainActions()
             for action in actions { performWithCurl(action) }
-            for connection in pending.takeConnections() {
+            for connection in pending.drainConnections() {
                 connection.isDirty = false
                 if self.connections[connection.id] === connection { process(connection) }
             }
@@ -160,23 +160,23 @@ extension Download {
             if !machine.has(connection.id), !connection.isReleased { origin = before }
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
-        if machine.isReceiving(connection.id), !connection.isEmpty, connection.mayStore, !connection.flush() {
+        if machine.isReceiving(connection.id), !connection.isEmpty, connection.canStore, !connection.flush() {
             // This overrides the ending even if curl has already reached the end of the body.
             connection.ending = connection.stop
         }
         guard connections[connection.id] === connection else { return }
         if connection.isReleased {
-            if connection.ending != nil { end(connection) }
+            if connection.ending != nil { remove(connection) }
             return
         }
         guard let ending = connection.ending else {
             // The buffer was full at curl's last call, and has space again.
-            if connection.turn == .held, machine.isReceiving(connection.id) { connection.handle?.resume() }
+            if connection.slot == .granted, machine.isReceiving(connection.id) { connection.handle?.resume() }
             return
         }
         // A held response may have ended while its bytes are still buffered.
         guard connection.isEmpty || machine.isReceiving(connection.id) || ending != .complete else { return }
-        end(connection)
+        remove(connection)
         apply(machine.ended(connection.id, ending, now: engine.now, random: Double.random(in: 0..<1)))
     }
 

@@ -38,12 +38,12 @@ final class Download {
 
         var isEmpty: Bool { connections.isEmpty && actions.isEmpty }
 
-        mutating func takeActions() -> [DownloadMachine.Action] {
+        mutating func drainActions() -> [DownloadMachine.Action] {
             defer { actions = [] }
             return actions
         }
 
-        mutating func takeConnections() -> [DownloadConnection] {
+        mutating func drainConnections() -> [DownloadConnection] {
             defer { connections = [] }
             return connections
         }
@@ -59,7 +59,7 @@ final class Download {
         /// The time of the next progress report.
         var due = Instant.start
         /// The digest of a file that was complete when it was loaded, until the owner was notified again.
-        var untold: FileFacts?
+        var unreportedFacts: FileFacts?
     }
 
     /// The interval of progress reports: four times a second looks smooth.
@@ -83,7 +83,7 @@ final class Download {
                     total: found.checkpoint.total, validator: found.checkpoint.validator.flatMap(Validator.init(text:)),
                     mediaType: found.checkpoint.contentType)
                 isCached = found.checkpoint.complete && pin?.total.map { found.present.covers(0..<$0) } ?? false
-                if isCached, !source.isComplete { reports.untold = found.checkpoint.facts }
+                if isCached, !source.isComplete { reports.unreportedFacts = found.checkpoint.facts }
                 checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
             } else {
                 // The file cannot be trusted: readers of that generation must not see bytes of another.
@@ -111,7 +111,7 @@ final class Download {
     /// its loader know them.
     var isIdle: Bool {
         machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
-            && reports.last?.isOutdated(by: machine) != true && engine.isTaken(reports.lastEvent)
+            && reports.last?.isOutdated(by: machine) != true && engine.isAcknowledged(reports.lastEvent)
     }
 
     /// The time of the next `tick`, if any. After a `tick` it is later than that.
@@ -132,7 +132,7 @@ final class Download {
         _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind, takesHead: Bool,
         answer: @escaping TransferEngine.Answer
     ) {
-        tellIfWhole()
+        notifyIfComplete()
         answers[id] = answer
         let actions = machine.read(id, range, generation: generation, as: kind, now: engine.now)
         if takesHead, machine.isWaiting(id) { answerWithHead(id, range) }
@@ -149,7 +149,7 @@ final class Download {
     }
 
     func fill(_ priority: TransferPriority) {
-        tellIfWhole()
+        notifyIfComplete()
         if priority == .automatic {
             apply(machine.fill(priority, now: engine.now))
         } else {
@@ -242,9 +242,9 @@ final class Download {
 
     /// Notifies an owner that does not know that the file is complete: the event was lost when an earlier process
     /// ended.
-    private func tellIfWhole() {
-        guard let facts = reports.untold else { return }
-        reports.untold = nil
+    private func notifyIfComplete() {
+        guard let facts = reports.unreportedFacts else { return }
+        reports.unreportedFacts = nil
         emit(.completed(key: source.key, generation: machine.generation, facts))
     }
 

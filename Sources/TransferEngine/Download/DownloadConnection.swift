@@ -25,16 +25,16 @@ final class DownloadConnection: EasyHandleReceiver {
     private(set) var content: BodyContent?
     /// Whether it is in the download's list of connections with events.
     var isDirty = false
-    var turn = Turn.none
+    var slot = Slot.none
     private let buffer = ReceiveBuffer()
 
     /// The state of its slot in `ConnectionPools`. A connection paused by `Action.hold` has none.
-    enum Turn {
-        case none, awaited, held
+    enum Slot {
+        case none, waiting, granted
     }
 
     /// Whether the driver blocks it: it has no slot, or curl is paused.
-    var isRestrained: Bool { turn != .held || handle?.isPaused == true }
+    var isRestrained: Bool { slot != .granted || handle?.isPaused == true }
 
     init(
         id: DownloadMachine.ConnectionID, token: ConnectionPools.Token, url: String,
@@ -80,7 +80,7 @@ final class DownloadConnection: EasyHandleReceiver {
     }
 
     /// Whether the buffered bytes may be stored.
-    var mayStore: Bool { !startsFile || findContent() != nil || ending != nil }
+    var canStore: Bool { !startsFile || findContent() != nil || ending != nil }
 
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) {
         self.head = head
@@ -89,15 +89,15 @@ final class DownloadConnection: EasyHandleReceiver {
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         if isReleased { return .stop }
-        guard download.engine.turns.rates.mayReceive(token) else { return .pause }
+        guard download.engine.slots.rates.canReceive(token) else { return .pause }
         if bytes.count > buffer.room {
             guard head == nil, download.machine.isReceiving(id) else { return .pause }
             guard flush() else { return .stop }
         }
         buffer.append(bytes)
-        download.engine.turns.rates.received(token, Int64(bytes.count))
+        download.engine.slots.rates.received(token, Int64(bytes.count))
         download.markDirty(self)
-        return .taken
+        return .accepted
     }
 
     /// Processes the buffered bytes as the machine's steps say, and empties the buffer.

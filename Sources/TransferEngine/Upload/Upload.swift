@@ -22,9 +22,9 @@ final class Upload: EasyHandleReceiver {
     /// The time at which the server closed its side of the connection; `nil` while it is open.
     private var closedSince: Instant?
     /// The time of the next check of the connection, while there is one.
-    private var lookDue = Instant.start
+    private var closeCheckDue = Instant.start
     /// The number of sent bytes at the last check.
-    private var lookedAt: Int64 = 0
+    private var checkedCount: Int64 = 0
 
     /// The interval of progress reports, the same as for downloads.
     private static let reportInterval = Duration.milliseconds(250)
@@ -36,7 +36,7 @@ final class Upload: EasyHandleReceiver {
 
     /// The interval of checks of the connection; also the time allowed for reading the bytes that a server has sent
     /// before closing its side.
-    private static let lookInterval = Duration.seconds(1)
+    private static let closeCheckInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
         self.source = source
@@ -52,16 +52,16 @@ final class Upload: EasyHandleReceiver {
     func cancel() { apply(machine.cancel()) }
     func recorded(_ id: UploadMachine.RecordID) { apply(machine.recorded(id)) }
 
-    func settle(_ finding: UploadMachine.Finding) {
-        apply(machine.settled(finding, now: engine.now, random: .random(in: 0..<1)))
+    func resolveDoubt(_ finding: UploadMachine.Finding) {
+        apply(machine.resolved(finding, now: engine.now, random: .random(in: 0..<1)))
     }
 
-    var deadline: Instant? { exchange == nil ? machine.deadline : lookDue }
+    var deadline: Instant? { exchange == nil ? machine.deadline : closeCheckDue }
 
     func tick() {
         if exchange == nil { return apply(machine.tick(now: engine.now)) }
-        lookDue = engine.now + Self.lookInterval
-        lookForEnd()
+        closeCheckDue = engine.now + Self.closeCheckInterval
+        checkForClose()
     }
 
     /// Whether it has ended permanently.
@@ -71,7 +71,7 @@ final class Upload: EasyHandleReceiver {
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
 
     /// Counts the sent bytes after curl was active.
-    func look() {
+    func updateSent() {
         guard let exchange, machine.awaits(exchange.id) else { return }
         let sent = exchange.handle.bytesSent
         if sent > counted { rate.add(Int(sent - counted), at: engine.now) }
@@ -82,18 +82,18 @@ final class Upload: EasyHandleReceiver {
 
     /// Detects a server that closes the connection during a body. The sender may otherwise wait for a window that never
     /// opens: for a minute after a close Linux answers its probes with a closed window.
-    private func lookForEnd() {
+    private func checkForClose() {
         guard let (id, handle) = exchange else { return }
-        let isStill = counted == lookedAt
-        lookedAt = counted
+        let isStill = counted == checkedCount
+        checkedCount = counted
         guard isStill, head == nil, handle.peerHasClosed else { return closedSince = nil }
         guard let since = closedSince else { return closedSince = engine.now }
-        guard engine.now - since >= Self.lookInterval else { return }
+        guard engine.now - since >= Self.closeCheckInterval else { return }
         let wasSent = handle.hasSentRequest
         abort(id)
         let error = TransferError(.failed, "the server reset the connection")
         apply(
-            machine.lost(id, error, wasSent: wasSent, passes: true, now: engine.now, random: .random(in: 0..<1)))
+            machine.lost(id, error, wasSent: wasSent, isTransient: true, now: engine.now, random: .random(in: 0..<1)))
     }
 
     // MARK: Requests
@@ -102,10 +102,10 @@ final class Upload: EasyHandleReceiver {
         for action in actions {
             switch action {
             case .send(let id, let request):
-                engine.requestUploadTurn(self) { [unowned self] in begin(id, request) }
+                engine.requestUploadSlot(self) { [unowned self] in start(id, request) }
             case .abort(let id): abort(id)
             case .record(let id, let data): engine.emit(.upload(.record(key: source.key, id, data)))
-            case .settleDoubt(let error): engine.emit(.upload(.doubtful(key: source.key, error)))
+            case .resolveDoubt(let error): engine.emit(.upload(.doubtful(key: source.key, error)))
             case .completed:
                 engine.emit(.upload(.completed(key: source.key, size: source.size)))
             case .failed(let error): engine.emit(.upload(.failed(key: source.key, error)))
@@ -114,12 +114,12 @@ final class Upload: EasyHandleReceiver {
         report(force: false)
     }
 
-    private func begin(_ id: UploadMachine.RequestID, _ request: UploadMachine.Request) {
+    private func start(_ id: UploadMachine.RequestID, _ request: UploadMachine.Request) {
         guard let method = method(of: request) else {
             let error = TransferError(.failed, "the copy of the file to upload is missing or damaged")
-            end()
+            releaseExchange()
             return apply(
-                machine.lost(id, error, wasSent: false, passes: false, now: engine.now, random: 0))
+                machine.lost(id, error, wasSent: false, isTransient: false, now: engine.now, random: 0))
         }
         var asked = EasyHandle.Request(
             url: request.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
@@ -132,10 +132,10 @@ final class Upload: EasyHandleReceiver {
         // The machine handles redirects: curl would turn a POST into a GET, and forward custom fields.
         asked.followsRedirects = false
         guard let handle = EasyHandle(asked, in: engine.configuration.network) else {
-            end()
+            releaseExchange()
             return apply(
                 machine.lost(
-                    id, TransferError(.failed, "out of memory"), wasSent: false, passes: true, now: engine.now,
+                    id, TransferError(.failed, "out of memory"), wasSent: false, isTransient: true, now: engine.now,
                     random: .random(in: 0..<1)))
         }
         handle.receiver = self
@@ -144,9 +144,9 @@ final class Upload: EasyHandleReceiver {
         counted = 0
         exchange = (id, handle)
         closedSince = nil
-        lookedAt = 0
-        lookDue = engine.now + Self.lookInterval
-        machine.began(id)
+        checkedCount = 0
+        closeCheckDue = engine.now + Self.closeCheckInterval
+        machine.requestSent(id)
         engine.exchanges.add(handle, owner: .upload(self))
         report(force: false)
     }
@@ -184,26 +184,26 @@ final class Upload: EasyHandleReceiver {
 
     private func abort(_ id: UploadMachine.RequestID) {
         if let exchange, exchange.id == id { engine.exchanges.remove(exchange.handle) }
-        end()
+        releaseExchange()
     }
 
-    private func end() {
+    private func releaseExchange() {
         exchange = nil
-        engine.endUploadTurn(self)
+        engine.releaseUploadSlot(self)
     }
 
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) { self.head = head }
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         ignored += bytes.count
-        return ignored > Self.longestAnswer ? .stop : .taken
+        return ignored > Self.longestAnswer ? .stop : .accepted
     }
 
     /// Handles the end of the exchange.
     func ended(_ code: CurlCode) {
-        look()
+        updateSent()
         guard let (id, handle) = exchange else { return }
-        end()
+        releaseExchange()
         let random = Double.random(in: 0..<1)
         // A response is processed even if the server closed before it had received everything, or its body was cut.
         if let head {
@@ -215,13 +215,13 @@ final class Upload: EasyHandleReceiver {
         if let problem = handle.body?.failure {
             let error = TransferError(.failed, "the copy of the file to upload cannot be read: \(problem)")
             return apply(
-                machine.lost(id, error, wasSent: true, passes: false, now: engine.now, random: random))
+                machine.lost(id, error, wasSent: true, isTransient: false, now: engine.now, random: random))
         }
         let refusal = handle.failure(code)
-        let failure = refusal.passes ? code.uploadFailure ?? refusal : refusal
+        let failure = refusal.isTransient ? code.uploadFailure ?? refusal : refusal
         apply(
             machine.lost(
-                id, failure.error, wasSent: handle.hasSentRequest, passes: failure.passes, now: engine.now,
+                id, failure.error, wasSent: handle.hasSentRequest, isTransient: failure.isTransient, now: engine.now,
                 random: random))
     }
 

@@ -19,7 +19,7 @@ enum NameCompletion {
     private static let enough = 100
 
     private static func library() -> Library? {
-        Places(environment: ProcessInfo.processInfo.environment).flatMap {
+        InstallationPaths(environment: ProcessInfo.processInfo.environment).flatMap {
             try? Library.openForReading(at: $0.library)
         }
     }

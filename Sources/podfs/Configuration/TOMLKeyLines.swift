@@ -9,8 +9,8 @@ struct TOMLKeyLines: Sendable {
         var table: [String] = []
         while scanner.skipToContent() {
             let line = scanner.line
-            if scanner.take(UInt8(ascii: "[")) {
-                _ = scanner.take(UInt8(ascii: "["))
+            if scanner.consume(UInt8(ascii: "[")) {
+                _ = scanner.consume(UInt8(ascii: "["))
                 table = scanner.key()
                 record(table, line)
             } else {
@@ -57,7 +57,7 @@ private struct Scanner {
         text.withUTF8Buffer { bytes[position...].starts(with: $0) }
     }
 
-    mutating func take(_ byte: UInt8) -> Bool {
+    mutating func consume(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         advance()
         return true
@@ -92,7 +92,7 @@ private struct Scanner {
             skipBlanks()
             names.append(name())
             skipBlanks()
-            if !take(UInt8(ascii: ".")) { break }
+            if !consume(UInt8(ascii: ".")) { break }
         }
         advance()
         return names

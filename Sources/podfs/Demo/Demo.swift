@@ -53,8 +53,8 @@ struct Demo {
         let installation = try Installation()
         let (events, queue) = AsyncStream<Event>.makeStream()
         let daemon = try installation.launcher.connectOrStart(
-            role: .command, onEvent: { queue.yield($0) }, onEnd: { queue.finish() })
-        defer { daemon.end() }
+            role: .command, onEvent: { queue.yield($0) }, onClose: { queue.finish() })
+        defer { daemon.close() }
         for url in try await server.feedURLs() {
             guard
                 case .subscribed(let name, let episodes, _) = try await daemon.perform(
@@ -131,7 +131,7 @@ struct Demo {
         }
         try Task.checkCancellation()
         let count = try await reader.value
-        bar.end()
+        bar.finish()
         let state = PathResolver.attribute("user.podfs.state", of: path) ?? "?"
         let sum = PathResolver.attribute("user.podfs.sha256", of: path) ?? "?"
         Terminal.print("Read \(ByteText.size(Int64(count))); state \(state), sha256 \(sum.prefix(16))…")
@@ -168,7 +168,7 @@ private struct DemoBar {
             "  \(ProgressBar.text(percent, width: 40)) \(Int(percent))%  \(sizes)  \(rate.map(ByteText.rate) ?? "")"
         if isInteractive {
             // Move to the start of the line, and erase the rest of the old one (ECMA-48 EL).
-            Terminal.put("\r\(line)\u{1B}[K")
+            Terminal.write("\r\(line)\u{1B}[K")
             isDrawn = true
         } else if Int(percent / 10) != tenth {
             tenth = Int(percent / 10)
@@ -176,5 +176,5 @@ private struct DemoBar {
         }
     }
 
-    func end() { if isDrawn { Terminal.print("") } }
+    func finish() { if isDrawn { Terminal.print("") } }
 }

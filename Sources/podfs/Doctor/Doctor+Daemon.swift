@@ -32,13 +32,13 @@ extension Doctor {
         } catch {
             return [.problem("socket", "\(error)", remedy: "check XDG_RUNTIME_DIR")]
         }
-        defer { connection.end() }
+        defer { connection.close() }
         let hello = Hello(
             protocolVersion: protocolVersion, schema: Library.schemaVersion, library: places.library,
             cache: places.cache, role: .command, pid: getpid())
         let deadline = Task(executorPreference: WorkerPool.shared) {
             await Timers.sleep(for: Self.patience)
-            if !Task.isCancelled { connection.end() }
+            if !Task.isCancelled { connection.close() }
         }
         defer { deadline.cancel() }
         let pid = (try? String(contentsOfFile: places.pidFile, encoding: .utf8))?
@@ -52,10 +52,10 @@ extension Doctor {
                     remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
             ]
         }
-        return [Self.judge(welcome, places)]
+        return [Self.finding(for: welcome, places)]
     }
 
-    private static func judge(_ welcome: Welcome, _ places: Places) -> Finding {
+    private static func finding(for welcome: Welcome, _ places: InstallationPaths) -> Finding {
         let name = "process \(welcome.pid), version \(welcome.version)"
         if welcome.library != places.library || welcome.cache != places.cache {
             return .problem(
@@ -115,7 +115,7 @@ extension Doctor {
         let remedy = "check the network, and search.itunes.url in podfs.conf(5)"
         do {
             let daemon = try installation.daemon()
-            defer { daemon.end() }
+            defer { daemon.close() }
             guard case .found(let shows, let problems) = try await daemon.perform(.search(term: "podcast", limit: 1))
             else {
                 return .problem("catalogue", "the daemon sent an unexpected reply; see podfs doctor", remedy: remedy)

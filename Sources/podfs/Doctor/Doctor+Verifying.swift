@@ -25,7 +25,7 @@ extension Doctor {
             return [.problem("episodes", "\(CommandError(error))", remedy: "see the finding about the library")]
         }
         let line = ProgressLine()
-        defer { line.end() }
+        defer { line.finish() }
         let total = items.reduce(0) { $0 + $1.size }
         var done: Int64 = 0
         var suspects: [Item] = []
@@ -40,8 +40,8 @@ extension Doctor {
             done += item.size
             if !isGood { suspects.append(item) }
         }
-        line.end()
-        let found = suspects.isEmpty ? [] : await judge(suspects)
+        line.finish()
+        let found = suspects.isEmpty ? [] : await findings(for: suspects)
         let good = items.count - found.count
         let summary = "\(good) cached episode\(good == 1 ? "" : "s") verified, \(ByteText.size(total)) read"
         return found + [.ok("episodes", summary)]
@@ -71,7 +71,7 @@ extension Doctor {
 
     /// Asks the daemon to check suspect files again: a file restored from a backup has another state than the recorded
     /// one, although its content is good.
-    private func judge(_ suspects: [Item]) async -> [Finding] {
+    private func findings(for suspects: [Item]) async -> [Finding] {
         let daemon: DaemonConnection
         do {
             daemon = try installation.daemon()
@@ -82,7 +82,7 @@ extension Doctor {
                     remedy: "the daemon, which checks it again, cannot be reached: \(CommandError(error))")
             }
         }
-        defer { daemon.end() }
+        defer { daemon.close() }
         var found: [Finding] = []
         for item in suspects {
             do {

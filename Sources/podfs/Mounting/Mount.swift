@@ -36,7 +36,7 @@ final class Mount: Sendable {
         filesystemOptions.hasTagged = configuration.hasTagged
         filesystemOptions.shareBase = configuration.shareBase
         let trimmer = HeapTrimmer()
-        filesystemOptions.onWork = { trimmer.noteWork() }
+        filesystemOptions.onWork = { trimmer.recordWork() }
         filesystem = PodcastFilesystem(
             library: library, options: filesystemOptions, link: DaemonLink(launcher: installation.launcher))
         var session = SessionOptions(fsname: options.fsname ?? "podfs", subtype: options.subtype ?? "podfs")
@@ -65,7 +65,7 @@ final class Mount: Sendable {
         do {
             return try Library.openForReading(at: installation.places.library)
         } catch LibraryError.missing, LibraryError.olderSchema, LibraryError.damaged {
-            try installation.launcher.connectOrStart(role: .command).end()
+            try installation.launcher.connectOrStart(role: .command).close()
             return try Library.openForReading(at: installation.places.library)
         }
     }

@@ -19,7 +19,7 @@ enum MountPoint: Equatable {
                     .failed, "\(argument) is not open: it must be the /dev/fuse with which the folder was mounted")
             }
             // A daemon started before the descriptor is used must not inherit it.
-            SpawnedSelf.keep(number)
+            SpawnedSelf.setCloseOnExec(number)
             self = .descriptor(number)
         } else {
             self = .folder(try Self.prepare(argument))

@@ -26,7 +26,7 @@ enum LinkResolver {
         var spawner = ProcessSpawner(
             "/proc/self/exe", ["podfs", "player", "locate", "--", path, folder],
             environment: ProcessInfo.processInfo.environment)
-        spawner.handed = [ends[1]]
+        spawner.inheritedDescriptors = [ends[1]]
         let child = try? spawner.start()
         close(ends[1])
         guard let child else { return nil }

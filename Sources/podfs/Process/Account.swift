@@ -54,7 +54,7 @@ struct Account: Equatable {
 
     /// Sets the home and XDG variables to those of the user who owns the process, not of the program that started it:
     /// at boot HOME is root's or unset, and mount.fuse3(8) changes only HOME.
-    static func settleEnvironment() {
+    static func setUserEnvironment() {
         let environment = ProcessInfo.processInfo.environment
         guard let account = Account(uid: getuid()) else { return }
         let isOwn = environment["HOME"].map { owner(of: $0) == account.uid } ?? false

@@ -31,7 +31,7 @@ final class HeapTrimmer: Sendable {
     }
 
     /// Records work that may use memory. Costs an uncontended lock, and at most one wake-up per pause.
-    func noteWork() {
+    func recordWork() {
         let isFirst = state.withLock { state in
             state.isBusy = true
             defer { state.isArranged = true }
@@ -40,9 +40,9 @@ final class HeapTrimmer: Sendable {
         if isFirst { arrange() }
     }
 
-    private func arrange() { queue.asyncAfter(deadline: .now() + pause) { [self] in look() } }
+    private func arrange() { queue.asyncAfter(deadline: .now() + pause) { [self] in trimIfIdle() } }
 
-    private func look() {
+    private func trimIfIdle() {
         let isAtRest = state.withLock { state in
             defer { state.isBusy = false }
             state.isArranged = state.isBusy

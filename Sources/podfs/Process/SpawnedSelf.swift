@@ -18,7 +18,7 @@ enum SpawnedSelf {
     /// - Parameters:
     ///   - log: The file for its standard error, opened for appending.
     ///   - descriptor: A descriptor of this process that the child gets as `handedDescriptor`.
-    static func start(_ arguments: [String], log: String, handing descriptor: Int32? = nil) throws {
+    static func start(_ arguments: [String], log: String, inheriting descriptor: Int32? = nil) throws {
         LogFile(path: log).rotate()
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw CommandError(.failed, "no pipe: \(reason(errno))") }
@@ -26,7 +26,7 @@ enum SpawnedSelf {
         var spawner = ProcessSpawner(
             "/proc/self/exe", ["podfs"] + arguments, environment: ProcessInfo.processInfo.environment)
         spawner.standardError = .file(log)
-        spawner.handed = [ends[1]] + (descriptor.map { [$0] } ?? [])
+        spawner.inheritedDescriptors = [ends[1]] + (descriptor.map { [$0] } ?? [])
         spawner.startsSession = true
         let child: pid_t
         do {
@@ -48,7 +48,7 @@ enum SpawnedSelf {
     }
 
     /// Prevents programs started by this process from inheriting the descriptor.
-    static func keep(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    static func setCloseOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

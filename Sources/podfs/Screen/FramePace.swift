@@ -10,7 +10,7 @@ struct FramePace {
     /// Requests a frame for a change now, or at `when`.
     ///
     /// - Returns: The seconds after which to call `isDue`; `nil` if a call is scheduled already.
-    mutating func want(at when: Double, now: Double) -> Double? {
+    mutating func requestFrame(at when: Double, now: Double) -> Double? {
         let time = max(when, last + Self.interval)
         if let due, due <= time { return nil }
         due = time

@@ -36,7 +36,7 @@ struct FullScreen {
     }
 
     /// Restores the previous screen.
-    func end() {
+    func restore() {
         Terminal.write(Self.leave, to: descriptor)
         // TCSAFLUSH discards input typed meanwhile, which was not meant for the shell.
         if var former { tcsetattr(descriptor, TCSAFLUSH, &former) }

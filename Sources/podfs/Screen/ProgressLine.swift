@@ -79,7 +79,7 @@ final class ProgressLine: Sendable {
     }
 
     /// Clears the line permanently.
-    func end() {
+    func finish() {
         state.withLock { $0.hasEnded = true }
         clear()
     }

@@ -29,7 +29,7 @@ struct StatusLog {
     }
 
     /// Records the states of tasks that another part of the output has shown.
-    mutating func note(_ tasks: [StatusReport.Task]) {
+    mutating func record(_ tasks: [StatusReport.Task]) {
         for task in tasks { said[task.id] = (task.state, Int((task.progress ?? 0) / 10)) }
     }
 }

@@ -37,8 +37,8 @@ struct StatusWatch {
             for source in sources { source.cancel() }
             keyboard?.cancel()
         }
-        var picture: any StatusPicture =
-            traits.isScreen ? StatusDrawing(traits, hasKeys: keyboard != nil) : StatusPrinting()
+        var output: any StatusOutput =
+            traits.isScreen ? ScreenOutput(traits, hasKeys: keyboard != nil) : LineOutput()
         connect(inbox, after: .zero)
         var connection: DaemonConnection?
         var failures = 0
@@ -47,43 +47,43 @@ struct StatusWatch {
             switch input {
             case .connected(let made, let tasks):
                 connection = made
-                wanted = picture.replace(with: tasks)
+                wanted = output.replace(with: tasks)
             case .event(let event):
                 // An event shows that the daemon works.
                 failures = 0
-                wanted = picture.take(event)
+                wanted = output.apply(event)
             case .lost(let error):
                 guard connection != nil, failures < Self.patience else {
-                    picture.end()
+                    output.close()
                     throw error
                 }
                 connect(inbox, after: .milliseconds(100 << failures))
                 failures += 1
-            case .signal(SIGWINCH): wanted = picture.resize()
+            case .signal(SIGWINCH): wanted = output.resize()
             case .signal(SIGTSTP):
-                picture.end()
+                output.close()
                 kill(getpid(), SIGSTOP)
-                wanted = picture.resume()
+                wanted = output.resume()
             case .signal(let number):
-                picture.end()
-                connection?.end()
-                Self.end(by: number)
+                output.close()
+                connection?.close()
+                Self.exit(by: number)
             case .keys(let keys):
                 for key in keys {
                     if key == .quit {
-                        picture.end()
-                        connection?.end()
+                        output.close()
+                        connection?.close()
                         return
                     }
-                    wanted = picture.press(key) ?? wanted
-                    guard let task = picture.selected, let connection else { continue }
+                    wanted = output.press(key) ?? wanted
+                    guard let task = output.selected, let connection else { continue }
                     let actions = WatchActions(installation: installation, connection: connection)
                     Task(executorPreference: WorkerPool.shared) {
                         if let answer = await actions.perform(key, on: task) { inbox.yield(.message(answer)) }
                     }
                 }
-            case .message(let text): wanted = picture.show(text)
-            case .frame: wanted = picture.draw()
+            case .message(let text): wanted = output.show(text)
+            case .frame: wanted = output.draw()
             }
             if let wanted {
                 Timers.after(.seconds(wanted)) { inbox.yield(.frame) }
@@ -102,7 +102,7 @@ struct StatusWatch {
             do {
                 connection = try installation.daemon(
                     onEvent: { inbox.yield(.event($0)) },
-                    onEnd: { inbox.yield(.lost(ClientError(.disconnected, "the daemon has exited"))) })
+                    onClose: { inbox.yield(.lost(ClientError(.disconnected, "the daemon has exited"))) })
             } catch {
                 inbox.yield(.lost(error))
                 return
@@ -115,7 +115,7 @@ struct StatusWatch {
                 inbox.yield(.connected(connection, tasks))
             } catch {
                 // The end of the connection is reported by its callback.
-                connection.end()
+                connection.close()
             }
         }
     }
@@ -143,7 +143,7 @@ struct StatusWatch {
     }
 
     /// Ends the process with the default action of the caught signal, so that a shell sees which signal ended it.
-    private static func end(by number: Int32) -> Never {
+    private static func exit(by number: Int32) -> Never {
         signal(number, SIG_DFL)
         var numbers = sigset_t()
         sigemptyset(&numbers)
@@ -153,19 +153,19 @@ struct StatusWatch {
         // pthread_sigmask(3) returns.
         raise(number)
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
-        exit(128 + number)
+        Glibc.exit(128 + number)
     }
 }
 
 /// An output of the watch. Methods that change it return the number of seconds after which to call `draw`, if
 /// necessary.
-private protocol StatusPicture {
+private protocol StatusOutput {
     mutating func replace(with tasks: [TaskInfo]) -> Double?
-    mutating func take(_ event: Event) -> Double?
+    mutating func apply(_ event: Event) -> Double?
     mutating func resize() -> Double?
     mutating func draw() -> Double?
     mutating func resume() -> Double?
-    mutating func end()
+    mutating func close()
     /// Moves the selection.
     mutating func press(_ key: WatchKey) -> Double?
     /// Shows the answer to a key.
@@ -174,24 +174,24 @@ private protocol StatusPicture {
     var selected: TaskInfo? { get }
 }
 
-extension StatusPicture {
+extension StatusOutput {
     mutating func press(_ key: WatchKey) -> Double? { nil }
     mutating func show(_ message: String) -> Double? { nil }
     var selected: TaskInfo? { nil }
 }
 
 /// Output as consecutive lines.
-private struct StatusPrinting: StatusPicture {
+private struct LineOutput: StatusOutput {
     private var log = StatusLog()
 
     mutating func replace(with tasks: [TaskInfo]) -> Double? {
         let report = StatusReport(tasks)
         Terminal.print(String(report.text.dropLast()))
-        log.note(report.tasks)
+        log.record(report.tasks)
         return nil
     }
 
-    mutating func take(_ event: Event) -> Double? {
+    mutating func apply(_ event: Event) -> Double? {
         if let line = log.line(for: event) { Terminal.print(line) }
         return nil
     }
@@ -199,11 +199,11 @@ private struct StatusPrinting: StatusPicture {
     mutating func resize() -> Double? { nil }
     mutating func draw() -> Double? { nil }
     mutating func resume() -> Double? { nil }
-    mutating func end() {}
+    mutating func close() {}
 }
 
 /// Output on the whole screen.
-private struct StatusDrawing: StatusPicture {
+private struct ScreenOutput: StatusOutput {
     private let board = TaskBoard()
     private var pace = FramePace()
     private var traits: TerminalTraits
@@ -246,27 +246,27 @@ private struct StatusDrawing: StatusPicture {
         case .suspend, .resume, .cancel, .open: choice = index.map { ids[$0] } ?? ids.first
         case .quit: break
         }
-        return pace.want(at: now, now: now)
+        return pace.requestFrame(at: now, now: now)
     }
 
     mutating func show(_ message: String) -> Double? {
         self.message = message
-        return pace.want(at: now, now: now)
+        return pace.requestFrame(at: now, now: now)
     }
 
     mutating func replace(with tasks: [TaskInfo]) -> Double? {
         board.replace(with: tasks, now: now)
-        return pace.want(at: now, now: now)
+        return pace.requestFrame(at: now, now: now)
     }
 
-    mutating func take(_ event: Event) -> Double? {
-        board.take(event, now: now)
-        return pace.want(at: now, now: now)
+    mutating func apply(_ event: Event) -> Double? {
+        board.apply(event, now: now)
+        return pace.requestFrame(at: now, now: now)
     }
 
     mutating func resize() -> Double? {
         traits = TerminalTraits(descriptor: 1)
-        return pace.want(at: now, now: now)
+        return pace.requestFrame(at: now, now: now)
     }
 
     mutating func resume() -> Double? { resize() }
@@ -278,13 +278,13 @@ private struct StatusDrawing: StatusPicture {
         screen.draw(lines())
         // Rates expire without an event.
         guard board.tasks(now: now).contains(where: { $0.rate != nil }) else { return nil }
-        return pace.want(at: now + 1, now: now)
+        return pace.requestFrame(at: now + 1, now: now)
     }
 
     /// Prints the last frame below the restored screen.
-    mutating func end() {
+    mutating func close() {
         guard let screen else { return }
-        screen.end()
+        screen.restore()
         self.screen = nil
         for line in lines(isWhole: true) { Terminal.write(line + "\n", to: 1) }
     }

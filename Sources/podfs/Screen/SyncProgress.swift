@@ -16,7 +16,7 @@ final class SyncProgress: Sendable {
     }
 
     /// Handles an event of the daemon.
-    func take(_ event: Event) {
+    func apply(_ event: Event) {
         let isFetch = event.task?.kind == .refresh
         // The removal of a show is reported as a change of the library.
         guard let path = event.path, isFetch || event.kind == .library else { return }
@@ -27,5 +27,5 @@ final class SyncProgress: Sendable {
         line.show("\(count) done: \(path)")
     }
 
-    func end() { line.end() }
+    func finish() { line.finish() }
 }

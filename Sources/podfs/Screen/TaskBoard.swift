@@ -7,7 +7,7 @@ import TransferCore
 final class TaskBoard {
     private let live = LiveTasks()
     /// The time of the last event of each task, by its number.
-    private var heard: [TaskID: Double] = [:]
+    private var lastEvent: [TaskID: Double] = [:]
     /// The number of downloads completed since the board was created.
     private(set) var done = 0
     private(set) var doneBytes: Int64 = 0
@@ -32,26 +32,26 @@ final class TaskBoard {
     /// - Parameter now: Seconds of a monotonic clock.
     func replace(with tasks: [TaskInfo], now: Double) {
         live.replace(with: tasks)
-        heard = [:]
-        for task in tasks { heard[task.id] = now }
+        lastEvent = [:]
+        for task in tasks { lastEvent[task.id] = now }
     }
 
-    func take(_ event: Event, now: Double) {
-        live.take(event)
-        if let task = event.task?.id { heard[task] = now }
+    func apply(_ event: Event, now: Double) {
+        live.apply(event)
+        if let task = event.task?.id { lastEvent[task] = now }
         if case .completed(let task) = event.body {
             done += 1
             doneBytes += LiveTasks.bytes(task.received ?? 0)
         }
         guard let report = event.task, let path = report.path else { return }
         switch event.kind {
-        case .completed: note(Ended(path: path, size: report.received))
-        case .failed: note(Ended(path: path, error: report.error ?? "no reason is known"))
+        case .completed: addFinished(Ended(path: path, size: report.received))
+        case .failed: addFinished(Ended(path: path, error: report.error ?? "no reason is known"))
         default: break
         }
     }
 
-    private func note(_ transfer: Ended) {
+    private func addFinished(_ transfer: Ended) {
         ended.insert(transfer, at: 0)
         if ended.count > Self.endedLimit { ended.removeLast() }
     }
@@ -65,7 +65,7 @@ final class TaskBoard {
         func place(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
         return StatusReport(live.all).tasks.map { task in
             var task = task
-            if task.state != .running || now - (heard[task.id] ?? 0) > Self.silence { task.rate = nil }
+            if task.state != .running || now - (lastEvent[task.id] ?? 0) > Self.silence { task.rate = nil }
             return task
         }
         .sorted { (place($0), $0.started, $0.id) < (place($1), $1.started, $1.id) }

@@ -11,7 +11,7 @@ struct Service {
     let units: Units
     /// `$XDG_CONFIG_HOME/systemd/user`.
     let folder: String
-    private let places: Places
+    private let places: InstallationPaths
     private let environment: [String: String]
 
     init(installation: Installation) {
@@ -100,7 +100,7 @@ struct Service {
         guard let daemon = try DaemonLauncher(places: places, schema: Library.schemaVersion).connect(role: .command)
         else { return }
         _ = try? await daemon.perform(.leave)
-        daemon.end()
+        daemon.close()
     }
 
     /// Returns an autostart entry for a desktop without systemd (Desktop Application Autostart Specification).

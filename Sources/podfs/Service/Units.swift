@@ -7,7 +7,7 @@ import PodcastProtocol
 struct Units: Sendable {
     /// The absolute path of the program.
     let executable: String
-    let places: Places
+    let places: InstallationPaths
     let environment: [String: String]
 
     static let socketName = "podfs.socket"
@@ -16,7 +16,7 @@ struct Units: Sendable {
 
     /// The units of a package, which serve every user with the usual folders.
     static var packaged: Units? {
-        Places(environment: ["HOME": "/", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]).map {
+        InstallationPaths(environment: ["HOME": "/", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]).map {
             Units(executable: "/usr/bin/podfs", places: $0, environment: [:])
         }
     }

@@ -6,7 +6,7 @@ struct Reporting: ParsableArguments {
     var quiet = false
 
     /// Prints what the command did.
-    func say(_ text: String) {
+    func print(_ text: String) {
         if !quiet { Terminal.print(text) }
     }
 }

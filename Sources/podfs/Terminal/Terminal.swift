@@ -15,7 +15,7 @@ enum Terminal {
     }
 
     /// Writes text unchanged and without a line feed.
-    static func put(_ text: String) { write(text, to: 1) }
+    static func write(_ text: String) { write(text, to: 1) }
 
     static func error(_ text: String) {
         let lines = text.split(separator: "\n").joined(separator: "; ")
@@ -25,19 +25,19 @@ enum Terminal {
     static func print(_ json: OrderedJSON) { print(json: String(decoding: json.encoded(), as: UTF8.self)) }
 
     /// Prints a JSON text. Characters that could control a terminal are escaped, which does not change the JSON value.
-    static func print(json text: String) { put(json: text + "\n") }
+    static func print(json text: String) { write(json: text + "\n") }
 
     /// Writes a JSON text like `print(json:)`, without a line feed.
-    static func put(json text: String) { write(JSONText.escaped(text), to: 1) }
+    static func write(json text: String) { write(JSONText.escaped(text), to: 1) }
 
     /// Writes a piece of UTF-8 JSON that ends at a character boundary. Most JSON is ASCII, in which only DEL could
     /// control a terminal: such a piece is written unchanged.
-    static func put(json piece: [UInt8]) {
+    static func write(json piece: [UInt8]) {
         // Tests the eighth bit, which is set in non-ASCII bytes and in DEL + 1.
         if piece.reduce(0, { $0 | $1 | ($1 &+ 1) }) < 0x80 {
             write(piece, to: 1)
         } else {
-            put(json: String(decoding: piece, as: UTF8.self))
+            write(json: String(decoding: piece, as: UTF8.self))
         }
     }
 

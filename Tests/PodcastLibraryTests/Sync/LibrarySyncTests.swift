@@ -40,7 +40,8 @@ import TransferCore
     }
 
     @discardableResult
-    private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> TakenActions {
+    private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> AppliedActions
+    {
         try library.take(
             actions, clock: SyncClock(local: now, server: server ?? now), window: SyncWindow(last: now, lastFull: now),
             keepsLatestOnly: latestOnly, now: now)

@@ -10,8 +10,8 @@ import TransferCore
 
     private func book(
         server: [ServerFeed] = [], local: [(Int64, String)] = [], pending: [PendingSubscription] = []
-    ) -> SubscriptionBook {
-        SubscriptionBook(
+    ) -> SubscriptionState {
+        SubscriptionState(
             server: server,
             local: local.map { Subscription(podcast: ShowID($0.0), name: "Show \($0.0)", url: $0.1, title: "Show") },
             pending: pending)

@@ -76,7 +76,7 @@ extension SyncServiceTests {
         let impatient = try await daemon.connect()
         impatient.connection.send(.command, WireJSON.encode(Command.syncNow(despiteHold: true))) { _ in }
         try await gate.waitUntilReached()
-        impatient.connection.end()
+        impatient.connection.close()
         let other = try await daemon.connect()
         try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
         #expect(try await status(other).error?.contains("the next one continues where it stopped") == true)

@@ -19,22 +19,23 @@
 struct DirectoryCache: Sendable, Equatable {
     /// The way to open a stream, and the offset to report at the end of its names if it is not their own.
     struct Answer: Sendable, Equatable {
-        var way: Way
+        var use: Use
         var end: UInt64?
     }
 
-    enum Way: Sendable, Equatable {
+    /// The use of the kernel's cache by a stream.
+    enum Use: Sendable, Equatable {
         /// The stream clears the kernel's cache and fills it again.
-        case begins
+        case fills
         /// The stream reads from the cache, or continues to fill it.
-        case joins
+        case shares
         /// The stream requests all names, with attributes, and does not use the cache.
-        case passes
+        case bypasses
 
         /// FOPEN_CACHE_DIR.
-        var caches: Bool { self != .passes }
+        var usesCache: Bool { self != .bypasses }
         /// FOPEN_KEEP_CACHE.
-        var keeps: Bool { self != .begins }
+        var keepsCache: Bool { self != .fills }
     }
 
     /// The facts known when a stream is opened.
@@ -46,20 +47,20 @@ struct DirectoryCache: Sendable, Equatable {
         /// The monotonic time in seconds.
         var now: Int64
         /// Number of attribute invalidations so far, by FORGET or by our own notification.
-        var forgotten: UInt64
+        var invalidations: UInt64
     }
 
     /// The maximum age in seconds at which a cached listing is used: half of the time for which the kernel caches the
     /// attributes sent with it. After that the kernel would request the attributes of each entry separately.
-    static let longest: Int64 = 43_200
+    static let maxAge: Int64 = 43_200
     /// A cached listing is used until one in `share` of its entries has lost its cached attributes. The kernel requests
     /// those separately, each of which takes eight times as long as an entry in a listing with attributes.
     static let share: UInt64 = 8
 
     /// The facts of the last stream that filled the cache; `nil` if an open one was rewound to another listing.
-    private var kept: Opening?
+    private var lastFill: Opening?
     /// The stream that clears the cache, until the kernel is known to have done so.
-    private var beginner: UInt64?
+    private var clearingStream: UInt64?
     /// The streams that use the cache, by handle.
     private var streams: [UInt64: Stream] = [:]
     /// Whether a stream has reached the end of its names since the cache was cleared: the kernel may have all of them.
@@ -68,7 +69,7 @@ struct DirectoryCache: Sendable, Equatable {
     private var reached: UInt64?
     /// The offset of the entry that the kernel expects next, which no open stream will send.
     private var awaited: UInt64?
-    /// The offset reported at the end by the streams of `kept`, if not their own.
+    /// The offset reported at the end by the streams of `lastFill`, if not their own.
     private var end: UInt64?
 
     private struct Stream: Sendable, Equatable {
@@ -79,35 +80,35 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// Opens a stream; must be called before the reply to the opendir.
     mutating func open(_ handle: UInt64, _ opening: Opening) -> Answer {
-        if let kept, kept.listing == opening.listing, beginner == nil {
-            let hasAttributes = hasAttributes(of: kept, opening)
+        if let lastFill, lastFill.listing == opening.listing, clearingStream == nil {
+            let hasAttributes = hasAttributes(of: lastFill, opening)
             // Without a complete cache, names are sent with attributes.
             if hasAttributes || !isFilled {
-                if !hasAttributes { self.kept = opening }
+                if !hasAttributes { self.lastFill = opening }
                 streams[handle] = Stream(listing: opening.listing)
-                return Answer(way: .joins, end: end)
+                return Answer(use: .shares, end: end)
             }
         }
-        guard streams.isEmpty else { return Answer(way: .passes) }
+        guard streams.isEmpty else { return Answer(use: .bypasses) }
         streams[handle] = Stream(listing: opening.listing)
-        kept = opening
-        beginner = handle
+        lastFill = opening
+        clearingStream = handle
         awaited = awaited ?? reached
         // Only if older than this listing: no stream will send names at that offset any more.
         end = awaited.flatMap { $0 <= opening.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
-        return Answer(way: .begins, end: end)
+        return Answer(use: .fills, end: end)
     }
 
     /// Whether the kernel still has the attributes that came with the names.
-    private func hasAttributes(of kept: Opening, _ opening: Opening) -> Bool {
-        opening.now - kept.now < Self.longest
-            && (opening.forgotten &- kept.forgotten) * Self.share <= UInt64(opening.count)
+    private func hasAttributes(of lastFill: Opening, _ opening: Opening) -> Bool {
+        opening.now - lastFill.now < Self.maxAge
+            && (opening.invalidations &- lastFill.invalidations) * Self.share <= UInt64(opening.count)
     }
 
     /// Removes a stream whose opendir reply was not accepted.
     mutating func abandon(_ handle: UInt64) {
-        if beginner == handle { kept = nil }
+        if clearingStream == handle { lastFill = nil }
         close(handle)
     }
 
@@ -116,7 +117,7 @@ struct DirectoryCache: Sendable, Equatable {
     /// - Returns: Whether they have changed: if it reads from the start it must get the current ones. Older ones would
     ///   fill the cache after the invalidation.
     mutating func asked(_ handle: UInt64) -> Bool {
-        if beginner == handle { beginner = nil }
+        if clearingStream == handle { clearingStream = nil }
         return streams[handle]?.isOutdated ?? false
     }
 
@@ -132,7 +133,7 @@ struct DirectoryCache: Sendable, Equatable {
         guard let stream = streams[handle] else { return false }
         isFilled = !stream.isOutdated
         reached = nil
-        if stream.listing == kept?.listing { awaited = nil }
+        if stream.listing == lastFill?.listing { awaited = nil }
         return stream.isOutdated
     }
 
@@ -143,7 +144,7 @@ struct DirectoryCache: Sendable, Equatable {
         guard let old = streams[handle] else { return false }
         streams[handle] = Stream(listing: listing)
         // The kernel may have either of the two.
-        if old.listing != listing { kept = nil }
+        if old.listing != listing { lastFill = nil }
         return streams.count == 1
     }
 
@@ -163,7 +164,7 @@ struct DirectoryCache: Sendable, Equatable {
 
     mutating func close(_ handle: UInt64) {
         streams[handle] = nil
-        if beginner == handle { beginner = nil }
+        if clearingStream == handle { clearingStream = nil }
     }
 
     /// Whether no stream uses the cache. The value can then be discarded: the next stream fills the cache again.

@@ -47,13 +47,13 @@ struct DirectoryCaches: Sendable {
         mutating func add(_ snapshot: FolderSnapshot) {
             guard !names.contains(where: { $0.base == snapshot.base }) else { return }
             names.append(snapshot)
-            if names.count > DirectoryCaches.mostListings { names.removeFirst() }
+            if names.count > DirectoryCaches.maxListings { names.removeFirst() }
         }
     }
 
     /// The maximum number of listings stored per folder. More would require as many changes while a program keeps the
     /// folder open and reads it again after each.
-    private static let mostListings = 8
+    private static let maxListings = 8
     /// Offsets have 31 bits, for programs with a 32-bit `off_t`; then they wrap around. For a folder of ten thousand
     /// names that takes 200,000 changes.
     private static let offsets: UInt64 = 1 << 31
@@ -61,7 +61,7 @@ struct DirectoryCaches: Sendable {
     /// The state of the kernel's caches, removed when the kernel forgets the node.
     private var folders: [NodeNumber: Folder] = [:]
     /// Number of attribute invalidations so far, by FORGET or by our own notification.
-    private var forgotten: UInt64 = 0
+    private var invalidations: UInt64 = 0
     /// The names in the folders of the show that was listed last.
     private var recent: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
     /// The basis by which each folder was last listed, and the offset below those of its names.
@@ -79,7 +79,7 @@ struct DirectoryCaches: Sendable {
     ///
     /// - Parameter isCertain: Whether the basis was the same after the names were read. If not, names of the same basis
     ///   may differ.
-    mutating func keep(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
+    mutating func store(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
         var names = names
         if isCertain, let known = bases[basis.folder], known.basis == basis {
             names.base = known.offset
@@ -105,15 +105,15 @@ struct DirectoryCaches: Sendable {
     mutating func open(
         _ folder: NodeNumber, _ handle: FileHandle, _ names: FolderSnapshot, isCurrent: Bool
     ) -> DirectoryCache.Answer {
-        guard names.isKept, isCurrent else { return DirectoryCache.Answer(way: .passes) }
+        guard names.isCacheable, isCurrent else { return DirectoryCache.Answer(use: .bypasses) }
         let opening = DirectoryCache.Opening(
             listing: names.base, count: names.items.count + 2, now: SystemClock.monotonic.seconds,
-            forgotten: forgotten)
+            invalidations: invalidations)
         let answer = folders[folder, default: Folder()].cache.open(handle.rawValue, opening)
-        if answer.way.caches {
+        if answer.use.usesCache {
             var names = names
             names.end = answer.end
-            if answer.way == .begins { folders[folder]?.names = [] }
+            if answer.use == .fills { folders[folder]?.names = [] }
             folders[folder]?.add(names)
         }
         return answer
@@ -156,10 +156,10 @@ struct DirectoryCaches: Sendable {
 
     /// Removes a node that the kernel has forgotten.
     mutating func forget(_ node: NodeNumber) {
-        forgotten += 1
+        invalidations += 1
         if folders[node]?.cache.isIdle ?? false { folders[node] = nil }
     }
 
     /// Records an invalidation of a node's attributes.
-    mutating func forgetAttributes() { forgotten += 1 }
+    mutating func forgetAttributes() { invalidations += 1 }
 }

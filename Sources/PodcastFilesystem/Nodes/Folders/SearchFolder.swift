@@ -44,7 +44,7 @@ struct TermFolder: NodeBehaviour {
     let mount: PodcastFilesystem
 
     /// Attributes below `.search` are cached for a minute: search results disappear without an event.
-    fileprivate static let form = NodeForm.folder.believed(for: 60)
+    fileprivate static let form = NodeForm.folder.cached(for: 60)
 
     var form: NodeForm { Self.form }
 

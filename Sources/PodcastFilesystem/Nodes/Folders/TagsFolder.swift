@@ -11,7 +11,7 @@ struct TagsFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    static let form = NodeForm.folder.believed(for: 0)
+    static let form = NodeForm.folder.cached(for: 0)
 
     var form: NodeForm { Self.form }
 
@@ -66,7 +66,7 @@ struct TagLinkNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    var form: NodeForm { NodeForm.link.believed(for: 0) }
+    var form: NodeForm { NodeForm.link.cached(for: 0) }
 
     static func target(_ show: FolderEntry) -> String { "../../\(show.name)" }
 

@@ -26,7 +26,7 @@ extension DownloadMachine {
     /// Requests the current source, which another one precedes.
     mutating func nextSource(_ now: Instant) -> [Action] {
         trustNone()
-        faults.forgetEnd()
+        faults.clearEarlyEnd()
         return plan(now)
     }
 

@@ -3,7 +3,7 @@ package import Platform
 // Handling of response heads.
 extension DownloadMachine {
     /// Records that the request of a connection was sent, after waiting for a slot.
-    package mutating func began(_ id: ConnectionID, now: Instant) {
+    package mutating func requestSent(_ id: ConnectionID, now: Instant) {
         if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
     }
 
@@ -88,7 +88,7 @@ extension DownloadMachine {
         var known = found
         if pin?.validator != nil { rendition.distrusts = true } else { rendition.lacksValidator = true }
         known.validator = pin?.validator
-        return [.abort(id)] + learn(known) + plan(now)
+        return [.abort(id)] + adopt(known) + plan(now)
     }
 
     /// Starts a new generation with the body of a response.
@@ -103,7 +103,7 @@ extension DownloadMachine {
     }
 
     /// Records the facts in a response, and answers the opens that wait for them.
-    private mutating func learn(_ found: Pin) -> [Action] {
+    private mutating func adopt(_ found: Pin) -> [Action] {
         let isNews = pin?.total != found.total || pin == nil
         rendition.pin = found
         let actions: [Action] = isNews ? [.confirmed(generation: generation, found)] : []
@@ -131,9 +131,9 @@ extension DownloadMachine {
                 connections[stream]?.limit = known.total
                 connections[stream]?.isProbe = false
             }
-            return [.abort(id)] + learn(known) + plan(now)
+            return [.abort(id)] + adopt(known) + plan(now)
         }
-        connection.heard = now
+        connection.lastActivity = now
         connection.compares = connection.compares || compare && !present.isEmpty
         if !body.isPart, connection.request.ranged {
             // The server sent the whole file instead of the requested part.
@@ -147,7 +147,7 @@ extension DownloadMachine {
         if let end = body.end ?? known.total { connection.limit = min(connection.limit ?? end, end) }
         connection.body = body
         connections[id] = connection
-        return learn(known) + plan(now)
+        return adopt(known) + plan(now)
     }
 
     /// Returns a connection that streams the whole file and is further along than `id` would be.
@@ -166,7 +166,7 @@ extension DownloadMachine {
         if fits, ends <= total, pin?.total ?? total == total {
             var found = pin ?? Pin(total: total, validator: nil)
             found.total = total
-            return [.abort(id)] + learn(found) + plan(now)
+            return [.abort(id)] + adopt(found) + plan(now)
         }
         return [.abort(id)] + beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
     }

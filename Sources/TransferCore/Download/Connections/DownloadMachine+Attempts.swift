@@ -49,7 +49,7 @@ extension DownloadMachine {
             var recent = recent ?? Count(since: now)
             if now - recent.since > limits.readerDeadline { recent = Count(since: now) }
             recent.bytes += bytes
-            if recent.bytes >= limits.leastRate * limits.readerDeadline.milliseconds / 1_000 {
+            if recent.bytes >= limits.minRate * limits.readerDeadline.milliseconds / 1_000 {
                 recent = Count(since: now)
                 lastProgress = now
                 count = 0
@@ -90,7 +90,7 @@ extension DownloadMachine {
         /// Records that a body ended early.
         ///
         /// - Returns: the number of consecutive bodies that ended at this position.
-        mutating func ended(at position: Int64) -> Int {
+        mutating func bodyEndedEarly(at position: Int64) -> Int {
             let count = earlyEnd?.position == position ? (earlyEnd?.count ?? 0) + 1 : 1
             earlyEnd = End(position: position, count: count)
             return count
@@ -99,10 +99,10 @@ extension DownloadMachine {
         /// Records new bytes up to `end`.
         mutating func received(upTo end: Int64) {
             lies = 0
-            if let earlyEnd, end > earlyEnd.position { forgetEnd() }
+            if let earlyEnd, end > earlyEnd.position { clearEarlyEnd() }
         }
 
-        mutating func forgetEnd() { earlyEnd = nil }
+        mutating func clearEarlyEnd() { earlyEnd = nil }
 
         /// Resets the faults that concern the previous rendition.
         mutating func beginGeneration() {

@@ -51,7 +51,7 @@ extension DownloadMachine {
         var stage = Stage.requested(since: nil)
         /// The time of the head or of the last bytes of the body, or at which the driver last blocked or resumed the
         /// connection.
-        var heard = Instant.start
+        var lastActivity = Instant.start
 
         /// The accepted answer; `nil` until its head has arrived.
         var body: Body? {
@@ -73,7 +73,7 @@ extension DownloadMachine {
         var silentSince: Instant? {
             switch stage {
             case .requested(let since): since
-            case .receiving(let body): body.flow == .running ? heard : nil
+            case .receiving(let body): body.flow == .running ? lastActivity : nil
             }
         }
     }

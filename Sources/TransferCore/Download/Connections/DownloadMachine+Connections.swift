@@ -21,19 +21,19 @@ extension DownloadMachine {
     /// count as progress, since they were present.
     package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Instant) {
         connections[id]?.position += count
-        connections[id]?.heard = now
+        connections[id]?.lastActivity = now
     }
 
     /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that its silence does
     /// not count as the server's.
-    package mutating func restrained(_ id: ConnectionID, now: Instant) { connections[id]?.heard = now }
+    package mutating func restrained(_ id: ConnectionID, now: Instant) { connections[id]?.lastActivity = now }
 
     /// Records that `count` bytes at the connection's position were written to the file.
     package mutating func received(_ id: ConnectionID, _ count: Int64, now: Instant) -> [Action] {
         guard var connection = connections[id], count > 0 else { return [] }
         let position = connection.position
         connection.position = position + count
-        connection.heard = now
+        connection.lastActivity = now
         var isNowProven = false
         if var body = connection.body, !body.hasWritten {
             body.hasWritten = true
@@ -120,7 +120,7 @@ extension DownloadMachine {
             return lost(id, error, after: nil, now: now, random: random)
         }
         let position = connection.position
-        guard faults.ended(at: position) >= limits.sameEnds, !connections.areReceiving(beside: id) else {
+        guard faults.bodyEndedEarly(at: position) >= limits.sameEnds, !connections.areReceiving(beside: id) else {
             return lost(id, error, after: nil, now: now, random: random)
         }
         connections[id] = nil
@@ -135,7 +135,7 @@ extension DownloadMachine {
         leaveFinishing()
         if let error { return storageFailed(error, now: now) }
         phase = .cached
-        filling.wish = .nothing
+        filling.goal = .nothing
         faults.renewals = 0
         return answerSatisfied()
     }
@@ -274,7 +274,7 @@ extension DownloadMachine {
         phase = .failed(error, until: now + limits.failureMemory)
         address.sources.restart()
         attempts.recentError = nil
-        faults.forgetEnd()
+        faults.clearEarlyEnd()
         // `failed` comes first, because a reader queries the error as soon as it is answered.
         return actions + [.failed(error)] + readers.answerAll(error)
     }

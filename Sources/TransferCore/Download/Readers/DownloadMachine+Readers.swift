@@ -27,7 +27,7 @@ extension DownloadMachine {
         if let failure = rememberedFailure(now) ?? storageFull { return [.answerRead(id, failure)] }
         var actions: [Action] = []
         if kind == .player {
-            filling.begin()
+            filling.start()
             actions = raise(to: .asked) + dropQueuedProbes()
         }
         readers.reads.append(Readers.Read(id: id, range: range, since: now, kind: kind))
@@ -60,7 +60,7 @@ extension DownloadMachine {
         guard !isCached else { return [] }
         let changed = isFilling ? raise(to: priority) : setPriority(priority)
         if isFilling, changed.isEmpty { return [] }
-        filling.begin()
+        filling.start()
         return changed + plan(now)
     }
 
@@ -68,7 +68,7 @@ extension DownloadMachine {
     package mutating func retry(now: Instant) -> [Action] {
         guard !isCached else { return [] }
         forgetFailure()
-        filling.wish = .whole
+        filling.goal = .whole
         return raise(to: .asked) + plan(now)
     }
 
@@ -92,7 +92,7 @@ extension DownloadMachine {
     /// Suspends or resumes the task.
     package mutating func setSuspended(_ suspended: Bool, now: Instant) -> [Action] {
         guard suspended != isSuspended, !isCached else { return [] }
-        filling.wish = suspended ? .suspended : .whole
+        filling.goal = suspended ? .suspended : .whole
         if suspended { return dropUnwanted() + plan(now) }
         forgetFailure()
         return plan(now)
@@ -102,7 +102,7 @@ extension DownloadMachine {
     /// completes instead.
     package mutating func cancel(now: Instant) -> [Action] {
         if isFinishing { return [] }
-        filling.wish = .nothing
+        filling.goal = .nothing
         forgetFailure()
         return dropUnwanted() + plan(now)
     }

@@ -37,14 +37,14 @@ struct DownloadCommand: PodfsCommand {
         let missing = try episodes.filter { try library.episode(id: $0)?.complete != true }
         if missing.isEmpty {
             let all = episodes.count == 1 ? "the episode is" : "all \(episodes.count) episodes are"
-            return report.say(episodes.isEmpty ? "there is no episode to download" : "\(all) downloaded already")
+            return report.print(episodes.isEmpty ? "there is no episode to download" : "\(all) downloaded already")
         }
         let problems =
             try await wait
             ? DownloadWait(installation: installation, episodes: episodes).run() : begin(episodes, installation)
         let count = ReportText.count(max(0, missing.count - problems.count), "episode")
         if problems.count < missing.count {
-            report.say(wait ? "\(count) downloaded" : "downloading \(count); to watch: podfs status --watch")
+            report.print(wait ? "\(count) downloaded" : "downloading \(count); to watch: podfs status --watch")
         }
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
@@ -62,7 +62,7 @@ struct DownloadCommand: PodfsCommand {
 
     private func begin(_ episodes: [EpisodeID], _ installation: Installation) async throws -> [String] {
         let daemon = try installation.daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         let reply = try await daemon.perform(.act(.download, episodes: episodes))
         guard case .acted(_, let problems) = reply else { return [] }
         return problems

@@ -29,7 +29,7 @@ struct InspectCommand: PodfsCommand {
         let address = access(source, F_OK) == 0 ? source : try FeedArgument.address(source)
         if address.contains("://") {
             let daemon = try Installation().daemon()
-            defer { daemon.end() }
+            defer { daemon.close() }
             guard case .text(let text) = try await daemon.perform(.inspect(url: address)) else { return }
             if json {
                 Terminal.print(json: text)
@@ -39,8 +39,8 @@ struct InspectCommand: PodfsCommand {
         } else if json {
             var items = InspectedItems()
             let feed = try readFile { items.append($0) }
-            feed.writeInspectJSON(items: items) { Terminal.put(json: $0) }
-            Terminal.put(json: "\n")
+            feed.writeInspectJSON(items: items) { Terminal.write(json: $0) }
+            Terminal.write(json: "\n")
         } else {
             var summary = Summary()
             summary.add(try readFile { summary.add($0) })

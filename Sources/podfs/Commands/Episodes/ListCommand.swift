@@ -76,11 +76,11 @@ struct ListCommand: PodfsCommand {
                 count += 1
                 let state = Self.state(of: episode, live[episode.id])
                 if json {
-                    Terminal.put(json: count == 1 ? "[" : ",\n ")
+                    Terminal.write(json: count == 1 ? "[" : ",\n ")
                     let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
                     let value = Self.json(
                         episode, state, url: url, reasons[episode.id], show: namesShow ? show.name : nil)
-                    Terminal.put(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
+                    Terminal.write(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
                 } else {
                     Terminal.print((namesShow ? show.name + "/" : "") + Self.line(episode, state))
                 }
@@ -96,7 +96,7 @@ struct ListCommand: PodfsCommand {
     /// Returns the daemon's tasks by episode; empty if no daemon runs.
     private static func liveStates(_ installation: Installation) async throws -> [EpisodeID: TaskInfo] {
         guard let daemon = try installation.runningDaemon() else { return [:] }
-        defer { daemon.end() }
+        defer { daemon.close() }
         guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return [:] }
         return tasks.reduce(into: [:]) { result, task in if let id = task.episode { result[id] = task } }
     }

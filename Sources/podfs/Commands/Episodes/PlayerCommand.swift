@@ -38,7 +38,7 @@ struct PlayerCommand: AsyncParsableCommand {
         }
 
         func perform() async throws {
-            guard install else { return Terminal.put(MPVScript.text) }
+            guard install else { return Terminal.write(MPVScript.text) }
             Terminal.print("installed \(try MPVScript.install())")
         }
     }
@@ -87,7 +87,7 @@ struct PlayerCommand: AsyncParsableCommand {
                 episode: EpisodeID(number), source: .script, process: process, player: player, phase: phase,
                 position: position, duration: duration, rate: rate)
             let daemon = try installation.daemon()
-            defer { daemon.end() }
+            defer { daemon.close() }
             if case .listening(let resume?) = try await daemon.perform(.report(report)), resumes {
                 Terminal.print("\(resume)")
             }

@@ -44,7 +44,7 @@ struct SearchCommand: PodfsCommand {
     func perform() async throws {
         let term = term.joined(separator: " ")
         let daemon = try Installation().daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         guard case .found(let shows, let problems) = try await daemon.perform(.search(term: term, limit: Self.results))
         else { throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor") }
         for problem in problems { Terminal.error("warning: \(problem)") }
@@ -80,7 +80,7 @@ struct SearchCommand: PodfsCommand {
         guard case .subscribed(let name, let episodes, let skipped) = reply else {
             throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
-        report.say(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
+        report.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }
 
     /// Returns title, author, number of episodes, and the folder of a subscribed show. Titles are untrusted: they must

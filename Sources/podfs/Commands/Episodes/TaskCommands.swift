@@ -29,9 +29,9 @@ extension TaskCommand {
             if !episodes.isEmpty { commands.append(.act(action, episodes: episodes)) }
         }
         if !uploads.isEmpty { commands.append(.actOnUploads(action, ids: uploads)) }
-        guard !commands.isEmpty else { return report.say(done.text) }
+        guard !commands.isEmpty else { return report.print(done.text) }
         let daemon = try installation.daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         var count = 0
         var problems: [String] = []
         for command in commands {
@@ -41,7 +41,7 @@ extension TaskCommand {
             problems += more
         }
         if let library { try done.end(episodes, in: library) }
-        if count > 0 { report.say(done.text) }
+        if count > 0 { report.print(done.text) }
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
             throw ExitCode((count > 0 ? CommandError.Code.partlyFailed : CommandError.Code.failed).rawValue)

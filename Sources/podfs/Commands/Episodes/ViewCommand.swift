@@ -44,10 +44,10 @@ struct ViewSetCommand: PodfsCommand {
         }
         let installation = try Installation()
         let daemon = try installation.daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         _ = try await daemon.perform(.setView(name: name, assignments: assignments))
         guard let view = try installation.existingLibrary().view(named: name) else { return }
-        report.say("\(ViewListCommand.line(view)): \(ReportText.count(view.count, "episode"))")
+        report.print("\(ViewListCommand.line(view)): \(ReportText.count(view.count, "episode"))")
     }
 }
 
@@ -104,8 +104,8 @@ struct ViewRemoveCommand: PodfsCommand {
         let installation = try Installation()
         let known = try installation.library()?.view(named: name)
         let daemon = try installation.daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         _ = try await daemon.perform(.removeView(name: name))
-        report.say("removed the view \(known?.folder.name ?? name); its episodes stay")
+        report.print("removed the view \(known?.folder.name ?? name); its episodes stay")
     }
 }

@@ -36,7 +36,7 @@ struct ExportCommand: PodfsCommand {
             : SubscriptionsPage.document(subscriptions)
         guard let file, file != "-" else {
             guard Terminal.isInteractive else { return Terminal.write(document, to: 1) }
-            Terminal.put(JSONText.escapedXML(String(decoding: document, as: UTF8.self)))
+            Terminal.write(JSONText.escapedXML(String(decoding: document, as: UTF8.self)))
             return
         }
         var status = stat()
@@ -48,7 +48,7 @@ struct ExportCommand: PodfsCommand {
         } catch {
             throw CommandError(.failed, error.description)
         }
-        report.say("\(ReportText.count(subscriptions.count, "show")) exported to \(file)")
+        report.print("\(ReportText.count(subscriptions.count, "show")) exported to \(file)")
     }
 
     /// Writes to a pipe or a device, which cannot be replaced atomically.

@@ -27,26 +27,26 @@ struct ImportCommand: PodfsCommand {
 
     func perform() async throws {
         let list = try parse()
-        say(list)
+        printSummary(list)
         let subscriptions = Self.distinct(list.subscriptions)
         guard !subscriptions.isEmpty else {
             throw CommandError(.failed, "\(shownFile): no usable subscription was found")
         }
         let daemon = try Installation().daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         let progress = ProgressLine()
         var done = 0
         progress.show(ProgressText.count(0, of: subscriptions.count))
         var tally = Tally(unusable: list.unusable.count)
         try await Self.send(subscriptions, to: daemon) { subscription, result in
             if result.isRemarkable { progress.clear() }
-            say(result, of: subscription)
+            printResult(result, of: subscription)
             tally.count(result)
             done += 1
             progress.show(ProgressText.count(done, of: subscriptions.count, subscription.title ?? ""))
         }
-        progress.end()
-        report.say(tally.text)
+        progress.finish()
+        report.print(tally.text)
         if tally.isPartlyFailed {
             throw ExitCode((tally.isUseless ? CommandError.Code.failed : .partlyFailed).rawValue)
         }
@@ -81,7 +81,7 @@ struct ImportCommand: PodfsCommand {
     /// The number of corrected mistakes that are reported.
     private static let mendings = 5
 
-    private func say(_ list: OPML) {
+    private func printSummary(_ list: OPML) {
         for problem in list.unusable { Terminal.error("\(shownFile):\(problem.line): \(problem.message)") }
         let mended = list.diagnostics.filter { !list.unusable.contains($0) }
         for note in mended.prefix(Self.mendings) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
@@ -139,7 +139,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    private func say(_ result: ImportResult, of subscription: OPML.Subscription) {
+    private func printResult(_ result: ImportResult, of subscription: OPML.Subscription) {
         let place = "\(shownFile):\(subscription.line)"
         switch result {
         case .added, .known: break

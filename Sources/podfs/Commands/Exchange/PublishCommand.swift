@@ -61,11 +61,11 @@ struct PublishCommand: PodfsCommand {
         let installation = try Installation()
         try Self.checkAddress(url)
         // Creates the folders, and fails early if no daemon can be started.
-        try installation.daemon().end()
+        try installation.daemon().close()
         let task = try await enqueue(installation)
         guard wait else { return show(task) }
         if !json { show(task) }
-        show(try await UploadWait(installation).end(of: task))
+        show(try await UploadWait(installation).waitForEnd(of: task))
     }
 
     private static func checkAddress(_ url: String) throws {
@@ -126,7 +126,7 @@ struct PublishCommand: PodfsCommand {
         for _ in 0..<Self.tries {
             do {
                 let daemon = try installation.daemon()
-                defer { daemon.end() }
+                defer { daemon.close() }
                 guard case .task(let task) = try await daemon.perform(.publish(request)) else {
                     throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
                 }
@@ -158,20 +158,20 @@ struct UploadWait {
     init(_ installation: Installation) { self.installation = installation }
 
     /// Returns the task's final state. Throws `CommandError` if it has failed or was cancelled.
-    func end(of task: TaskInfo) async throws -> TaskInfo {
-        var told: String?
+    func waitForEnd(of task: TaskInfo) async throws -> TaskInfo {
+        var reported: String?
         // Reports retries: otherwise the command seems to hang while a server is down or an address is wrong.
-        func tell(_ error: String?) {
-            guard let error, error != told else { return }
-            told = error
+        func report(_ error: String?) {
+            guard let error, error != reported else { return }
+            reported = error
             Terminal.error(
                 "upload:\(task.id) \(task.path): \(error); podfs retries it in the background, see podfs status")
         }
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
             let daemon = try installation.launcher.connectOrStart(
-                role: .command, onEvent: { inbox.yield($0) }, onEnd: { inbox.finish() })
-            defer { daemon.end() }
+                role: .command, onEvent: { inbox.yield($0) }, onClose: { inbox.finish() })
+            defer { daemon.close() }
             do {
                 // Subscribe to events first, so that none is missed.
                 _ = try await daemon.perform(.watch)
@@ -179,7 +179,7 @@ struct UploadWait {
                     throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 if let present = tasks.first(where: { $0.id == task.id }), present.state != .failed {
-                    tell(present.error)
+                    report(present.error)
                 } else {
                     return try result(of: task, await howItEnded(task, daemon))
                 }
@@ -188,7 +188,7 @@ struct UploadWait {
             }
             for await event in events where event.task?.id == task.id {
                 if event.endsTask { return try result(of: task, event) }
-                if case .state(let report) = event.body { tell(report.error) }
+                if case .state(let change) = event.body { report(change.error) }
             }
             // The daemon has exited; the next one continues the task.
         }

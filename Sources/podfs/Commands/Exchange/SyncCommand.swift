@@ -39,12 +39,12 @@ struct SyncNowCommand: PodfsCommand {
 
     func perform() async throws {
         let progress = SyncProgress()
-        let daemon = try Installation().daemon(onEvent: progress.take)
-        defer { daemon.end() }
+        let daemon = try Installation().daemon(onEvent: progress.apply)
+        defer { daemon.close() }
         try await progress.begin(daemon)
-        defer { progress.end() }
+        defer { progress.finish() }
         let reply = try await daemon.perform(.syncNow(despiteHold: now))
-        progress.end()
+        progress.finish()
         guard case .sync(let status) = reply else { return }
         Terminal.print(SyncStatusCommand.summary(status))
     }
@@ -88,8 +88,8 @@ struct SyncLoginCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let progress = SyncProgress()
-        let daemon = try installation.daemon(onEvent: progress.take)
-        defer { daemon.end() }
+        let daemon = try installation.daemon(onEvent: progress.apply)
+        defer { daemon.close() }
         var request = SyncLoginRequest(
             url: url, user: user, password: "", device: device, kind: kind, allowsHTTP: allowHTTP)
         if passwordStdin {
@@ -107,9 +107,9 @@ struct SyncLoginCommand: PodfsCommand {
         guard case .sync(let status) = try await daemon.perform(.syncLogin(request)) else { return }
         Terminal.print("logged in to \(status.server ?? url) as \(status.user ?? ""), device \(status.device ?? "")")
         try await progress.begin(daemon)
-        defer { progress.end() }
+        defer { progress.finish() }
         let reply = try await daemon.perform(.syncNow(despiteHold: true))
-        progress.end()
+        progress.finish()
         guard case .sync(let after) = reply else { return }
         Terminal.print(SyncStatusCommand.summary(after))
     }
@@ -128,7 +128,7 @@ struct SyncStatusCommand: PodfsCommand {
 
     func perform() async throws {
         let daemon = try Installation().daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         guard case .sync(let status) = try await daemon.perform(.syncStatus) else { return }
         Terminal.print(json ? Self.document(status) : Self.text(status))
     }
@@ -183,7 +183,7 @@ struct SyncLogoutCommand: PodfsCommand {
 
     func perform() async throws {
         let daemon = try Installation().daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         _ = try await daemon.perform(.syncLogout)
         Terminal.print("logged out")
     }

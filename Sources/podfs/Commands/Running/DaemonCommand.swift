@@ -33,7 +33,7 @@ struct DaemonCommand: PodfsCommand {
             return
         }
         ProcessLog.begin(file: LogFile(path: installation.places.log))
-        if let readyDescriptor { SpawnedSelf.keep(readyDescriptor) }
+        if let readyDescriptor { SpawnedSelf.setCloseOnExec(readyDescriptor) }
         do {
             // Otherwise the daemon would keep its start folder's file system busy.
             chdir("/")

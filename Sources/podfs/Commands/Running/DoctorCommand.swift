@@ -38,7 +38,7 @@ struct DoctorCommand: PodfsCommand {
                 let plain = Finding(
                     check: finding.check, status: finding.status, message: PlainText.oneLine(finding.message),
                     remedy: finding.remedy.map(PlainText.oneLine))
-                Terminal.put(plain.line(hasColour: hasColour) + "\n")
+                Terminal.write(plain.line(hasColour: hasColour) + "\n")
             }
         }
         if findings.contains(where: { $0.status == .problem }) { throw ExitCode(CommandError.Code.failed.rawValue) }

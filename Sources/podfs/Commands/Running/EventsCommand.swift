@@ -41,13 +41,13 @@ struct EventsCommand: PodfsCommand {
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
             let daemon = try installation.launcher.connectOrStart(
-                role: .command, onEvent: { inbox.yield($0) }, onEnd: { inbox.finish() })
+                role: .command, onEvent: { inbox.yield($0) }, onClose: { inbox.finish() })
             if !once { _ = try await daemon.perform(.watch) }
             if let since = last, case .events(let kept) = try await daemon.perform(.events(since: since)) {
                 for event in kept { print(event) }
                 last = kept.last?.sequence ?? since
             }
-            if once { return daemon.end() }
+            if once { return daemon.close() }
             for await event in events where event.sequence > last ?? 0 {
                 print(event)
                 last = event.sequence

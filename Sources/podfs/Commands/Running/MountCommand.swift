@@ -105,11 +105,11 @@ struct MountCommand: PodfsCommand {
 
     private func start(_ options: MountOptions) throws {
         if let user = options.user { try Account(user: user).become() }
-        if source != nil || options.user != nil { Account.settleEnvironment() }
+        if source != nil || options.user != nil { Account.setUserEnvironment() }
         let installation = try Installation()
         let configuration = try installation.configuration()
         if let readyDescriptor {
-            SpawnedSelf.keep(readyDescriptor)
+            SpawnedSelf.setCloseOnExec(readyDescriptor)
             do {
                 try serve(installation, configuration, options) {
                     SpawnedSelf.report("ok", to: readyDescriptor)
@@ -129,19 +129,19 @@ struct MountCommand: PodfsCommand {
         var arguments = [
             "mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "-o", options.text,
         ]
-        var handed: Int32?
+        var inherited: Int32?
         switch point {
         case .folder(let path): arguments += ["--", path]
         case .descriptor(let number):
-            handed = number
+            inherited = number
             arguments += ["--", "/dev/fd/\(SpawnedSelf.handedDescriptor)"]
         }
-        try SpawnedSelf.start(arguments, log: installation.places.state + "/mount.log", handing: handed)
+        try SpawnedSelf.start(arguments, log: installation.places.state + "/mount.log", inheriting: inherited)
         // mount(8) reports by its exit code alone.
         guard source == nil, case .folder = point else { return }
-        report.say("mounted on \(folder)")
+        report.print("mounted on \(folder)")
         if let library = try? installation.library(), try library.folders().isEmpty {
-            report.say("it has no shows yet: podfs subscribe URL")
+            report.print("it has no shows yet: podfs subscribe URL")
         }
     }
 

@@ -39,14 +39,14 @@ struct StatusCommand: PodfsCommand {
         if json {
             Terminal.print(report.json)
         } else {
-            Terminal.put(report.text)
+            Terminal.write(report.text)
         }
     }
 
     /// Returns the report from the daemon if one runs, otherwise from the library, without starting a daemon.
     private func report(_ installation: Installation) async throws -> StatusReport {
         if let daemon = try installation.runningDaemon() {
-            defer { daemon.end() }
+            defer { daemon.close() }
             guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return StatusReport(tasks: []) }
             var report = StatusReport(tasks)
             if json, case .counters(let counters) = try await daemon.perform(.counters) {

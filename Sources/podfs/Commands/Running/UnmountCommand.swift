@@ -31,7 +31,7 @@ struct UnmountCommand: PodfsCommand {
 
     func perform() async throws {
         try unmount()
-        report.say("unmounted \(folder)")
+        report.print("unmounted \(folder)")
     }
 
     private func unmount() throws {

@@ -37,22 +37,22 @@ struct RefreshCommand: PodfsCommand {
             }
             progress.show(ProgressText.count(count, of: total, path))
         })
-        defer { daemon.end() }
+        defer { daemon.close() }
         if progress.isShown { _ = try await daemon.perform(.watch) }
-        defer { progress.end() }
+        defer { progress.finish() }
         guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else { return }
-        progress.end()
+        progress.finish()
         for result in results {
             if let error = result.error {
                 Terminal.error("\(result.name): \(error)")
             } else if result.added > 0 {
-                report.say("\(ReportText.count(result.added, "new episode")) in \(result.name)")
+                report.print("\(ReportText.count(result.added, "new episode")) in \(result.name)")
             }
         }
         let unchanged = results.filter { $0.error == nil && $0.added == 0 }
         if let one = unchanged.first {
             let names = results.count == 1 ? one.name : ReportText.count(unchanged.count, "show")
-            report.say(results.count == 1 ? "\(names): nothing new" : "\(names) without news")
+            report.print(results.count == 1 ? "\(names): nothing new" : "\(names) without news")
         }
         let failed = results.filter { $0.error != nil }.count
         if failed > 0 {

@@ -48,7 +48,7 @@ struct RenameCommand: PodfsCommand {
         let library = try installation.existingLibrary()
         let target = try path.map { try PathResolver(library: library).resolve($0) }
         let daemon = try installation.daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         if template {
             var shows: [ShowID] = []
             switch target {
@@ -70,11 +70,11 @@ struct RenameCommand: PodfsCommand {
         case .show(let id):
             let former = try library.folder(id: id)?.name ?? ""
             _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
-            report.say("'\(former)' is now '\(name)'")
+            report.print("'\(former)' is now '\(name)'")
         case .episode(let id):
             let former = try library.place(of: id)?.name ?? ""
             let reply = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
-            if case .text(let name) = reply { report.say("'\(former)' is now '\(name)'") }
+            if case .text(let name) = reply { report.print("'\(former)' is now '\(name)'") }
         }
     }
 }

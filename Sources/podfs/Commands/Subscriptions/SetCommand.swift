@@ -46,26 +46,26 @@ struct SetCommand: PodfsCommand {
             let marks = try assignments.compactMap(Self.mark)
             let settings = assignments.filter { !$0.hasPrefix(Self.playedKey) }
             let daemon = try installation.daemon()
-            defer { daemon.end() }
+            defer { daemon.close() }
             if !settings.isEmpty {
                 let reply = try await daemon.perform(.set(podcast: id, assignments: settings, confirmed: yes))
-                report.say("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
-                if case .settings(_, let change?) = reply { say(change) }
+                report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
+                if case .settings(_, let change?) = reply { printChange(change) }
             }
             for played in marks {
                 let reply = try await daemon.perform(.setShowPlayed(podcast: id, played))
                 guard case .acted(let count, _) = reply else { continue }
                 let noun = count == 1 ? "episode is" : "episodes are"
-                report.say("\(count) \(noun) now marked as \(played ? "played" : "not played")")
+                report.print("\(count) \(noun) now marked as \(played ? "played" : "not played")")
             }
         case .episode(let id):
             guard let episode = try library.episode(id: id) else { return }
             if assignments.isEmpty { return EpisodeSetting.values(of: episode).forEach { Terminal.print($0) } }
             let settings = try assignments.map { try EpisodeSetting($0) }
             let daemon = try installation.daemon()
-            defer { daemon.end() }
+            defer { daemon.close() }
             for setting in settings { _ = try await daemon.perform(setting.command(for: id)) }
-            report.say("\(episode.name): \(settings.map(\.description).joined(separator: ", "))")
+            report.print("\(episode.name): \(settings.map(\.description).joined(separator: ", "))")
         }
     }
 
@@ -91,13 +91,13 @@ struct SetCommand: PodfsCommand {
         for (key, value) in settings.sorted(by: { $0.key < $1.key }) { Terminal.print("\(key)=\(value)") }
     }
 
-    private func say(_ change: KeepChange) {
+    private func printChange(_ change: KeepChange) {
         if change.removed > 0 {
-            report.say(
+            report.print(
                 "removed \(change.removed) of \(change.total) episodes, \(ByteText.size(change.bytes)) freed")
         }
         if change.returned > 0 {
-            report.say("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
+            report.print("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
         }
     }
 }

@@ -40,8 +40,8 @@ struct SubscribeCommand: PodfsCommand {
             }
             progress.show(ProgressText.fetching(path, received: fetch.received, expected: fetch.expected))
         })
-        defer { daemon.end() }
-        defer { progress.end() }
+        defer { daemon.close() }
+        defer { progress.finish() }
         if progress.isShown { _ = try await daemon.perform(.watch) }
         var failures: [CommandError] = []
         for url in urls {
@@ -51,7 +51,7 @@ struct SubscribeCommand: PodfsCommand {
                         .subscribe(url: Self.address(url), name: name))
                 else { continue }
                 progress.clear()
-                report.say(Self.line(name: name, episodes: episodes, skipped: skipped))
+                report.print(Self.line(name: name, episodes: episodes, skipped: skipped))
             } catch {
                 progress.clear()
                 var problem = CommandError(error)
@@ -108,14 +108,14 @@ struct UnsubscribeCommand: PodfsCommand {
         }
         let found = try PathResolver(library: library).show(show)
         let daemon = try installation.daemon()
-        defer { daemon.end() }
+        defer { daemon.close() }
         if let save {
             let cache = installation.places.cache
             let saved = try SavedEpisodes(of: found.id, to: save, library: library, cache: cache)
             try saved.save(cache: cache)
-            report.say("\(ReportText.count(saved.count, "episode")) saved in \(save)")
+            report.print("\(ReportText.count(saved.count, "episode")) saved in \(save)")
         }
         _ = try await daemon.perform(.unsubscribe(podcast: found.id))
-        report.say("unsubscribed from \(found.name)")
+        report.print("unsubscribed from \(found.name)")
     }
 }

@@ -4,7 +4,7 @@ internal import TransferCore
 /// The slots and rate limits of the connections of downloads.
 ///
 /// Confined to the engine's thread.
-final class ConnectionTurns {
+final class ConnectionSlots {
     private var pools: ConnectionPools
     /// The rate limits of connections, by their tokens.
     var rates: RateLimits
@@ -43,23 +43,23 @@ final class ConnectionTurns {
         }
     }
 
-    func end(_ token: ConnectionPools.Token, now: Instant) {
+    func release(_ token: ConnectionPools.Token, now: Instant) {
         connections[token] = nil
         starts[token] = nil
-        begin(pools.release(token, now: now))
+        start(pools.release(token, now: now))
     }
 
     /// Sets whether a reader is blocked on a connection.
     func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Instant) {
-        begin(pools.setServing(token, serving, now: now))
+        start(pools.setServing(token, serving, now: now))
     }
 
     /// Sets the priority of a connection's task.
     func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Instant) {
-        begin(pools.setPriority(token, priority, now: now))
+        start(pools.setPriority(token, priority, now: now))
     }
 
-    private func begin(_ tokens: [ConnectionPools.Token]) {
+    private func start(_ tokens: [ConnectionPools.Token]) {
         for token in tokens { starts.removeValue(forKey: token)?() }
     }
 

@@ -2,12 +2,12 @@ import PodcastFeed
 import PodcastLibrary
 import Testing
 
-struct IdentityTests {
+struct EpisodeMatcherTests {
     private func facts(
         _ guid: String?, _ url: String, _ title: String? = nil, _ published: Int64? = nil,
         type: String? = "audio/mpeg", duration: Double? = nil
-    ) -> IdentityFacts {
-        IdentityFacts(
+    ) -> EpisodeIdentity {
+        EpisodeIdentity(
             guid: guid, url: "https://example.com/" + url, title: title,
             published: published.map { PublicationDate(seconds: $0, offset: 0) }, type: type, duration: duration)
     }
@@ -15,90 +15,90 @@ struct IdentityTests {
     @Test func aStableGuidIsTheEpisodeWhateverElseChanges() {
         let rows = [facts("1", "a.mp3", "Old", noon), facts("2", "b.mp3", "Two", noon)]
         let items = [facts("2", "moved.mp3", "Two!", noon + 9 * day), facts("1", "b.mp3", "New", nil)]
-        #expect(Identity.match(items: items, rows: rows) == [1, 0])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [1, 0])
     }
 
     @Test func withoutGuidTheURLIsTheEpisode() {
         let rows = [facts(nil, "a.mp3", "One"), facts(nil, "b.mp3", "Two")]
         let items = [facts(nil, "c.mp3", "Three"), facts("  ", "b.mp3", "Zwei"), facts(nil, "a.mp3", "Eins")]
-        #expect(Identity.match(items: items, rows: rows) == [nil, 1, 0])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, 1, 0])
     }
 
     @Test func theSchemeIsIgnored() {
-        let rows = [IdentityFacts(url: "http://example.com/a.mp3", title: "One")]
-        #expect(Identity.match(items: [facts(nil, "a.mp3", "Uno")], rows: rows) == [0])
+        let rows = [EpisodeIdentity(url: "http://example.com/a.mp3", title: "One")]
+        #expect(EpisodeMatcher.match(items: [facts(nil, "a.mp3", "Uno")], rows: rows) == [0])
     }
 
     @Test func rotatingTokensAreTheSameEpisode() {
         let rows = [facts(nil, "a.mp3?token=1", "One", noon), facts(nil, "b.mp3?token=1", "Two", noon)]
         let items = [facts(nil, "b.mp3?token=2", "Two", noon), facts(nil, "a.mp3?token=2", "One", noon)]
-        #expect(Identity.match(items: items, rows: rows) == [1, 0])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [1, 0])
     }
 
     @Test func aGuidThatRepeatsTheURLRotatesWithIt() {
         let base = "https://example.com/"
         let rows = ["a", "b"].map { facts("\(base)\($0).mp3?token=1", "\($0).mp3?token=1", "News", noon) }
         let items = ["b", "a"].map { facts("\(base)\($0).mp3?token=2", "\($0).mp3?token=2", "News", noon) }
-        #expect(Identity.match(items: items, rows: rows) == [1, 0])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [1, 0])
         // A different guid outweighs the equal path.
         let row = facts("1", "play?id=1", "News", noon)
-        #expect(Identity.match(items: [facts("2", "play?id=2", "News at six", noon)], rows: [row]) == [nil])
+        #expect(EpisodeMatcher.match(items: [facts("2", "play?id=2", "News at six", noon)], rows: [row]) == [nil])
     }
 
     @Test func aQueryThatDistinguishesEpisodesIsNotIgnored() {
         let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
         let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
-        #expect(Identity.match(items: items, rows: rows) == [nil, 1])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, 1])
         // A feed of one item has no distinguishing path: title and day decide.
         let single = [facts(nil, "play?id=2", "Two", noon + day)]
-        #expect(Identity.match(items: single, rows: [rows[0]]) == [nil])
+        #expect(EpisodeMatcher.match(items: single, rows: [rows[0]]) == [nil])
     }
 
     @Test func aScriptThatServesADailyBulletinServesManyEpisodes() {
         // The feed has one item at a time, always with the same title and path.
         let row = facts(nil, "play?id=1", "News", noon)
-        #expect(Identity.match(items: [facts(nil, "play?id=2", "News", noon + day)], rows: [row]) == [nil])
+        #expect(EpisodeMatcher.match(items: [facts(nil, "play?id=2", "News", noon + day)], rows: [row]) == [nil])
         let (old, new) = ("https://example.com/play?id=1", "https://example.com/play?id=2")
         #expect(
-            Identity.match(
+            EpisodeMatcher.match(
                 items: [facts(new, "play?id=2", "News", noon + day)], rows: [facts(old, "play?id=1", "News", noon)])
                 == [nil])
         // Nor after a move to another host.
-        let moved = [row, IdentityFacts(url: "https://cdn.e.com/play?id=2", title: "News", published: row.published)]
+        let moved = [row, EpisodeIdentity(url: "https://cdn.e.com/play?id=2", title: "News", published: row.published)]
         let next = PublicationDate(seconds: noon + 2 * day, offset: 0)
-        let third = IdentityFacts(url: "https://cdn.e.com/play?id=3", title: "News", published: next)
-        #expect(Identity.match(items: [third], rows: moved) == [nil])
+        let third = EpisodeIdentity(url: "https://cdn.e.com/play?id=3", title: "News", published: next)
+        #expect(EpisodeMatcher.match(items: [third], rows: moved) == [nil])
         // A rotating token does not matter.
-        #expect(Identity.match(items: [facts(nil, "play?id=1&t=2", "News", noon)], rows: [row]) == [0])
+        #expect(EpisodeMatcher.match(items: [facts(nil, "play?id=1&t=2", "News", noon)], rows: [row]) == [0])
         let untitled = facts(nil, "play?id=1", nil, noon)
-        #expect(Identity.match(items: [facts(nil, "play?id=1&t=2", nil, noon)], rows: [untitled]) == [0])
+        #expect(EpisodeMatcher.match(items: [facts(nil, "play?id=1&t=2", nil, noon)], rows: [untitled]) == [0])
     }
 
     @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldOneIsAbsent() {
         let rows = [facts("old", "a.mp3", "One", noon)]
-        #expect(Identity.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
+        #expect(EpisodeMatcher.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
         // Not absent: the row matches the item with its guid.
         let items = [facts("new", "a.mp3", "Rerun", noon + 9 * day), facts("old", "a.mp3", "One", noon)]
-        #expect(Identity.match(items: items, rows: rows) == [nil, 0])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, 0])
     }
 
     @Test func aReissuedEpisodeIsMatchedByTitleAndDay() {
         let rows = [facts("old", "a.mp3", "Ep. 12 – Hello!", noon, duration: 3600)]
         let anew = facts("new", "cdn/x.mp3", "ep 12: hello", noon + 3600, duration: 3900)
-        #expect(Identity.match(items: [anew], rows: rows) == [0])
+        #expect(EpisodeMatcher.match(items: [anew], rows: rows) == [0])
         let nextDay = facts("new", "cdn/x.mp3", "ep 12: hello", noon + day, duration: 3900)
-        #expect(Identity.match(items: [nextDay], rows: rows) == [nil])
+        #expect(EpisodeMatcher.match(items: [nextDay], rows: rows) == [nil])
         let longer = facts("new", "cdn/x.mp3", "ep 12: hello", noon, duration: 4300)
-        #expect(Identity.match(items: [longer], rows: rows) == [nil])
+        #expect(EpisodeMatcher.match(items: [longer], rows: rows) == [nil])
         let video = facts("new", "cdn/x.mp4", "ep 12: hello", noon, type: "video/mp4", duration: 3600)
-        #expect(Identity.match(items: [video], rows: rows) == [nil])
+        #expect(EpisodeMatcher.match(items: [video], rows: rows) == [nil])
         let untitled = [facts("old", "a.mp3", nil, noon)]
-        #expect(Identity.match(items: [facts("new", "b.mp3", nil, noon)], rows: untitled) == [nil])
+        #expect(EpisodeMatcher.match(items: [facts("new", "b.mp3", nil, noon)], rows: untitled) == [nil])
     }
 
     @Test func datesInAnotherZoneMoveDaysAndNoEpisodes() {
         // 20:00 and 04:00 UTC of the next day. East of Greenwich the first gets the day of the second.
-        func bulletins(_ guids: [String?], _ path: String, zone: Int) -> [IdentityFacts] {
+        func bulletins(_ guids: [String?], _ path: String, zone: Int) -> [EpisodeIdentity] {
             zip(guids, [0, 1]).map { guid, number in
                 var bulletin = facts(guid, "\(path)\(number).mp3", "News", noon + Int64(number + 1) * 28_800)
                 bulletin.published?.offset = zone
@@ -107,57 +107,57 @@ struct IdentityTests {
         }
         let rows = bulletins(["1", "2"], "", zone: 0)
         let moved = bulletins(["3", "4"], "cdn/", zone: 36_000)
-        #expect(Identity.match(items: moved, rows: rows) == [0, 1])
+        #expect(EpisodeMatcher.match(items: moved, rows: rows) == [0, 1])
         // The second was removed.
-        #expect(Identity.match(items: [moved[0]], rows: rows) == [0])
+        #expect(EpisodeMatcher.match(items: [moved[0]], rows: rows) == [0])
         // With one guid for both.
         let shared = bulletins(["x", "x"], "", zone: 0)
         let rotated = bulletins(["x", "x"], "cdn/", zone: 36_000)
-        #expect(Identity.match(items: rotated.reversed(), rows: shared) == [1, 0])
-        #expect(Identity.match(items: [rotated[0]], rows: shared) == [0])
+        #expect(EpisodeMatcher.match(items: rotated.reversed(), rows: shared) == [1, 0])
+        #expect(EpisodeMatcher.match(items: [rotated[0]], rows: shared) == [0])
     }
 
     @Test func bulletinsOfOneDayAreDifferentEpisodes() {
         let rows = (0..<3).map { facts("\($0)", "\($0).mp3", "News", noon + Int64($0) * 3600) }
         let items = (3..<6).map { facts("\($0)", "\($0).mp3", "News", noon + Int64($0) * 3600) }
-        #expect(Identity.match(items: items, rows: rows) == [nil, nil, nil])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, nil, nil])
     }
 
     @Test func bulletinsAtOneURLAreDifferentEpisodes() {
         let rows = (0..<3).map { facts("\($0)", "latest.mp3", "News", noon + Int64($0) * 3600) }
         let items = (2..<5).map { facts("\($0)", "latest.mp3", "News", noon + Int64($0) * 3600) }
-        #expect(Identity.match(items: items, rows: rows) == [2, nil, nil])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [2, nil, nil])
     }
 
     @Test func twoItemsOfOneGuidAreTwoEpisodes() {
         let items = [facts("same", "b.mp3", "Two", noon + day), facts("same", "a.mp3", "One", noon)]
-        #expect(Identity.match(items: items, rows: []) == [nil, nil])
-        #expect(Identity.match(items: items, rows: items) == [0, 1])
-        #expect(Identity.match(items: items.reversed(), rows: items) == [1, 0])
+        #expect(EpisodeMatcher.match(items: items, rows: []) == [nil, nil])
+        #expect(EpisodeMatcher.match(items: items, rows: items) == [0, 1])
+        #expect(EpisodeMatcher.match(items: items.reversed(), rows: items) == [1, 0])
         // One guid for all, in a feed that lists two: the oldest was removed, a new one added.
         let next = [facts("same", "c.mp3", "Three", noon + 2 * day), items[0]]
-        #expect(Identity.match(items: next, rows: items) == [nil, 0])
+        #expect(EpisodeMatcher.match(items: next, rows: items) == [nil, 0])
         // Only one is left: the one with this URL.
-        #expect(Identity.match(items: [items[1]], rows: items) == [1])
+        #expect(EpisodeMatcher.match(items: [items[1]], rows: items) == [1])
     }
 
     @Test func identicalItemsAreTwoEpisodesAndStaySo() {
         let items = [facts("same", "a.mp3", "One", noon), facts("same", "a.mp3", "One", noon)]
-        #expect(Identity.match(items: items, rows: [items[0]]) == [0, nil])
-        #expect(Identity.match(items: items, rows: items) == [0, 1])
+        #expect(EpisodeMatcher.match(items: items, rows: [items[0]]) == [0, nil])
+        #expect(EpisodeMatcher.match(items: items, rows: items) == [0, 1])
         let bare = [facts(nil, "a.mp3"), facts(nil, "a.mp3")]
-        #expect(Identity.match(items: bare, rows: bare) == [0, 1])
+        #expect(EpisodeMatcher.match(items: bare, rows: bare) == [0, 1])
     }
 
     @Test func aFeedThatBeginsToGiveGuidsKeepsItsEpisodes() {
         let rows = [facts(nil, "a.mp3?x=1", "One", noon), facts(nil, "b.mp3", "Two", noon)]
         let items = [facts("1", "a.mp3?x=2", "One", noon), facts("2", "b.mp3", "Two", noon)]
-        #expect(Identity.match(items: items, rows: rows) == [0, 1])
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == [0, 1])
     }
 
     @Test func aGuidSharedByTwentyThousandIsDecidedInLinearTime() {
         let rows = (0..<20_000).map { facts("same", "\($0).mp3", "Title", noon + Int64($0)) }
         let items = Array(rows.reversed())
-        #expect(Identity.match(items: items, rows: rows) == (0..<20_000).reversed().map { $0 })
+        #expect(EpisodeMatcher.match(items: items, rows: rows) == (0..<20_000).reversed().map { $0 })
     }
 }

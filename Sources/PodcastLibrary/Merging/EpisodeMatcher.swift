@@ -1,7 +1,7 @@
 package import PodcastFeed
 
 /// The facts that identify an episode, of an item in a document or of a row in the library.
-package struct IdentityFacts: Sendable, Equatable {
+package struct EpisodeIdentity: Sendable, Equatable {
     package var guid: String?
     package var url: String
     package var title: String?
@@ -39,7 +39,7 @@ package struct IdentityFacts: Sendable, Equatable {
 /// nearly the same duration (a reissued episode).
 ///
 /// Matched items and rows still count when a criterion requires a unique value.
-package struct Identity {
+package struct EpisodeMatcher {
     /// The maximum difference in seconds between the durations of a reissued episode, due to other advertisements.
     static let durationTolerance = 600.0
 
@@ -47,9 +47,9 @@ package struct Identity {
     ///
     /// - Parameter isDelta: Whether the items are only the new ones of a document. A row without an item may then still
     ///   be in the document, and criteria 4 and 5, which assume that it is not, are not applied.
-    package static func match(items: [IdentityFacts], rows: [IdentityFacts], isDelta: Bool = false) -> [Int?] {
+    package static func match(items: [EpisodeIdentity], rows: [EpisodeIdentity], isDelta: Bool = false) -> [Int?] {
         guard !rows.isEmpty else { return Array(repeating: nil, count: items.count) }
-        var matching = Identity(items: items, rows: rows)
+        var matching = EpisodeMatcher(items: items, rows: rows)
         matching.run(isDelta: isDelta)
         return matching.rowOfItem
     }
@@ -72,12 +72,12 @@ package struct Identity {
         /// Whether the guid equals the media URL: the guid then changes with the URL, and is no additional evidence.
         var repeatsURL: Bool
 
-        init(_ facts: IdentityFacts) {
-            guid = Identity.guid(facts)
-            url = Identity.comparable(url: facts.url)
-            repeatsURL = guid.map { Identity.comparable(url: $0) } == url
+        init(_ facts: EpisodeIdentity) {
+            guid = EpisodeMatcher.guid(facts)
+            url = EpisodeMatcher.comparable(url: facts.url)
+            repeatsURL = guid.map { EpisodeMatcher.comparable(url: $0) } == url
             path = String(url.prefix { $0 != "?" })
-            title = Identity.canonical(title: facts.title)
+            title = EpisodeMatcher.canonical(title: facts.title)
             day = facts.published.flatMap(CalendarDay.init)
             seconds = facts.published?.seconds
             major = MediaType(type: facts.type, url: facts.url).major
@@ -105,14 +105,14 @@ package struct Identity {
         var used = 0
     }
 
-    private let items: [IdentityFacts]
-    private let rows: [IdentityFacts]
+    private let items: [EpisodeIdentity]
+    private let rows: [EpisodeIdentity]
     private var rowOfItem: [Int?]
     private var isRowFree: [Bool]
     private var freeItems: Int
     private var freeRows: Int
 
-    private init(items: [IdentityFacts], rows: [IdentityFacts]) {
+    private init(items: [EpisodeIdentity], rows: [EpisodeIdentity]) {
         self.items = items
         self.rows = rows
         rowOfItem = Array(repeating: nil, count: items.count)
@@ -226,7 +226,7 @@ package struct Identity {
     }
 
     /// Returns the guid without outer space; `nil` if it is empty.
-    private static func guid(_ facts: IdentityFacts) -> String? {
+    private static func guid(_ facts: EpisodeIdentity) -> String? {
         guard let guid = facts.guid else { return nil }
         if let first = guid.utf8.first, let last = guid.utf8.last, first > 0x20, last > 0x20 { return guid }
         let trimmed = FileName.trimmedSpace(guid)

@@ -1,6 +1,6 @@
 /// The paths of an installation, according to the XDG Base Directory specification. Different environments make
 /// different installations.
-package struct Places: Sendable, Equatable {
+package struct InstallationPaths: Sendable, Equatable {
     /// `$XDG_DATA_HOME/podfs`: the library.
     package var data: String
     /// `$XDG_CACHE_HOME/podfs`: the media.

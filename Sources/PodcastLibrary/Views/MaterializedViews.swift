@@ -6,7 +6,7 @@ import TransferCore
 ///
 /// A listing then reads one view's rows, however many views and episodes there are. Thread-safe; used by the writing
 /// connection only.
-final class ViewKeeper: Sendable {
+final class MaterializedViews: Sendable {
     private let compiled = Mutex<[CompiledView]?>(nil)
 
     /// Forgets the views as last read, after a change of one or a rolled-back transaction.
@@ -19,13 +19,13 @@ final class ViewKeeper: Sendable {
     }
 
     /// Applies the changes of the current transaction. Call before it commits.
-    func settle(_ db: Database, now: Int64) throws {
+    func applyChanges(_ db: Database, now: Int64) throws {
         let isChanged = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM changed_episode)")
         guard try Bool.fetchOne(isChanged) == true else { return }
         let views = try views(db)
         if !views.isEmpty {
-            var round = ViewRound(db, views, now: now)
-            try round.run()
+            var refresh = ViewRefresh(db, views, now: now)
+            try refresh.run()
         }
         try db.cachedStatement(sql: "DELETE FROM changed_episode").execute()
         try db.cachedStatement(sql: "DELETE FROM changed_title").execute()
@@ -39,8 +39,8 @@ final class ViewKeeper: Sendable {
         guard !due.isEmpty else { return [] }
         var names: [String] = []
         for view in try views(db) where due.contains(view.id) {
-            var round = ViewRound(db, [view], now: now)
-            guard try round.rebuild(view) else { continue }
+            var refresh = ViewRefresh(db, [view], now: now)
+            guard try refresh.rebuild(view) else { continue }
             names += try String.fetchAll(db, sql: "SELECT name FROM view WHERE id = ?", arguments: [view.id])
         }
         return names
@@ -50,9 +50,9 @@ final class ViewKeeper: Sendable {
     func rebuild(_ id: ViewID, _ db: Database, now: Int64) throws {
         forget()
         guard let view = try views(db).first(where: { $0.id == id }) else { return }
-        var round = ViewRound(db, [view], now: now)
-        try round.matchTitles(of: view)
-        _ = try round.rebuild(view)
+        var refresh = ViewRefresh(db, [view], now: now)
+        try refresh.matchTitles(of: view)
+        _ = try refresh.rebuild(view)
     }
 
     private func views(_ db: Database) throws -> [CompiledView] {
@@ -68,8 +68,8 @@ final class ViewKeeper: Sendable {
 }
 
 /// One update of stored views, inside a transaction.
-struct ViewRound {
-    /// The counters of a view that this round changes.
+struct ViewRefresh {
+    /// The counters of a view that this update changes.
     private struct State {
         var count: Int
         var isTruncated: Bool

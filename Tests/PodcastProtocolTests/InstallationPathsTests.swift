@@ -1,9 +1,9 @@
 import PodcastProtocol
 import Testing
 
-@Suite struct PlacesTests {
+@Suite struct InstallationPathsTests {
     @Test func theHomeFolderIsEnough() throws {
-        let places = try #require(Places(environment: ["HOME": "/home/ann"]))
+        let places = try #require(InstallationPaths(environment: ["HOME": "/home/ann"]))
         #expect(places.library == "/home/ann/.local/share/podfs/library.sqlite")
         #expect(places.cache == "/home/ann/.cache/podfs")
         #expect(places.configFile == "/home/ann/.config/podfs/config.toml")
@@ -15,7 +15,7 @@ import Testing
 
     @Test func eachVariableMovesItsFolder() throws {
         let places = try #require(
-            Places(environment: [
+            InstallationPaths(environment: [
                 "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c", "XDG_CONFIG_HOME": "/k", "XDG_STATE_HOME": "/s",
                 "XDG_RUNTIME_DIR": "/r",
             ]))
@@ -32,20 +32,20 @@ import Testing
         let variables = ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
         var environment = Dictionary(uniqueKeysWithValues: variables.map { ($0, value) })
         environment["HOME"] = "/h"
-        #expect(Places(environment: environment) == Places(environment: ["HOME": "/h"]))
+        #expect(InstallationPaths(environment: environment) == InstallationPaths(environment: ["HOME": "/h"]))
         environment["HOME"] = value
-        #expect(Places(environment: environment) == nil)
+        #expect(InstallationPaths(environment: environment) == nil)
     }
 
     @Test func aTrailingSlashIsIgnored() {
-        #expect(Places(environment: ["HOME": "/h/"]) == Places(environment: ["HOME": "/h"]))
+        #expect(InstallationPaths(environment: ["HOME": "/h/"]) == InstallationPaths(environment: ["HOME": "/h"]))
         #expect(
-            Places(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c//", "XDG_RUNTIME_DIR": "/r/"])
-                == Places(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_RUNTIME_DIR": "/r"]))
+            InstallationPaths(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c//", "XDG_RUNTIME_DIR": "/r/"])
+                == InstallationPaths(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_RUNTIME_DIR": "/r"]))
     }
 
     @Test func withoutHomeThereAreNoPaths() {
-        #expect(Places(environment: [:]) == nil)
-        #expect(Places(environment: ["XDG_DATA_HOME": "/d"]) == nil)
+        #expect(InstallationPaths(environment: [:]) == nil)
+        #expect(InstallationPaths(environment: ["XDG_DATA_HOME": "/d"]) == nil)
     }
 }
