@@ -104,14 +104,7 @@ extension Library {
 
     static func setTags(_ tags: [String], of show: ShowID, _ db: Database) throws {
         guard try podcastExists(show, db) else { throw LibraryError.noSuchPodcast(show) }
-        var wanted: Set<TagID> = []
-        for tag in tags {
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO tag (name, folded) VALUES (?, ?)", arguments: [tag, FileName.folded(tag)])
-            let id = try TagID.fetchOne(
-                db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [FileName.folded(tag)])
-            if let id { wanted.insert(id) }
-        }
+        let wanted = Set(try tags.map { try id(of: $0, db) })
         let present = try TagID.fetchSet(db, sql: "SELECT tag FROM show_tag WHERE podcast = ?", arguments: [show])
         for tag in wanted.subtracting(present) {
             try db.execute(sql: "INSERT INTO show_tag (podcast, tag) VALUES (?, ?)", arguments: [show, tag])
@@ -120,6 +113,18 @@ extension Library {
             try db.execute(sql: "DELETE FROM show_tag WHERE podcast = ? AND tag = ?", arguments: [show, tag])
         }
         try db.execute(sql: "DELETE FROM tag WHERE id NOT IN (SELECT tag FROM show_tag)")
+    }
+
+    /// Returns the id of a tag, which is created if no show has it.
+    ///
+    /// An INSERT that does nothing because of a conflict uses up an id too (https://sqlite.org/autoinc.html), and the
+    /// mount has 18 bits for them.
+    private static func id(of tag: String, _ db: Database) throws -> TagID {
+        let folded = FileName.folded(tag)
+        let known = try TagID.fetchOne(db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [folded])
+        if let known { return known }
+        try db.execute(sql: "INSERT INTO tag (name, folded) VALUES (?, ?)", arguments: [tag, folded])
+        return TagID(db.lastInsertedRowID)
     }
 
     /// Returns the tags of all shows that have any.

@@ -1,8 +1,9 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import Testing
 import TransferCore
+
+@testable import PodcastLibrary
 
 /// The stored episodes of views.
 struct LibraryViewsTests {
@@ -115,6 +116,18 @@ struct LibraryViewsTests {
         // A change of another fact compares no title, and keeps what matched.
         try library.setPlayed(episode: try library.episodes(in: "Special")[0], true, now: noon)
         #expect(try titles("Special") == ["One 1, special"])
+    }
+
+    @Test func settingTheSameTagsUsesUpNoNumbers() throws {
+        let one = try subscribe("One", 1).podcast.id
+        let two = try subscribe("Two", 1).podcast.id
+        try library.setTags(["News", "Daily"], of: one)
+        try library.write { db in
+            for _ in 1...10_000 { try Library.setTags(["NEWS", "daily"], of: two, db) }
+        }
+        #expect(try library.tags().map(\.name) == ["Daily", "News"])
+        try library.setTags(["Weekly"], of: one)
+        #expect(try library.tag(named: "News")?.id == TagID(1) && library.tag(named: "Weekly")?.id == TagID(3))
     }
 
     @Test func tagsAndNamesOfAShowChangeItsViews() throws {
