@@ -25,10 +25,11 @@ import Testing
             columns: columns, rows: 24, standardOutput: standardOutput)
     }
 
-    /// Starts a download that stays at a third until the gate opens.
+    /// Starts a download of which each response stays at 100,000 bytes until the gate opens: the first at a third, and
+    /// that to a resumed one at two thirds.
     private func beginDownload() async throws -> Gate {
         let gate = Gate(heldAt: 100_000)
-        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .hold(gate) }
         let begun = try await show.home.run("download", path)
         #expect(begun.exitCode == 0, "\(begun.error)")
         return gate
@@ -123,6 +124,28 @@ import Testing
         let coloured = try terminal("status", "--watch")
         try await waitForPicture(coloured) { $0.contains(path) }
         #expect(coloured.text.contains("\u{1B}[32m"))
+        gate.open()
+    }
+
+    @Test func keysActOnTheSelectedTask() async throws {
+        let gate = try await beginDownload()
+        let watch = try terminal("status", "--watch", environment: ["TERM": "xterm", "NO_COLOR": "1"])
+        try await waitForPicture(watch) { $0.contains { $0.hasSuffix(path) } }
+        for (key, answer, state) in [("s", "suspended", "suspended"), ("r", "resumed", "running")] {
+            watch.type(key)
+            try await waitForPicture(watch) { $0.contains("\(answer) \(path)") }
+            try await waitUntil(description: "it is \(state)") {
+                try await show.home.run("list", MountedShow.show).output.split(separator: "\n").contains {
+                    $0.contains("Episode 1.mp3") && $0.contains(state)
+                }
+            }
+        }
+        watch.type("c")
+        try await waitForPicture(watch) { $0.contains("cancelled \(path)") }
+        #expect(try await show.home.run("status").output == "no active tasks\n")
+        watch.type("q")
+        #expect(try await watch.wait() == .exited(0))
+        #expect(watch.echoes)
         gate.open()
     }
 

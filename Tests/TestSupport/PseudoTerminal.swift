@@ -66,10 +66,14 @@ package final class PseudoTerminal: Sendable {
             throw SystemCallError("posix_spawn \(executable)", code: code)
         }
         processIdentifier = child
-        Thread.detachNewThread { [weak self, master] in
+        // A descriptor of the thread's own: it may still read when the object is released, and the number of a closed
+        // descriptor may be another file's by then.
+        let output = fcntl(master, F_DUPFD_CLOEXEC, 0)
+        Thread.detachNewThread { [weak self] in
+            defer { close(output) }
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             while true {
-                let count = read(master, &buffer, buffer.count)
+                let count = read(output, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 // EIO: no process has the terminal open any more.
                 guard count > 0, let self else { return }
