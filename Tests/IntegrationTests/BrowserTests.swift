@@ -110,6 +110,21 @@ struct BrowserTests {
                 "document.querySelector('nav [aria-current]').textContent===document.querySelector('h1').textContent"
             #expect(try await browser.value(current, as: Bool.self), "\(view)")
         }
+        // A view of one's own, from the page of all shows, and on to an episode in the show's page.
+        let set = try await show.home.run("view", "set", "50% of #1?", "downloaded=true")
+        #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")
+        try await browser.open("\(show.mount.mountPoint)/index.html")
+        try await browser.click(".views a")
+        try await waitUntil(description: "the view's page is there") {
+            try await browser.value("document.querySelector('h1').textContent", as: String.self) == "50% of #1?"
+        }
+        #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 2)
+        let links = "[...document.querySelectorAll('.inside .line a')].every(a=>/\\/Example%20Show\\//.test(a.href))"
+        #expect(try await browser.value(links, as: Bool.self))
+        try await browser.click("nav a")
+        try await waitUntil(description: "the shelf is there again") {
+            try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1
+        }
         try await browser.open("\(show.mount.mountPoint)/.status.html")
         #expect(try await browser.value("document.querySelectorAll('.recent li').length", as: Int.self) == 2)
         #expect(try await browser.value("document.querySelector('h1').textContent", as: String.self) == "Transfers")

@@ -40,6 +40,7 @@ struct NodeNumberTests {
         #expect(NodeNumber(kind: .foundShow, generation: 9, row: 3).inode == 0x4800_0000_0000_0003)
         #expect(NodeNumber(kind: .viewPlaylist, row: 3).inode == 0x5800_0000_0000_0003)
         #expect(NodeNumber(kind: .viewNoMedia, row: 3).inode == 0x5C00_0000_0000_0003)
+        #expect(NodeNumber(kind: .viewPage, row: 3).inode == 0x8800_0000_0000_0003)
         #expect(NodeNumber.tags.inode == 0x6000_0000_0000_0001)
         #expect(NodeNumber(kind: .tag, row: 3).inode == 0x6400_0000_0000_0003)
         #expect(NodeNumber(kind: .tagLink, generation: 2, row: 3).inode == 0x6800_0000_0000_0003)

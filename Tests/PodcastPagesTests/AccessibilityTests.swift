@@ -46,6 +46,7 @@ struct AccessibilityTests {
         for view in ViewKind.allCases {
             pages.append((name: view.rawValue, text: text(ViewPage(view, [heard], shows: [1: show]).bytes)))
         }
+        pages.append((name: "folder", text: text(ViewPage(folder: "Commute", [heard], shows: [1: show]).bytes)))
         return pages
     }
 

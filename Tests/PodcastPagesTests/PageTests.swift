@@ -205,8 +205,10 @@ struct ShowPageTests {
             id: 1, show: 1, name: name, title: nasty, published: .max, duration: .infinity, position: .nan, type: nasty)
         (shelf.inProgress, shelf.latest) = ([heard], [heard])
         shelf.titles = [TitleEntry(id: 1, show: 1, title: nasty)]
+        shelf.views = [(nasty, .max)]
         expectHarmless(text(ShelfPage(shelf).bytes))
         for view in ViewKind.allCases { expectHarmless(text(ViewPage(view, [heard], shows: [1: show]).bytes)) }
+        expectHarmless(text(ViewPage(folder: nasty, [heard], shows: [1: show]).bytes))
         expectHarmless(page(show, Array(repeating: episode, count: ShowPage.rowLimit + 2)))
         let task = StatusReport.Task(
             id: 1, kind: "download", path: "\(nasty)/\(name)", state: .running, received: -5, expected: .max,
@@ -316,6 +318,27 @@ struct ShelfPageTests {
             list.contains("data-at=\"1800.0\" href=\"S/a.mp3\"") && list.contains("aria-current=\"page\">In progress"))
         #expect(
             String(decoding: ViewPage(.unplayed, [], shows: [:]).bytes, as: UTF8.self).contains("Everything has been"))
+    }
+
+    @Test func aViewHasAPageInItsFolder() {
+        let show = Podcast(id: 1, name: "A & B", url: "u", title: "T", created: 0, changed: 0, episodes: 1)
+        let episode = ShelfEpisode(id: 7, show: 1, name: "a #1.mp3", title: "Half", duration: 3_600, position: 1_800)
+        let page = text(ViewPage(folder: "To <hear>", [episode], shows: [1: show]).bytes)
+        for part in [
+            "<h1 dir=\"auto\">To &lt;hear&gt;</h1>", "href=\"../A%20%26%20B/a%20%231.mp3\"",
+            "href=\"../A%20%26%20B/index.html#e7\"", "<a href=\"../index.html\">Shows</a>",
+            "aria-label=\"30:00 of 1:00:00 played\"",
+        ] {
+            #expect(page.contains(part), "\(part)")
+        }
+        #expect(text(ViewPage(folder: "x", [], shows: [:]).bytes).contains("No episode matches this view."))
+        var shelf = Shelf([show], newest: [:])
+        #expect(!text(ShelfPage(shelf).bytes).contains("<h2>Views</h2>"))
+        shelf.views = [("To <hear>", 12)]
+        #expect(
+            text(ShelfPage(shelf).bytes).contains(
+                "href=\"To%20%3Chear%3E/.index.html\">To &lt;hear&gt;</a> <span class=\"facts\">12 episodes</span>"))
+        #expect(ViewKind.hasPage(named: "In Progress") && !ViewKind.hasPage(named: "Commute"))
     }
 
     @Test func aFeedThatFailsSaysSo() {

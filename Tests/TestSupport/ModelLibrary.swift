@@ -122,6 +122,7 @@ package struct ModelShow: Sendable {
     /// The possible statuses of the last response.
     package var statuses: Set<Int> = [200]
     package var hasCoverCached = false
+    package var tags: [String] = []
     /// The time of the last change and refresh of the row, in seconds.
     package var changed: ClosedRange<Int64>
     package var refreshed: ClosedRange<Int64>
@@ -145,6 +146,11 @@ package struct ModelShow: Sendable {
 /// The expected library after the operations so far. A pure value.
 package struct ModelLibrary: Sendable {
     package private(set) var shows: [ModelShow] = []
+    package var views = standardViews
+    /// The rows of all tags that a show has had.
+    package private(set) var tagRows: [String: Int64] = [:]
+    private var lastTag: Int64 = 0
+    private var lastView = Int64(standardViews.count)
     private var lastShow: Int64 = 0
     private var lastEpisode: Int64 = 0
 
@@ -183,6 +189,21 @@ package struct ModelLibrary: Sendable {
             ModelShow(
                 id: lastShow, name: feed.title, feed: feed, document: document, changed: moment, refreshed: moment))
         merge(feed, document, into: lastShow, during: moment)
+    }
+
+    /// Returns a new view without conditions.
+    package mutating func addView(_ name: String) -> ModelView {
+        lastView += 1
+        return ModelView(id: lastView, name: name)
+    }
+
+    /// Replaces the tags of a show.
+    package mutating func setTags(_ tags: [String], of id: Int64) {
+        for tag in tags where tagRows[tag] == nil {
+            lastTag += 1
+            tagRows[tag] = lastTag
+        }
+        self[show: id]?.tags = tags
     }
 
     package mutating func unsubscribe(_ id: Int64) { shows.removeAll { $0.id == id } }

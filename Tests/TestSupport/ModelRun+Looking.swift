@@ -36,6 +36,8 @@ extension ModelRun {
         case .evict: try await evict()
         case .rename: try await rename()
         case .subscription: try await changeSubscriptions()
+        case .view: try await changeViews()
+        case .tag: try await changeTags()
         case .killDaemon: try await killDaemon()
         case .remount: try await remount()
         }
@@ -122,7 +124,7 @@ extension ModelRun {
     }
 
     mutating func list(_ path: [String]) async throws {
-        if path == ["Downloaded"] { try await settle() }
+        if hasDownloads(path) { try await settle() }
         let size = Int.random(in: 512...16_384, using: &generator)
         let plus = chance(50)
         note("list \(Self.text(path)), \(size) bytes at a time")
@@ -138,11 +140,21 @@ extension ModelRun {
         }
         try await subject.closeFolder(folder)
         // The order of playing is not modelled.
-        let isOrdered = path != ["In Progress"]
+        let isOrdered = hasOrder(path)
         let expected = allNames(in: path)
         try compare(
             isOrdered ? found : found.sorted { $0.name < $1.name },
             isOrdered ? expected : expected.sorted { $0.name < $1.name }, "list \(Self.text(path))")
+    }
+
+    /// Whether a folder's names depend on which downloads are complete.
+    private func hasDownloads(_ path: [String]) -> Bool {
+        path.count == 1 && library.view(path[0])?.isDownloaded ?? false
+    }
+
+    /// Whether the order of a folder's names is modelled.
+    private func hasOrder(_ path: [String]) -> Bool {
+        path.count != 1 || library.view(path[0]).map { $0.isOldestFirst != nil } ?? true
     }
 
     private func compare(_ found: [ModelName], _ expected: [ModelName], _ what: String) throws {
@@ -161,8 +173,8 @@ extension ModelRun {
     private mutating func listPart() async throws {
         if folders.count < 2 || folders.count < 5 && chance(15) {
             let path = anyFolder()
-            if path == ["In Progress"] { return }
-            if path == ["Downloaded"] { try await settle() }
+            guard hasOrder(path) else { return }
+            if hasDownloads(path) { try await settle() }
             note("opendir \(Self.text(path))")
             folders.append(
                 OpenFolder(folder: try await subject.openFolder(path), path: path, names: [allNames(in: path)]))
@@ -176,10 +188,10 @@ extension ModelRun {
         if offset == 0 {
             // The folder was removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
-            if path == ["Downloaded"] { try await settle() }
+            if hasDownloads(path) { try await settle() }
             // The first pass returns the names as of the open, as long as they are valid.
             let names = allNames(in: path)
-            if let top = path.first, ModelTree.views[top] == nil, top != ".search", top != "Tags" {
+            if let top = path.first, library.view(top) == nil, top != ".search", top != "Tags" {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }
             } else if !folders[index].isFresh {
                 folders[index].names = [names]

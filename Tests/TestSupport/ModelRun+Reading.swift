@@ -112,6 +112,9 @@ extension ModelRun {
                 files[other].lease = .possible
             }
             noteRead(open.episode)
+        } else if files[index].lease == .none {
+            // Only the server knows where the end is.
+            files[index].lease = .possible
         }
     }
 

@@ -246,13 +246,15 @@ enum ModelOperation: String, CaseIterable {
     case evict
     case rename
     case subscription
+    case view
+    case tag
     case killDaemon = "kill of the daemon"
     case remount
 
     /// The frequency in thousandths.
     private var weight: Int {
         switch self {
-        case .lookup: 190
+        case .lookup: 180
         case .oddLookup: 70
         case .list: 60
         case .listPart: 110
@@ -274,6 +276,8 @@ enum ModelOperation: String, CaseIterable {
         case .evict: 10
         case .rename: 1
         case .subscription: 1
+        case .view: 6
+        case .tag: 4
         case .killDaemon: 1
         case .remount: 1
         }

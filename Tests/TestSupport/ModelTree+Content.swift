@@ -84,21 +84,22 @@ extension ModelTree {
         return Self.playlist(show.feed.title, episodes.map { ($0, $0.name) })
     }
 
-    /// Returns the node of a view's playlist. That of `In Progress` is in the order of playing, which is not modelled,
-    /// and that of `Downloaded` may have the episodes whose downloads may have ended.
-    func viewPlaylist(_ view: String, _ inode: UInt64) -> ModelNode {
-        let text = Self.playlist(view, links(view))
+    /// Returns the node of a view's playlist. The order of playing is not modelled, and a view of downloaded episodes
+    /// may have those whose downloads may have ended.
+    func viewPlaylist(_ view: ModelView, _ inode: UInt64) -> ModelNode {
+        let text = Self.playlist(view.name, links(view))
         let lines = text.split(separator: "\n").sorted()
         let isMoving = library.episodes.contains { $0.phase == .moving }
         let content: ModelNode.Content =
-            switch view {
-            case "In Progress":
-                .judged { String(decoding: $0, as: UTF8.self).split(separator: "\n").sorted() == lines ? nil : text }
-            case "Downloaded" where isMoving:
+            switch view.isOldestFirst {
+            case _ where view.isDownloaded && isMoving:
                 .judged {
+                    // With a limit a new one replaces another.
                     let found = Set(String(decoding: $0, as: UTF8.self).split(separator: "\n"))
-                    return found.isSuperset(of: lines) ? nil : text
+                    return view.limit != nil || found.isSuperset(of: lines) ? nil : text
                 }
+            case nil:
+                .judged { String(decoding: $0, as: UTF8.self).split(separator: "\n").sorted() == lines ? nil : text }
             default: .bytes(Array(text.utf8))
             }
         return ModelNode(file: inode, content, modified: .between(0, .max))
@@ -221,7 +222,9 @@ extension ModelTree {
             return "an outline of \(show.name)"
         }
         let count = text.components(separatedBy: "xmlUrl=").count - 1
-        return count == library.shows.count ? nil : "\(library.shows.count) outlines, not \(count)"
+        // A show is in the folder of each of its tags.
+        let expected = library.shows.reduce(0) { $0 + max(1, $1.tags.count) }
+        return count == expected ? nil : "\(expected) outlines, not \(count)"
     }
 
     func judgeFeed(_ bytes: [UInt8], _ show: ModelShow) -> String? {

@@ -42,7 +42,6 @@ package struct ModelTree: Sendable {
         ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".status.html", "index.html",
         ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html",
     ]
-    private static let newestLinks = 50
 
     // MARK: Names
 
@@ -59,21 +58,26 @@ package struct ModelTree: Sendable {
                 ModelName(name: ".search", inode: Self.inode(16, 1), kind: .folder),
                 ModelName(name: "Tags", inode: Self.inode(24, 1), kind: .folder),
             ]
-            let views = Self.views.sorted { $0.key < $1.key }.map {
-                ModelName(name: $0.key, inode: Self.inode(4, $0.value), kind: .folder)
+            let views = library.views.sorted { $0.name.lowercased() < $1.name.lowercased() }.map {
+                ModelName(name: $0.name, inode: Self.inode(4, $0.id), kind: .folder)
             }
             let shows = library.listed.map { ModelName(name: $0.name, inode: Self.inode(1, $0.id), kind: .folder) }
             return made + folders + views + shows
         case 1:
             switch path[0] {
-            case ".search", "Tags": return []
+            case ".search": return []
+            case "Tags":
+                return library.visibleTags.map {
+                    ModelName(name: $0, inode: Self.inode(25, library.tagRows[$0] ?? 0), kind: .folder)
+                }
             default:
-                guard let view = Self.views[path[0]] else { return show(path[0]).map(names) }
-                return [("playlist.m3u8", 22), (".nomedia", 23)].map {
-                    ModelName(name: $0, inode: Self.inode($1, view), kind: .file)
-                } + links(path[0]).map { ModelName(name: $1, inode: Self.inode(5, $0.id), kind: .link) }
+                guard let view = library.view(path[0]) else { return show(path[0]).map(names) }
+                return [("playlist.m3u8", 22), (".nomedia", 23), (".index.html", 34)].map {
+                    ModelName(name: $0, inode: Self.inode($1, view.id), kind: .file)
+                } + links(view).map { ModelName(name: $1, inode: Self.inode(5, $0.id), kind: .link) }
             }
         case 2:
+            if path[0] == "Tags" { return tagLinks(path[1]) }
             guard let show = show(path[0]) else { return nil }
             switch path[1] {
             case ".notes":
@@ -117,37 +121,25 @@ package struct ModelTree: Sendable {
 
     /// Returns the inode number of `..` in a folder.
     package func parentInode(of path: [String]) -> UInt64 {
-        path.count == 2 ? (show(path[0]).map { Self.inode(1, $0.id) } ?? Self.rootInode) : Self.rootInode
+        guard path.count == 2 else { return Self.rootInode }
+        return path[0] == "Tags" ? Self.inode(24, 1) : show(path[0]).map { Self.inode(1, $0.id) } ?? Self.rootInode
     }
 
     package static let rootInode: UInt64 = 0x8000_0001
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
-    /// The views of a new library, with their rows.
-    package static let views: [String: Int64] = ["Latest": 1, "Downloaded": 2, "Unplayed": 3, "In Progress": 4]
-
-    /// Returns the links of a view with their names.
-    func links(_ view: String) -> [(ModelEpisode, String)] {
-        let gathered = gathered(view)
-        let names = Self.linkNames(gathered)
-        return gathered.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
+    /// Returns the links to the shows with a tag; `nil` if none has it.
+    private func tagLinks(_ tag: String) -> [ModelName]? {
+        let shows = library.listed.filter { $0.tags.contains { $0.utf8.elementsEqual(tag.utf8) } }
+        return shows.isEmpty ? nil : shows.map { ModelName(name: $0.name, inode: Self.inode(26, $0.id), kind: .link) }
     }
 
-    /// Returns the episodes of a view, newest first.
-    private func gathered(_ name: String) -> [(ModelEpisode, ModelShow)] {
-        let all = library.shows.flatMap { show in show.episodes.map { ($0, show) } }
-        let sorted = all.sorted { one, other in
-            let first = one.0.item.published ?? .max
-            let second = other.0.item.published ?? .max
-            return first != second ? first > second : one.0.id > other.0.id
-        }
-        return switch name {
-        case "Latest": Array(sorted.prefix(Self.newestLinks))
-        case "Downloaded": sorted.filter { $0.0.phase == .cached }
-        case "In Progress": sorted.filter { !$0.0.isPlayed && $0.0.position ?? 0 >= 30 }
-        default: Array(sorted.filter { !$0.0.isPlayed }.prefix(200))
-        }
+    /// Returns the links of a view with their names.
+    func links(_ view: ModelView) -> [(ModelEpisode, String)] {
+        let episodes = library.episodes(of: view)
+        let names = Self.linkNames(episodes)
+        return episodes.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
     }
 
     /// Returns the names of links, by episode. Of equal names the oldest row gets the plain one.
@@ -175,7 +167,7 @@ package struct ModelTree: Sendable {
         }
         let folder = Array(path.dropLast())
         let listed = names(in: folder)?.first { $0.name.utf8.elementsEqual(last.utf8) }
-        guard let listed else { return encoded(path).flatMap { episodeNode($0.0, $0.1) } }
+        guard let listed else { return encodedLink(path) ?? encoded(path).flatMap { episodeNode($0.0, $0.1) } }
         let row = Int64(listed.inode & (1 << 40 - 1))
         switch listed.inode >> 58 {
         case 0: return fixedNode(last, listed.inode)
@@ -184,9 +176,12 @@ package struct ModelTree: Sendable {
             guard let episode = library[episode: row], let show = library.show(of: row) else { return nil }
             return episodeNode(episode, show)
         case 4: return ModelNode(folder: listed.inode, modified: .between(0, .max))
-        case 22: return viewPlaylist(path[0], listed.inode)
+        case 22: return library.view(path[0]).map { viewPlaylist($0, listed.inode) }
         case 23: return ModelNode(file: listed.inode, .bytes([]), modified: ModelRange(started))
-        case 24: return ModelNode(folder: listed.inode, modified: ModelRange(started))
+        case 24, 25: return ModelNode(folder: listed.inode, modified: ModelRange(started))
+        case 26: return library[show: row].map { tagLink(listed, $0) }
+        case 34:
+            return ModelNode(file: listed.inode, .judged { Self.judgeView($0) }, modified: .between(0, .max))
         case 16: return ModelNode(folder: listed.inode, modified: ModelRange(started))
         case 5: return linkNode(listed, row)
         case 7, 8, 9, 14, 21: return library[show: row].flatMap { showFile($0, listed) }
@@ -206,10 +201,17 @@ package struct ModelTree: Sendable {
 
     private func linkNode(_ listed: ModelName, _ row: Int64) -> ModelNode? {
         guard let episode = library[episode: row], let show = library.show(of: row) else { return nil }
-        var node = ModelNode(file: listed.inode, .none, modified: ModelRange(episode.modified))
+        return link(listed, to: "../\(show.name)/\(episode.name)", modified: ModelRange(episode.modified))
+    }
+
+    private func tagLink(_ listed: ModelName, _ show: ModelShow) -> ModelNode {
+        link(listed, to: "../../\(show.name)", modified: ModelRange(show.newest))
+    }
+
+    private func link(_ listed: ModelName, to target: String, modified: ModelRange) -> ModelNode {
+        var node = ModelNode(file: listed.inode, .none, modified: modified)
         node.kind = .link
         node.permissions = 0o777
-        let target = "../\(show.name)/\(episode.name)"
         node.target = target
         node.sizes = .exactly(Int64(target.utf8.count))
         node.blocks = .exactly(0)
@@ -242,6 +244,17 @@ package struct ModelTree: Sendable {
             let line = Self.playlistName($0.name)
             return line != $0.name && line.utf8.elementsEqual(path[1].utf8)
         }.map { ($0, show) }
+    }
+
+    /// Returns the link of a view by its percent-encoded alias.
+    private func encodedLink(_ path: [String]) -> ModelNode? {
+        guard path.count == 2, let view = library.view(path[0]) else { return nil }
+        let link = links(view).first { _, name in
+            let line = Self.playlistName(name)
+            return line != name && line.utf8.elementsEqual(path[1].utf8)
+        }
+        guard let (episode, name) = link else { return nil }
+        return linkNode(ModelName(name: name, inode: Self.inode(5, episode.id), kind: .link), episode.id)
     }
 
     // MARK: Files

@@ -71,16 +71,19 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     }
 }
 
-struct RootFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
-
+extension NodeForm {
     /// The form of files that change without an event: the kernel does not cache their attributes.
-    private static let changing: NodeForm = {
+    static let changing: NodeForm = {
         var form = NodeForm.file
         (form.attributeTimeout, form.pushesSize) = (0, false)
         return form
     }()
+}
+
+struct RootFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
     private static let constant: NodeForm = {
         var form = NodeForm.file
         form.pushesSize = false
@@ -90,7 +93,7 @@ struct RootFile: GeneratedFile {
     var form: NodeForm {
         switch FixedFile(rawValue: node.row) {
         case .noMedia, .trackerIgnore: Self.constant
-        default: Self.changing
+        default: .changing
         }
     }
 
@@ -142,6 +145,8 @@ extension PodcastFilesystem {
         shelf.inProgress = try library.episodesInProgress(limit: Shelf.inProgressLimit)
         shelf.latest = try library.newestEpisodes(limit: Shelf.latestLimit)
         shelf.titles = try library.titles(limit: Shelf.titleLimit)
+        shelf.views = try library.views().filter { !ViewKind.hasPage(named: $0.folder.name) }
+            .map { ($0.folder.name, $0.count) }
         return ShelfPage(shelf)
     }
 

@@ -83,6 +83,7 @@ extension PodcastFilesystem {
         case .viewLink: ViewLinkNode(node: node, mount: self)
         case .viewPlaylist: ViewPlaylistFile(node: node, mount: self)
         case .viewNoMedia: ViewNoMediaFile(node: node, mount: self)
+        case .viewPage: ViewPageFile(node: node, mount: self)
         case .tags: TagsFolder(node: node, mount: self)
         case .tag: TagFolder(node: node, mount: self)
         case .tagLink: TagLinkNode(node: node, mount: self)

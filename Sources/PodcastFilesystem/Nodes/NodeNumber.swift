@@ -21,6 +21,7 @@ package struct NodeNumber: Sendable, Hashable {
         /// The files in a view's folder; the row is the view's.
         case viewPlaylist = 22
         case viewNoMedia = 23
+        case viewPage = 34
         /// The folder of tags, and the folder of one; the row is the tag's.
         case tags = 24
         case tag = 25

@@ -21,7 +21,8 @@ extension PodcastFilesystem {
         switch node.kind {
         // Search results disappear, and the numbers of terms are those of one mount.
         case .search, .term, .foundShow: return false
-        case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .viewFeed, .tags, .tag, .tagLink, .tagged:
+        case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .viewFeed, .viewPage, .tags, .tag, .tagLink,
+            .tagged:
             return true
         case .show, .taggedShow, .showFeed, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder,
             .alternates, .cover:

@@ -57,12 +57,6 @@ package struct TitleEntry: Sendable, Equatable {
 }
 
 extension Library {
-    private static let shelfColumns = """
-        SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, e.duration, e.position, e.played, \
-        r.complete, e.type FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id \
-        WHERE p.ephemeral = 0 AND e.buried = 0
-        """
-
     /// Returns the episodes that were begun and not finished, the last played ones first.
     package func episodesInProgress(limit: Int) throws -> [ShelfEpisode] {
         try shelf(
@@ -85,9 +79,24 @@ extension Library {
         try shelf("AND r.complete = 1 ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
     }
 
-    private func shelf(_ condition: String, _ arguments: StatementArguments) throws -> [ShelfEpisode] {
+    /// Returns the first episodes of a view, in its order.
+    package func shelf(of view: ViewID, limit: Int) throws -> [ShelfEpisode] {
+        // The view's rows are read in their order, up to the limit.
+        try shelf(
+            from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
+            "AND v.view = ? ORDER BY v.rank, v.tie LIMIT ?", [view, limit])
+    }
+
+    private func shelf(
+        from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
+    ) throws -> [ShelfEpisode] {
         try query { db in
-            let statement = try db.cachedStatement(sql: Self.shelfColumns + " " + condition)
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, e.duration, e.position, \
+                    e.played, r.complete, e.type FROM \(source) JOIN podcast p ON p.id = e.podcast \
+                    LEFT JOIN rendition r ON r.episode = e.id WHERE p.ephemeral = 0 AND e.buried = 0 \(condition)
+                    """)
             return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
                 ShelfEpisode(
                     id: row[0], show: row[1], name: row[2], title: row[3], published: row[4], publishedOffset: row[5],

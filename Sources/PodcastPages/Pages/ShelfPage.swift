@@ -16,6 +16,8 @@ package struct Shelf: Sendable {
     package var latest: [ShelfEpisode] = []
     /// The titles for the search, newest first.
     package var titles: [TitleEntry] = []
+    /// The names of the views that have no page in the root, with their numbers of episodes.
+    package var views: [(name: String, count: Int)] = []
 
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {
         self.shows = shows
@@ -27,6 +29,8 @@ package struct Shelf: Sendable {
     package static let latestLimit = 9
     /// The number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
     package static let titleLimit = 10_000
+    /// The file of a view's page in its folder.
+    package static let viewFile = ".index.html"
 }
 
 /// The page of all shows, `index.html` in the root.
@@ -60,6 +64,7 @@ package struct ShelfPage: Sendable {
         } else {
             addSection("Continue listening", shelf.inProgress, to: &page) { addRest(of: $0, to: &$1) }
             addSection("Newest episodes", shelf.latest, to: &page) { addDate(of: $0, to: &$1) }
+            addViews(to: &page)
             addShows(to: &page)
             addTitles(to: &page)
         }
@@ -105,6 +110,19 @@ package struct ShelfPage: Sendable {
         page.add("<span>")
         page.day(published, offset: episode.publishedOffset)
         page.add("</span>")
+    }
+
+    private func addViews(to page: inout PageText) {
+        if shelf.views.isEmpty { return }
+        page.add("<section aria-label=\"Views\"><h2>Views</h2><ul class=\"views\">\n")
+        for view in shelf.views {
+            page.add("<li><a dir=\"auto\" href=\"")
+            page.path(view.name, Shelf.viewFile)
+            page.add("\">")
+            page.text(view.name)
+            page.add("</a> <span class=\"facts\">\(page.counted(view.count, "episode"))</span></li>\n")
+        }
+        page.add("</ul></section>\n")
     }
 
     // MARK: Shows

@@ -34,31 +34,50 @@ package enum ViewKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The maximum number of episodes on the page.
+    /// The maximum number of episodes on the page, and on that of a view.
     package static let limit = 500
+
+    /// Whether a view has the name of a page in the root.
+    package static func hasPage(named view: String) -> Bool {
+        allCases.contains { $0.title.lowercased() == view.lowercased() }
+    }
 }
 
 /// A page with episodes of all shows, such as the latest, each with a player.
 package struct ViewPage: Sendable {
-    private let kind: ViewKind
+    private let title: String
+    /// The page's file in the navigation; `nil` for one that is not there.
+    private let file: String?
+    private let none: String
+    /// The relative address of the root, with a slash at the end.
+    private let root: String
     private let episodes: [ShelfEpisode]
     private let shows: [ShowID: Podcast]
 
     /// - Parameter episodes: In the order of the page.
     package init(_ kind: ViewKind, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
-        self.kind = kind
+        (title, file, none, root) = (kind.title, kind.file, kind.none, "")
+        self.episodes = episodes
+        self.shows = shows
+    }
+
+    /// Creates the page in the folder of a view.
+    package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
+        (title, file, none, root) = (folder, nil, "No episode matches this view.", "../")
         self.episodes = episodes
         self.shows = shows
     }
 
     package var bytes: [UInt8] {
         var page = PageText()
-        page.begin(title: "\(kind.title) – podfs", kind: "view")
-        page.navigation(current: kind.file)
-        page.add("<header><h1>\(kind.title)</h1><p class=\"facts line\">")
+        page.begin(title: "\(title) – podfs", kind: "view")
+        page.navigation(current: file, root: root)
+        page.add("<header><h1 dir=\"auto\">")
+        page.text(title)
+        page.add("</h1><p class=\"facts line\">")
         page.add("<span>\(page.counted(episodes.count, "episode"))</span></p></header>\n<main>\n")
         if episodes.isEmpty {
-            page.add("<p class=\"none\">\(kind.none)</p>\n")
+            page.add("<p class=\"none\">\(none)</p>\n")
         } else {
             page.add("<div class=\"bar\"><h2>Episodes</h2><p class=\"filter\" hidden><input type=\"search\" ")
             page.add(
@@ -88,17 +107,17 @@ package struct ViewPage: Sendable {
             page.add("<p><a data-player=\"\(isVideo ? "video" : "audio")\"")
             if let duration = episode.duration { page.add(" data-length=\"\(TimeText.clock(duration))\"") }
             if let position = episode.position, position >= 1 { page.add(" data-at=\"\(position)\"") }
-            page.add(" href=\"")
+            page.add(" href=\"\(root)")
             page.path(show.name, episode.name)
             page.add("\" aria-label=\"")
             page.text(episode.title)
             page.add("\">Play</a></p>\n")
         }
-        page.add("<p class=\"facts line\"><a href=\"")
+        page.add("<p class=\"facts line\"><a href=\"\(root)")
         page.path(show.name, "index.html")
         page.add("#e\(episode.id)\">")
         page.text(show.title)
-        page.add("</a><a href=\"")
+        page.add("</a><a href=\"\(root)")
         page.path(show.name, episode.name)
         page.add("\">File</a></p>\n</div></details></li>\n")
     }

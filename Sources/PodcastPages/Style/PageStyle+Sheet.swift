@@ -51,6 +51,7 @@ extension PageStyle {
         input[type=search]{width:22rem}
         .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(19rem,100%),1fr));gap:.75rem 1.5rem;\
         margin-top:.875rem}
+        .views{display:flex;flex-wrap:wrap;gap:.375rem 1.5rem;margin-top:.875rem}
         .cards li{display:grid;grid-template-columns:3.5rem 1fr;gap:.875rem;align-items:center}
         .cards .art{font-size:1.375rem;border-radius:.375rem}
         .cards a{text-decoration:none}

@@ -6,7 +6,7 @@ internal import SystemPackage
 internal import TransferCore
 
 /// A view: a folder in the root with links to the episodes that the library has stored for it, a playlist of them, and
-/// an empty `.nomedia`, so that scanners do not find each episode twice.
+/// an empty `.nomedia`, so that scanners do not find each episode twice, and a page for a browser.
 struct ViewFolderNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -31,6 +31,7 @@ struct ViewFolderNode: NodeBehaviour {
         switch name {
         case Self.playlist: return try mount.find(NodeNumber(kind: .viewPlaylist, row: node.view))
         case Self.noMedia: return try mount.find(NodeNumber(kind: .viewNoMedia, row: node.view))
+        case Shelf.viewFile: return try mount.find(NodeNumber(kind: .viewPage, row: node.view))
         default: break
         }
         let links = try mount.links(of: node.view)
@@ -43,7 +44,9 @@ struct ViewFolderNode: NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard try mount.library.viewFolder(id: node.view) != nil else { return nil }
-        var kinds = [(Self.playlist, NodeNumber.Kind.viewPlaylist), (Self.noMedia, .viewNoMedia)]
+        var kinds = [
+            (Self.playlist, NodeNumber.Kind.viewPlaylist), (Self.noMedia, .viewNoMedia), (Shelf.viewFile, .viewPage),
+        ]
         if mount.options.shareBase != nil { kinds.append((ShowFeedFile.name, .viewFeed)) }
         let files = kinds.map { FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.view)) }
         return files + (try mount.links(of: node.view)).map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
@@ -91,6 +94,23 @@ struct ViewPlaylistFile: GeneratedFile {
             }, isSerial: false)
         let moment = view.changed > 0 ? view.changed : mount.started
         return Rendering(GeneratedContent(playlist.bytes), modified: moment, changed: moment)
+    }
+}
+
+/// The episodes of a view as a page for a browser, the first `ViewKind.limit` in the view's order.
+struct ViewPageFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { .changing }
+
+    func render() throws -> Rendering? {
+        guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
+        let shows = try mount.library.podcasts().map { ($0.id, $0) }
+        let page = ViewPage(
+            folder: view.name, try mount.library.shelf(of: view.id, limit: ViewKind.limit),
+            shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))
+        return Rendering(GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
     }
 }
 
