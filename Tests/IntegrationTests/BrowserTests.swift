@@ -118,7 +118,11 @@ struct BrowserTests {
         try await waitUntil(description: "the view's page is there") {
             try await browser.value("document.querySelector('h1').textContent", as: String.self) == "50% of #1?"
         }
-        #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 2)
+        #expect(try await browser.value("document.querySelectorAll('a[data-player]').length", as: Int.self) == 2)
+        try await browser.click(".episodes summary")
+        try await waitUntil(description: "the row has a player") {
+            try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 1
+        }
         let links = "[...document.querySelectorAll('.inside .line a')].every(a=>/\\/Example%20Show\\//.test(a.href))"
         #expect(try await browser.value(links, as: Bool.self))
         try await browser.click("nav a")

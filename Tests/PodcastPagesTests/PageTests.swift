@@ -283,7 +283,7 @@ struct ShelfPageTests {
         let text = text(ShelfPage(shows, newest: [2: 1_767_340_800]).bytes)
         #expect(count("<li data-newest=", in: text) == 3 && count("<time", in: text) == 1)
         for part in [
-            "href=\".latest.html\"", "href=\".status.html\"", "<div class=\"art tint t", "<a href=\"S1/index.html\">",
+            "href=\".latest.html\"", "href=\".status.html\"", "<span class=\"art tint t", "<a href=\"S1/index.html\">",
             "<span>3 shows</span>",
             ">T3</h3>",
         ] {
@@ -307,7 +307,8 @@ struct ShelfPageTests {
         let text = text(ShelfPage(shelf).bytes)
         for part in [
             "<h2>Continue listening</h2>", "<a href=\"S/index.html#e7\">", "<span>30:00 left</span>",
-            "aria-label=\"30:00 of 1:00:00 played\"", "<h2>Newest episodes</h2>", "<span>2 unplayed</span>",
+            "aria-label=\"30:00 of 1:00:00 played\"", "<h2>Newest episodes</h2>",
+            "<span>2 of 3 unplayed</span>",
             "data-unplayed=\"2\"", "\\u003c",
         ] {
             #expect(text.contains(part), "\(part)")
@@ -316,28 +317,34 @@ struct ShelfPageTests {
         let list = String(decoding: view.bytes, as: UTF8.self)
         #expect(
             list.contains("data-at=\"1800.0\" href=\"S/a.mp3\"") && list.contains("aria-current=\"page\">In progress"))
+        #expect(list.contains("<span class=\"from\">T</span>") && list.contains("<span>30:00 left</span>"))
         #expect(
             String(decoding: ViewPage(.unplayed, [], shows: [:]).bytes, as: UTF8.self).contains("Everything has been"))
     }
 
     @Test func aViewHasAPageInItsFolder() {
-        let show = Podcast(id: 1, name: "A & B", url: "u", title: "T", created: 0, changed: 0, episodes: 1)
+        var show = Podcast(id: 1, name: "A & B", url: "u", title: "T", created: 0, changed: 0, episodes: 1)
         let episode = ShelfEpisode(id: 7, show: 1, name: "a #1.mp3", title: "Half", duration: 3_600, position: 1_800)
+        show.image = "https://a.example/i"
         let page = text(ViewPage(folder: "To <hear>", [episode], shows: [1: show]).bytes)
         for part in [
             "<h1 dir=\"auto\">To &lt;hear&gt;</h1>", "href=\"../A%20%26%20B/a%20%231.mp3\"",
-            "href=\"../A%20%26%20B/index.html#e7\"", "<a href=\"../index.html\">Shows</a>",
+            "href=\"../A%20%26%20B/index.html#e7\"", "<img src=\"../A%20%26%20B/cover.jpg\"",
+            "<a href=\"../index.html\">Shows</a>",
             "aria-label=\"30:00 of 1:00:00 played\"",
         ] {
             #expect(page.contains(part), "\(part)")
         }
         #expect(text(ViewPage(folder: "x", [], shows: [:]).bytes).contains("No episode matches this view."))
+        let many = Array(repeating: episode, count: ViewKind.limit)
+        #expect(
+            text(ViewPage(folder: "x", many, shows: [1: show]).bytes).contains("<span>the first 500 episodes</span>"))
         var shelf = Shelf([show], newest: [:])
         #expect(!text(ShelfPage(shelf).bytes).contains("<h2>Views</h2>"))
         shelf.views = [("To <hear>", 12)]
         #expect(
             text(ShelfPage(shelf).bytes).contains(
-                "href=\"To%20%3Chear%3E/.index.html\">To &lt;hear&gt;</a> <span class=\"facts\">12 episodes</span>"))
+                "href=\"To%20%3Chear%3E/.index.html\">To &lt;hear&gt; <span class=\"facts\">12 episodes</span></a>"))
         #expect(ViewKind.hasPage(named: "In Progress") && !ViewKind.hasPage(named: "Commute"))
     }
 
@@ -348,62 +355,5 @@ struct ShelfPageTests {
         #expect(text(ShelfPage([show], newest: [:]).bytes).contains("could not be fetched: no route"))
         show.state = Podcast.gone
         #expect(text(ShelfPage([show], newest: [:]).bytes).contains("has ended"))
-    }
-}
-
-struct StatusPageTests {
-    private func task(_ id: TaskID, _ state: TaskState, expected: Int64? = 1_000, error: String? = nil)
-        -> StatusReport.Task
-    {
-        StatusReport.Task(
-            id: id, kind: "download", path: "Show/Ep \(id).mp3", state: state, received: 523, expected: expected,
-            rate: state == .running ? 100 : nil, error: error, started: 0)
-    }
-
-    @Test func anIdlePageSaysSo() {
-        let page = text(StatusPage(StatusReport(tasks: []), rates: [0, 0]).bytes)
-        #expect(page.contains("no active tasks") && page.contains("data-seconds=\"10\""))
-        #expect(!page.contains("http-equiv=\"refresh\""))
-        #expect(!markup(page).contains("<svg") && !markup(page).contains("<progress"))
-        // The rates of the last minutes are still shown.
-        #expect(text(StatusPage(StatusReport(tasks: []), rates: [9, 0]).bytes).contains("<svg "))
-    }
-
-    @Test func tasksHaveBarsAndWords() {
-        let report = StatusReport(tasks: [
-            task(1, .running), task(2, .queued, expected: nil), task(3, .failed, error: "the server answered 404"),
-            task(4, .running, expected: nil),
-        ])
-        let page = text(StatusPage(report, rates: [0, 100, 200]).bytes)
-        for part in [
-            "<title>2 running, 1 queued, 1 failed – podfs</title>", "data-seconds=\"2\"",
-            "<progress max=\"100\" value=\"52.3\" aria-label", "<progress max=\"100\" value=\"0.0\" aria-label",
-            "<progress aria-label=\"Progress\"></progress>", "<span class=\"top\">200 B/s</span>",
-            "<span class=\"half\">100 B/s</span>", "<span>just now</span><span>now</span>",
-            "<span>523 B of 1000 B</span><span>100 B/s</span><span>5s left</span>",
-            "<a href=\"Show/index.html\">Ep 1.mp3</a>", "the server answered 404</p>", "<strong>200 B/s</strong>",
-            "peak 200 B/s in the last 3 seconds", "d=\"M0 40.0L1 20.5L2 1.0\"",
-        ] {
-            #expect(page.contains(part), "\(part)")
-        }
-    }
-
-    @Test func recentTransfersAreListed() {
-        let ended = [
-            StatusPage.Ended(path: "Show/B.mp3", time: 880, error: "the server answered 404"),
-            StatusPage.Ended(path: "Show/A.mp3", time: 400, size: 2_048),
-        ]
-        let page = text(StatusPage(StatusReport(tasks: []), rates: [], ended: ended, now: 1_000).bytes)
-        for part in [
-            "Show/B.mp3</span><p class=\"facts line bad\"><span>failed</span><span>2 minutes ago</span>",
-            "<span>downloaded</span><span>2.0 KiB</span><span>10 minutes ago</span>",
-        ] {
-            #expect(page.contains(part), "\(part)")
-        }
-    }
-
-    @Test func withoutRunningTasksThePageReloadsSeldom() {
-        let page = text(StatusPage(StatusReport(tasks: [task(1, .failed)]), rates: []).bytes)
-        #expect(page.contains("data-seconds=\"10\"") && page.contains("<strong>0 B/s</strong>"))
     }
 }

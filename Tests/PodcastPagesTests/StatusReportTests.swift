@@ -1,7 +1,8 @@
 import Foundation
-import PodcastPages
 import Testing
 import TransferCore
+
+@testable import PodcastPages
 
 struct StatusReportTests {
     private func task(
@@ -194,5 +195,65 @@ struct StatusReportTests {
         }
         #expect(harmful.isEmpty)
         #expect(text.contains(".mp3: line 1\u{FFFD}line 2\u{FFFD}[2J\n"))
+    }
+}
+
+struct StatusPageTests {
+    private func task(_ id: TaskID, _ state: TaskState, expected: Int64? = 1_000, error: String? = nil)
+        -> StatusReport.Task
+    {
+        StatusReport.Task(
+            id: id, kind: "download", path: "Show/Ep \(id).mp3", state: state, received: 523, expected: expected,
+            rate: state == .running ? 100 : nil, error: error, started: 0)
+    }
+
+    private func text(of page: StatusPage) -> String { String(decoding: page.bytes, as: UTF8.self) }
+
+    @Test func anIdlePageSaysSo() {
+        let page = text(of: StatusPage(StatusReport(tasks: []), rates: [0, 0]))
+        #expect(page.contains("no active tasks") && page.contains("data-seconds=\"10\""))
+        #expect(!page.contains("http-equiv=\"refresh\""))
+        let markup = page.replacing(PageStyle.sheet, with: "").replacing(PageStyle.script, with: "")
+        #expect(!markup.contains("<svg") && !markup.contains("<progress"))
+        // The rates of the last minutes are still shown.
+        #expect(text(of: StatusPage(StatusReport(tasks: []), rates: [9, 0])).contains("<svg "))
+    }
+
+    @Test func tasksHaveBarsAndWords() {
+        let report = StatusReport(tasks: [
+            task(1, .running), task(2, .queued, expected: nil), task(3, .failed, error: "the server answered 404"),
+            task(4, .running, expected: nil),
+        ])
+        let page = text(of: StatusPage(report, rates: [0, 100, 200]))
+        for part in [
+            "<title>2 running, 1 queued, 1 failed – podfs</title>", "data-seconds=\"2\"",
+            "<progress max=\"100\" value=\"52.3\" aria-label", "<progress max=\"100\" value=\"0.0\" aria-label",
+            "<progress aria-label=\"Progress\"></progress>", "<span class=\"top\">200 B/s</span>",
+            "<span class=\"half\">100 B/s</span>", "<span>just now</span><span>now</span>",
+            "<span>523 B of 1000 B</span><span>100 B/s</span><span>5s left</span>",
+            "<a href=\"Show/index.html\">Ep 1.mp3</a>", "the server answered 404</p>", "<strong>200 B/s</strong>",
+            "peak 200 B/s in the last 3 seconds", "d=\"M0 40.0L1 20.5L2 1.0\"",
+        ] {
+            #expect(page.contains(part), "\(part)")
+        }
+    }
+
+    @Test func recentTransfersAreListed() {
+        let ended = [
+            StatusPage.Ended(path: "Show/B.mp3", time: 880, error: "the server answered 404"),
+            StatusPage.Ended(path: "Show/A.mp3", time: 400, size: 2_048),
+        ]
+        let page = text(of: StatusPage(StatusReport(tasks: []), rates: [], ended: ended, now: 1_000))
+        for part in [
+            "Show/B.mp3</span><p class=\"facts line bad\"><span>failed</span><span>2 minutes ago</span>",
+            "<span>downloaded</span><span>2.0 KiB</span><span>10 minutes ago</span>",
+        ] {
+            #expect(page.contains(part), "\(part)")
+        }
+    }
+
+    @Test func withoutRunningTasksThePageReloadsSeldom() {
+        let page = text(of: StatusPage(StatusReport(tasks: [task(1, .failed)]), rates: []))
+        #expect(page.contains("data-seconds=\"10\"") && page.contains("<strong>0 B/s</strong>"))
     }
 }

@@ -84,7 +84,7 @@ package struct ShelfPage: Sendable {
         for episode in episodes {
             guard let show = shows[episode.show] else { continue }
             page.add("<li>")
-            page.art(of: show, address: show.name, "cover.jpg")
+            page.art(of: show, address: [show.name, "cover.jpg"])
             page.add("<div><a href=\"")
             page.path(show.name, "index.html")
             page.add("#e\(episode.id)\">")
@@ -101,8 +101,7 @@ package struct ShelfPage: Sendable {
     }
 
     private func addRest(of episode: ShelfEpisode, to page: inout PageText) {
-        guard let duration = episode.duration, let position = episode.position, duration > position else { return }
-        page.add("<span>\(TimeText.clock(duration - position)) left</span>")
+        if let rest = episode.rest { page.add("<span>\(rest)</span>") }
     }
 
     private func addDate(of episode: ShelfEpisode, to page: inout PageText) {
@@ -120,7 +119,7 @@ package struct ShelfPage: Sendable {
             page.path(view.name, Shelf.viewFile)
             page.add("\">")
             page.text(view.name)
-            page.add("</a> <span class=\"facts\">\(page.counted(view.count, "episode"))</span></li>\n")
+            page.add(" <span class=\"facts\">\(page.counted(view.count, "episode"))</span></a></li>\n")
         }
         page.add("</ul></section>\n")
     }
@@ -144,15 +143,19 @@ package struct ShelfPage: Sendable {
         page.add("<li data-newest=\"\(shelf.newest[show.id] ?? 0)\" data-unplayed=\"\(unplayed)\"><a href=\"")
         page.path(show.name, "index.html")
         page.add("\">")
-        page.art(of: show, address: show.name, "cover.jpg")
+        page.art(of: show, address: [show.name, "cover.jpg"])
         page.add("<h3 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
         page.text(show.title)
-        page.add("</h3></a><p class=\"facts\"><span>\(page.counted(show.episodes, "episode"))</span>")
+        let episodes = page.counted(show.episodes, "episode")
+        page.add("</h3></a><p class=\"facts\"><span>")
         if unplayed > 0, unplayed < show.episodes {
-            page.add("<span>\(WholeNumber.text(unplayed)) unplayed</span>")
+            page.add("\(WholeNumber.text(unplayed)) of \(WholeNumber.text(show.episodes)) unplayed")
         } else if show.episodes > 0, unplayed == 0, !shelf.unplayed.isEmpty {
-            page.add("<span>all played</span>")
+            page.add("\(episodes), all played")
+        } else {
+            page.add(episodes)
         }
+        page.add("</span>")
         if let newest = shelf.newest[show.id] {
             page.add("<span>")
             page.day(newest)

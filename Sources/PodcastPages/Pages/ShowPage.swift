@@ -42,7 +42,7 @@ package struct ShowPage: Sendable {
         page.begin(title: show.title, kind: "show")
         page.navigation(current: nil, root: "../")
         page.add("<header class=\"head\">")
-        page.art(of: show, address: "cover.jpg")
+        page.art(of: show, address: ["cover.jpg"])
         page.add("<div><div class=\"name\"><h1 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
         page.text(show.title)
         page.add("</h1>")
@@ -293,20 +293,17 @@ package struct ShowPage: Sendable {
 extension PageText {
     /// Adds the show's art, which covers the initial of its title; until it is loaded, and without art, the initial is
     /// visible, on one of twelve colours that depends on the title.
-    mutating func art(of show: Podcast, address: String...) {
+    mutating func art(of show: Podcast, address: [String]) {
         let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
-        add("<div class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")
+        add("<span class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")
         text(show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? "")
         add("</span>")
         if show.image != nil {
             add("<img src=\"")
-            switch address.count {
-            case 1: path(address[0])
-            default: path(address[0], address[1])
-            }
+            path(address)
             add("\" alt=\"\" width=\"192\" height=\"192\" loading=\"lazy\" decoding=\"async\">")
         }
-        add("</div>")
+        add("</span>")
     }
 
     /// Returns a number with its noun: `1 episode`, `1,209 episodes`.

@@ -28,7 +28,7 @@ package enum ViewKind: String, CaseIterable, Sendable {
     var none: String {
         switch self {
         case .latest: "No episodes yet. podfs subscribe URL adds a show."
-        case .inProgress: "No episode is in progress."
+        case .inProgress: "Nothing is in progress. An episode is listed here while it has been played in part."
         case .unplayed: "Everything has been played."
         case .downloaded: "Nothing is downloaded. What is played, or fetched by podfs download, shows up here."
         }
@@ -49,21 +49,23 @@ package struct ViewPage: Sendable {
     /// The page's file in the navigation; `nil` for one that is not there.
     private let file: String?
     private let none: String
-    /// The relative address of the root, with a slash at the end.
-    private let root: String
+    /// The way to the root: `..` for a page in a folder.
+    private let root: [String]
     private let episodes: [ShelfEpisode]
     private let shows: [ShowID: Podcast]
 
     /// - Parameter episodes: In the order of the page.
     package init(_ kind: ViewKind, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
-        (title, file, none, root) = (kind.title, kind.file, kind.none, "")
+        (title, file, none, root) = (kind.title, kind.file, kind.none, [])
         self.episodes = episodes
         self.shows = shows
     }
 
     /// Creates the page in the folder of a view.
     package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
-        (title, file, none, root) = (folder, nil, "No episode matches this view.", "../")
+        (title, file, none, root) = (
+            folder, nil, "No episode matches this view. podfs view list shows its conditions.", [".."]
+        )
         self.episodes = episodes
         self.shows = shows
     }
@@ -71,11 +73,13 @@ package struct ViewPage: Sendable {
     package var bytes: [UInt8] {
         var page = PageText()
         page.begin(title: "\(title) – podfs", kind: "view")
-        page.navigation(current: file, root: root)
+        page.navigation(current: file, root: root.map { $0 + "/" }.joined())
         page.add("<header><h1 dir=\"auto\">")
         page.text(title)
         page.add("</h1><p class=\"facts line\">")
-        page.add("<span>\(page.counted(episodes.count, "episode"))</span></p></header>\n<main>\n")
+        let isCut = episodes.count >= ViewKind.limit
+        page.add("<span>\(isCut ? "the first " : "")\(page.counted(episodes.count, "episode"))</span></p></header>\n")
+        page.add("<main>\n")
         if episodes.isEmpty {
             page.add("<p class=\"none\">\(none)</p>\n")
         } else {
@@ -93,10 +97,13 @@ package struct ViewPage: Sendable {
     private func add(_ episode: ShelfEpisode, to page: inout PageText) {
         guard let show = shows[episode.show] else { return }
         page.add("<li\(episode.played ? " class=\"played\"" : "")><details><summary>")
+        page.art(of: show, address: root + [show.name, "cover.jpg"])
         page.heading("h3", episode.title, isPlayed: episode.played)
-        page.add("<span class=\"facts\"><span>")
+        page.add("<span class=\"from\">")
+        page.text(show.title)
+        page.add("</span><span class=\"facts\"><span>")
         if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
-        page.add("</span><span>\(episode.duration.map(TimeText.clock) ?? "")</span><span></span>")
+        page.add("</span><span>\(episode.rest ?? episode.duration.map(TimeText.clock) ?? "")</span>")
         page.state(isComplete: episode.complete)
         page.add("</span>")
         page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
@@ -107,19 +114,27 @@ package struct ViewPage: Sendable {
             page.add("<p><a data-player=\"\(isVideo ? "video" : "audio")\"")
             if let duration = episode.duration { page.add(" data-length=\"\(TimeText.clock(duration))\"") }
             if let position = episode.position, position >= 1 { page.add(" data-at=\"\(position)\"") }
-            page.add(" href=\"\(root)")
-            page.path(show.name, episode.name)
+            page.add(" href=\"")
+            page.path(root + [show.name, episode.name])
             page.add("\" aria-label=\"")
             page.text(episode.title)
             page.add("\">Play</a></p>\n")
         }
-        page.add("<p class=\"facts line\"><a href=\"\(root)")
-        page.path(show.name, "index.html")
+        page.add("<p class=\"facts line\"><a href=\"")
+        page.path(root + [show.name, "index.html"])
         page.add("#e\(episode.id)\">")
         page.text(show.title)
-        page.add("</a><a href=\"\(root)")
-        page.path(show.name, episode.name)
+        page.add("</a><a href=\"")
+        page.path(root + [show.name, episode.name])
         page.add("\">File</a></p>\n</div></details></li>\n")
+    }
+}
+
+extension ShelfEpisode {
+    /// The time that remains of an episode in progress, such as `12:07 left`; `nil` for others.
+    var rest: String? {
+        guard !played, let duration, let position, position >= Self.begun, duration > position else { return nil }
+        return "\(TimeText.clock(duration - position)) left"
     }
 }
 

@@ -119,7 +119,10 @@ extension PageStyle {
         if(more){extend(0);more.addEventListener('click',()=>extend(500))}
         if(box)one('input',box).addEventListener('input',e=>{
         const word=e.target.value.trim().toLowerCase();
-        for(const li of whole)li.hidden=word!==''&&(!one('h3',li)||!one('h3',li).textContent.toLowerCase().includes(word));
+        for(const li of whole){
+        const words=all('summary>h3,summary>.from',li).map(part=>part.textContent).join(' ');
+        li.hidden=word!==''&&!words.toLowerCase().includes(word);
+        }
         let found=0;
         older.forEach((entry,i)=>{
         const hit=word!==''&&found<200&&(entry[2]||entry[1].slice(11)).toLowerCase().includes(word);

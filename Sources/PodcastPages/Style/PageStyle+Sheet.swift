@@ -42,8 +42,6 @@ extension PageStyle {
         .shelf li{content-visibility:auto;contain-intrinsic-size:auto 15rem}
         .shelf a{display:block;text-decoration:none}
         .shelf .art{position:relative}
-        .badge{position:absolute;top:.375rem;right:.375rem;padding:.0625rem .4375rem;border-radius:1rem;background:#1d1d1b;\
-        color:#fff;font-size:.75rem;font-weight:600;line-height:1.4;font-variant-numeric:tabular-nums}
         .bar{display:flex;flex-wrap:wrap;gap:.75rem;align-items:center;margin-top:1.75rem}
         .bar h2{margin-right:auto;font-size:1.125rem}
         input[type=search],select{padding:.45rem .75rem;border:1px solid var(--edge);border-radius:.5rem;\
@@ -51,7 +49,11 @@ extension PageStyle {
         input[type=search]{width:22rem}
         .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(19rem,100%),1fr));gap:.75rem 1.5rem;\
         margin-top:.875rem}
-        .views{display:flex;flex-wrap:wrap;gap:.375rem 1.5rem;margin-top:.875rem}
+        .views{display:flex;flex-wrap:wrap;gap:.5rem;margin-top:.875rem}
+        .views a{display:block;padding:.3125rem .875rem;border:1px solid var(--line);border-radius:1.25rem;\
+        font-size:.9375rem;text-decoration:none}
+        .views a:hover{background:var(--fill)}
+        .views .facts{margin-left:.375em}
         .cards li{display:grid;grid-template-columns:3.5rem 1fr;gap:.875rem;align-items:center}
         .cards .art{font-size:1.375rem;border-radius:.375rem}
         .cards a{text-decoration:none}
@@ -63,6 +65,7 @@ extension PageStyle {
         .found a:hover{text-decoration:underline}
         .found span{color:var(--dim);font-size:.875rem}
         section{margin-top:2.25rem}
+        section>h2{font-size:1.125rem}
         .shelf h3{margin-top:.625rem;font-size:.9375rem;line-height:1.35;overflow-wrap:break-word;display:-webkit-box;-webkit-box-orient:vertical;\
         -webkit-line-clamp:2;overflow:hidden}
         .shelf a:hover h3{text-decoration:underline}
@@ -87,6 +90,18 @@ extension PageStyle {
         summary .facts{display:contents}
         summary .facts>*{text-align:end;color:var(--dim);white-space:nowrap}
         summary .facts>.cached{color:var(--accent);font-weight:600}
+        .view summary{grid-template-columns:.5rem 2.75rem 1fr 6.5rem 6rem 7.5rem;align-items:center}
+        .view summary::before,.view summary>.art,.view summary .facts>*{grid-row:1/span 3}
+        .view summary>.art{font-size:1.125rem;border-radius:.375rem}
+        .view summary h3,.from,.view summary progress{grid-column:3}
+        .view summary::before{grid-column:1}
+        .view summary>.art{grid-column:2}
+        .view summary .facts>:nth-child(1){grid-column:4}
+        .view summary .facts>:nth-child(2){grid-column:5}
+        .view summary .facts>:nth-child(3){grid-column:6}
+        .view .episodes>li{contain-intrinsic-size:auto 4.4rem}
+        .view .inside{padding-left:5rem}
+        .from{color:var(--dim);font-size:.875rem}
         .played h3{color:var(--dim);font-weight:400}
         .mark{color:var(--accent)}
         summary progress{grid-column:2/-1;max-width:16rem}
@@ -145,7 +160,7 @@ extension PageStyle {
         .tasks .facts{display:flex;flex-wrap:wrap;column-gap:1.25em}
         .back{margin-bottom:1.25rem}
         .notes.whole{max-width:42rem}
-        @media(min-width:90rem){body{max-width:84rem}.shelf{grid-template-columns:repeat(auto-fill,minmax(11rem,1fr))}}
+        @media(min-width:90rem){body{max-width:84rem}.cards{grid-template-columns:repeat(3,1fr)}.shelf{grid-template-columns:repeat(auto-fill,minmax(11rem,1fr))}}
         @media(max-width:44rem){
         body{padding:1rem 1rem 3rem}
         h1{font-size:1.5rem}
@@ -155,12 +170,18 @@ extension PageStyle {
         .name{align-self:center}
         summary{display:block}
         summary progress{max-width:none}
-        .bar h2{width:100%}
-        .bar input,.bar select{flex:1 1 9rem;width:auto;min-width:0}
+        .bar h2,.filter{width:100%}
+        .bar input{flex:1 1 100%}
+        .bar select{flex:1 1 9rem;min-width:0}
         summary::before{content:none}
         .inside{padding-left:0}
         summary .facts>:empty{display:none}
         summary .facts{display:flex;flex-wrap:wrap;column-gap:1em;margin-top:.125rem}
+        .view summary{display:grid;grid-template-columns:3.5rem 1fr}
+        .view summary>.art{grid-area:1/1/span 4;align-self:start}
+        .view summary h3,.from,.view summary .facts,.view summary progress{grid-column:2}
+        .view .remote{display:none}
+        .view .inside{padding-left:0}
         .shelf{grid-template-columns:repeat(auto-fill,minmax(8rem,1fr));gap:1.25rem 1rem}
         }
         """

@@ -11,6 +11,6 @@ enum PageStyle {
         + "script-src '\(scriptHash)'; base-uri 'none'; form-action 'none'"
 
     /// SHA-256 of `sheet` and `script`, in the format of a policy (CSP Level 3, 2.3.1).
-    static let sheetHash = "sha256-r2no3Tus6X/v3SfpAcoMVCZ2WPNtRxyFyuPfT6C8jJY="
-    static let scriptHash = "sha256-0bFn/DphQ3UCbtHsYR5IJXZ4NoJaiivCbLv+jU/mEZs="
+    static let sheetHash = "sha256-gN/V+oop3Dtjzok3yOEVmO9lRQ0q1OSP5hAJxQtc298="
+    static let scriptHash = "sha256-eoHHu/Qxl4PaMgi31cCBWgku4c/XyaRIjj+l2G3z7tk="
 }

@@ -35,7 +35,9 @@ struct PageText {
 
     /// Adds the relative address of a file beside the page or below it, for an attribute. Each name is percent-encoded
     /// except for the unreserved characters (RFC 3986, 2.3).
-    mutating func path(_ names: String...) {
+    mutating func path(_ names: String...) { path(names) }
+
+    mutating func path(_ names: [String]) {
         for (index, name) in names.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: "/")) }
             for byte in name.utf8 {
