@@ -46,7 +46,7 @@ let package = Package(
         target("Platform", ["CLinux"]),
 
         // What a player's report means, as values.
-        target("Listening", ["TransferCore"]),
+        target("Listening", ["TransferCore", "Platform"]),
 
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["Platform"]),
@@ -117,7 +117,7 @@ let package = Package(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
         tests("PlayersTests", ["Players", "Listening", "TransferCore", "TestSupport"]),
-        tests("ListeningTests", ["Listening", "TransferCore", "TestSupport"]),
+        tests("ListeningTests", ["Listening", "TransferCore", "Platform", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "Platform", "TestSupport"]),
         tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),

@@ -1,4 +1,5 @@
 internal import Listening
+internal import Platform
 package import PodcastProtocol
 package import TransferCore
 
@@ -48,14 +49,12 @@ package struct DaemonCore: Sendable {
     }
 
     /// Returns the opens that wait for failing servers, in the form of queued tasks without a number and a path.
-    ///
-    /// - Parameter now: seconds since 1970.
-    package func waitingOpens(now: Int64) -> [TaskInfo] {
+    package func waitingOpens(at now: Moment) -> [TaskInfo] {
         tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
             var info = TaskInfo(
                 id: 0, kind: .download, path: "", episode: media.episode, state: .queued, received: 0, expected: nil,
-                rate: nil, error: opening.error, started: now)
-            info.nextTry = opening.nextTry
+                rate: nil, error: opening.error, started: now.seconds)
+            info.nextTry = opening.nextTry?.seconds
             return info
         }
     }
@@ -197,7 +196,7 @@ package struct DaemonCore: Sendable {
             guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
             outcome.changesDemand = true
             // A reader's lease on a file may end a moment after the file was closed.
-            upkeep.set(.assessSpace, due: now.seconds + UpkeepPlanner.spaceInterval)
+            upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
         case .evicted(let media):
             space.evicted(media)
             tasks.restart(media)
@@ -207,7 +206,7 @@ package struct DaemonCore: Sendable {
             outcome.changesDemand = true
         case .planned(let plan):
             if let plan { outcome.effects += space.adopt(plan) }
-            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.seconds + UpkeepPlanner.spaceInterval) }
+            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
         default: break
         }
     }
@@ -229,7 +228,7 @@ package struct DaemonCore: Sendable {
             outcome.effects.append(.workEnded)
         case .unwritten(let count):
             unwritten = count
-            upkeep.set(.writeAgain, due: count > 0 ? now.seconds + UpkeepPlanner.writeInterval : nil)
+            upkeep.set(.writeAgain, due: count > 0 ? now.wall + UpkeepPlanner.writeInterval : nil)
         case .scheduled(let moments): upkeep.schedule(moments)
         case .rescheduled: upkeep.reschedule()
         case .conditions(let allowed):

@@ -1,3 +1,4 @@
+package import Platform
 package import PodcastProtocol
 package import TransferCore
 
@@ -30,10 +31,10 @@ package enum Effect: Sendable, Equatable {
     case perform(Chore)
     /// Makes schedules due that lie in the future only because they were set while the clock was ahead.
     case forgetFutureSchedules
-    /// Shifts the dates of changes not yet sent to the sync server by this many seconds, after the clock was set.
-    case moveUnsent(by: Int64)
-    /// Schedules the next `tick` for this uptime, replacing any earlier `wake`.
-    case wake(at: Duration)
+    /// Shifts the dates of changes not yet sent to the sync server, after the clock was set.
+    case moveUnsent(by: Duration)
+    /// Schedules the next `tick`, replacing any earlier `wake`.
+    case wake(at: Instant)
     /// Reports the end of work that may have used much memory.
     case workEnded
     case leave

@@ -1,4 +1,5 @@
 package import Listening
+package import Platform
 package import PodcastProtocol
 package import TransferCore
 
@@ -22,8 +23,8 @@ package enum Input: Sendable {
     /// A download's row in the library. A known task keeps its progress and takes over the row's other values; if
     /// `asked` is given, a failed one is queued again.
     ///
-    /// - asked: the time of the request, since 1970; `nil` if nobody requested it just now.
-    case registered(DownloadTask, asked: Duration?)
+    /// - asked: the time of the request; `nil` if nobody requested it just now.
+    case registered(DownloadTask, asked: WallTime?)
     /// A request to start or resume a download. It does not run while a person or a client suspends it.
     case wanted(MediaID, TransferPriority)
     /// A suspension by a person, or its end.
@@ -79,8 +80,8 @@ package enum Input: Sendable {
     case fetching(Bool)
     /// The number of engine events that could not be written and will be retried.
     case unwritten(Int)
-    /// The answer to `readSchedule`: when each chore is due, in seconds since 1970.
-    case scheduled([Chore: Int64])
+    /// The answer to `readSchedule`: when each chore is due.
+    case scheduled([Chore: WallTime])
     /// A possible change of the due times.
     case rescheduled
     /// The answer to `readConditions`: whether network and power conditions permit discretionary transfers.

@@ -1,15 +1,17 @@
+package import Platform
+
 /// A moment by both of the daemon's clocks.
 package struct Moment: Sendable, Equatable {
-    /// The wall clock's time since 1970, used for schedules and events. It jumps when somebody sets the clock.
-    package var wall: Duration
-    /// The time since boot, including suspension, used for intervals. It never goes back.
-    package var uptime: Duration
+    /// Used for schedules and events.
+    package var wall: WallTime
+    /// Includes the time for which the machine was suspended; used for intervals.
+    package var uptime: Instant
 
-    package init(wall: Duration, uptime: Duration) {
+    package init(wall: WallTime, uptime: Instant) {
         self.wall = wall
         self.uptime = uptime
     }
 
     /// Whole seconds since 1970.
-    package var seconds: Int64 { wall.components.seconds }
+    package var seconds: Int64 { wall.seconds }
 }

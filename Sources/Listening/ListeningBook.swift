@@ -1,3 +1,4 @@
+package import Platform
 internal import TransferCore
 
 /// The change that a report makes to an episode.
@@ -54,7 +55,7 @@ package struct ListeningBook: Sendable {
         var stretch: Double
         /// The last reported position, and when it was reported.
         var position: Double
-        var reported: Duration
+        var reported: Instant
         var rate: Double
         var isPlaying = true
         /// Seconds of the episode played since the start.
@@ -67,7 +68,7 @@ package struct ListeningBook: Sendable {
         /// Whether this stretch has marked the episode as played: clearing the mark by hand is then final.
         var hasMarked = false
         /// When a report was last to be written, whether or not it counted.
-        var written: Duration?
+        var written: Instant?
 
         mutating func jump(to position: Double) {
             stretch = position
@@ -84,7 +85,7 @@ package struct ListeningBook: Sendable {
     /// The player whose position counts.
     private var owners: [EpisodeID: Key] = [:]
     /// When a script last reported for each process.
-    private var scripts: [Int32: Duration] = [:]
+    private var scripts: [Int32: Instant] = [:]
     /// The time for which a script speaks for its process after its last report.
     private static let scriptLifetime: Duration = .seconds(60)
 
@@ -95,7 +96,7 @@ package struct ListeningBook: Sendable {
     /// - Parameter now: a clock that never goes back. If it goes on while the machine sleeps, a position may be written
     ///   an interval late after that.
     package mutating func handle(
-        _ report: ListeningReport, stored: StoredListening, at now: Duration
+        _ report: ListeningReport, stored: StoredListening, at now: Instant
     ) -> Verdict {
         guard let report = report.validated(within: stored.duration) else { return Verdict() }
         let key = Key(source: report.source, player: report.player, episode: report.episode)
@@ -142,7 +143,7 @@ package struct ListeningBook: Sendable {
     }
 
     private mutating func start(
-        _ report: ListeningReport, _ key: Key, _ stored: StoredListening, at now: Duration
+        _ report: ListeningReport, _ key: Key, _ stored: StoredListening, at now: Instant
     ) -> Verdict {
         let isFromBeginning = report.position < ListeningRules.beginning
         sessions[key] = Session(
@@ -156,7 +157,7 @@ package struct ListeningBook: Sendable {
 
     /// Returns a session whose start was reported to a previous daemon. It continues the stretch that ended at the
     /// stored position, if that is close behind.
-    private static func unknown(_ report: ListeningReport, _ stored: StoredListening, at now: Duration) -> Session {
+    private static func unknown(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
         let distance = stored.position.map { report.position - $0 } ?? -1
         let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
         let begin = isNear ? stored.position ?? report.position : report.position
@@ -173,7 +174,7 @@ package struct ListeningBook: Sendable {
     }
 
     /// Records that a script speaks for a process, and drops what the bus has said about it.
-    private mutating func recordScript(_ process: Int32, at now: Duration) {
+    private mutating func recordScript(_ process: Int32, at now: Instant) {
         if scripts[process] == nil {
             for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }
             if scripts.count >= Self.capacity, let oldest = scripts.min(by: { $0.value < $1.value }) {
@@ -183,7 +184,7 @@ package struct ListeningBook: Sendable {
         scripts[process] = now
     }
 
-    private func isSpokenFor(_ process: Int32, since last: Duration, at now: Duration) -> Bool {
+    private func isSpokenFor(_ process: Int32, since last: Instant, at now: Instant) -> Bool {
         now - last < Self.scriptLifetime
             || sessions.contains { $0.key.source == .script && $0.value.process == process }
     }
@@ -219,7 +220,7 @@ extension ListeningBook.Session {
 
     /// Follows playback. A distance that the player cannot have played since its last report is a jump that it did not
     /// report.
-    mutating func advance(to position: Double, _ stored: StoredListening, rate: Double, at now: Duration) {
+    mutating func advance(to position: Double, _ stored: StoredListening, rate: Double, at now: Instant) {
         let elapsed = isPlaying ? max(0, Double((now - reported) / .milliseconds(1)) / 1_000) : 0
         // A quarter more and five seconds, for reports that were delayed and positions that are estimates.
         let possible = elapsed * max(rate, self.rate) * 1.25 + 5

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The rules by which a position becomes "in progress", "played" and "resumed". Positions are in seconds.
 package enum ListeningRules {
     /// The position from which an episode that is not played counts as in progress.
@@ -18,7 +20,7 @@ package enum ListeningRules {
     /// Whether the position of a report is written, if it counts: while a player plays a little before the interval has
     /// passed, for timers that are early. The sender of reports times them by the same rule, so that what is stored is
     /// never older than the interval.
-    static func isWritten(_ phase: ListeningReport.Phase, after written: Duration?, at now: Duration) -> Bool {
+    static func isWritten(_ phase: ListeningReport.Phase, after written: Instant?, at now: Instant) -> Bool {
         switch phase {
         case .started: false
         case .playing: written.map { now - $0 >= writeInterval * 0.95 } ?? true

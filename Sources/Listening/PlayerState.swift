@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A player on the session bus, by its unique name, such as `:1.42`.
 package struct PlayerID: Sendable, Hashable, CustomStringConvertible {
     package let name: String
@@ -62,12 +64,12 @@ struct SignalBudget: Sendable {
     private static let recovered: Double = 10
 
     private var left = capacity
-    private var updated: Duration = .zero
+    private var updated = Instant.start
     /// When the signals of an exhausted player are read again; `nil` if they are read.
-    private(set) var until: Duration?
+    private(set) var until: Instant?
 
     /// Counts a signal. Returns whether it may be processed.
-    mutating func spend(at now: Duration) -> Bool {
+    mutating func spend(at now: Instant) -> Bool {
         if until != nil { return false }
         left = min(Self.capacity, left + max(0, seconds(now - updated)) * Self.perSecond) - 1
         updated = now
@@ -76,7 +78,7 @@ struct SignalBudget: Sendable {
         return false
     }
 
-    mutating func recover(at now: Duration) {
+    mutating func recover(at now: Instant) {
         (left, updated, until) = (Self.recovered, now, nil)
     }
 }

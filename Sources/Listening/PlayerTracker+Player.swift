@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 extension PlayerTracker {
@@ -6,7 +7,7 @@ extension PlayerTracker {
         /// Seconds.
         var target: Double
         /// When the player is asked even if it does not seem to play yet.
-        var until: Duration
+        var until: Instant
     }
 
     /// A player's playback of one episode.
@@ -15,11 +16,11 @@ extension PlayerTracker {
         let episode: EpisodeID
         var isPaused = false
         var resume: Resume?
-        var lastJump: Duration?
+        var lastJump: Instant?
         /// When a jump that followed another too closely is reported.
-        var jumpDue: Duration?
+        var jumpDue: Instant?
         /// When a position was last reported that the daemon writes.
-        var written: Duration?
+        var written: Instant?
     }
 
     struct Player: Sendable {
@@ -31,15 +32,15 @@ extension PlayerTracker {
         var canSeek = true
         /// The position in seconds at `measured`; `nil` if it has to be read.
         var position: Double?
-        var measured: Duration = .zero
+        var measured = Instant.start
         /// The episode of the track's URL.
         var episode: EpisodeID?
         var session: Session?
         /// When the position is read next.
-        var nextReading: Duration?
+        var nextReading: Instant?
         var budget = SignalBudget()
 
-        var deadline: Duration? { [nextReading, session?.jumpDue, budget.until].compactMap(\.self).min() }
+        var deadline: Instant? { [nextReading, session?.jumpDue, budget.until].compactMap(\.self).min() }
 
         /// Whether both are the same player. VLC has two connections to the bus, with the names `vlc` and
         /// `vlc.instancePID`.
@@ -50,13 +51,13 @@ extension PlayerTracker {
         private var program: Substring { name.firstRange(of: ".instance").map { name[..<$0.lowerBound] } ?? name[...] }
 
         /// Returns the position in seconds.
-        func estimate(at now: Duration) -> Double {
+        func estimate(at now: Instant) -> Double {
             let begin = position ?? 0
             guard status == .playing else { return begin }
             return min(begin + max(0, seconds(now - measured)) * rate, max(begin, track.length ?? .infinity))
         }
 
-        mutating func rebase(to position: Double, at now: Duration) {
+        mutating func rebase(to position: Double, at now: Instant) {
             self.position = position
             measured = now
         }
@@ -64,7 +65,7 @@ extension PlayerTracker {
 
     // MARK: What players announce
 
-    mutating func change(_ id: PlayerID, _ player: inout Player, _ properties: PlayerProperties, at now: Duration) {
+    mutating func change(_ id: PlayerID, _ player: inout Player, _ properties: PlayerProperties, at now: Instant) {
         player.canSeek = properties.canSeek ?? player.canSeek
         if let track = properties.track {
             if track.isSame(as: player.track) {
@@ -85,7 +86,7 @@ extension PlayerTracker {
         if let position = properties.position { measure(id, &player, position, at: now) }
     }
 
-    private mutating func change(_ id: PlayerID, _ player: inout Player, to status: PlayerStatus, at now: Duration) {
+    private mutating func change(_ id: PlayerID, _ player: inout Player, to status: PlayerStatus, at now: Instant) {
         let former = player.status
         if status == .stopped {
             // Its position is 0 by now.
@@ -106,7 +107,7 @@ extension PlayerTracker {
     }
 
     /// Follows a jump.
-    mutating func jump(_ id: PlayerID, _ player: inout Player, to position: Double, at now: Duration) {
+    mutating func jump(_ id: PlayerID, _ player: inout Player, to position: Double, at now: Instant) {
         let estimate = player.estimate(at: now)
         let isKnown = player.position != nil
         player.rebase(to: position, at: now)
@@ -126,7 +127,7 @@ extension PlayerTracker {
     // MARK: Readings
 
     /// Processes a reading of the position.
-    mutating func measure(_ id: PlayerID, _ player: inout Player, _ position: Double?, at now: Duration) {
+    mutating func measure(_ id: PlayerID, _ player: inout Player, _ position: Double?, at now: Instant) {
         guard player.session != nil else {
             guard player.status != .stopped else { return }
             guard let position else {
@@ -169,7 +170,7 @@ extension PlayerTracker {
 
     /// Moves a player that has started from the beginning, once it plays. Returns whether its reading was for that
     /// purpose only. A player that does not say where it is is not moved: it may have resumed by itself.
-    private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Duration) -> Bool {
+    private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Instant) -> Bool {
         guard let resume = player.session?.resume else { return false }
         let position = player.estimate(at: now)
         // It has resumed by itself, or does not answer.

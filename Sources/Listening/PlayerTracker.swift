@@ -1,3 +1,4 @@
+package import Platform
 package import TransferCore
 
 /// Follows the players on the session bus, and derives reports about the episodes that they play. A value without IO.
@@ -64,10 +65,10 @@ package struct PlayerTracker: Sendable {
     package init() {}
 
     /// When `tick` is due; `nil` if nothing is.
-    package var deadline: Duration? { players.values.compactMap(\.deadline).min() }
+    package var deadline: Instant? { players.values.compactMap(\.deadline).min() }
 
     /// Processes an input.
-    package mutating func handle(_ input: Input, at now: Duration) -> [Effect] {
+    package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
         switch input {
         case .appeared(let id, let name, let process):
             let player = Player(name: name, process: process)
@@ -127,7 +128,7 @@ package struct PlayerTracker: Sendable {
         players[id] = player
     }
 
-    private mutating func tick(at now: Duration) {
+    private mutating func tick(at now: Instant) {
         for id in players.keys {
             with(id) { player, tracker in
                 if let until = player.budget.until, until <= now {
@@ -151,7 +152,7 @@ package struct PlayerTracker: Sendable {
     // MARK: Sessions
 
     /// Begins a session if the player plays an episode that was opened here, and its position is known.
-    mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Duration) {
+    mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         guard player.session == nil, player.status != .stopped, let episode = player.episode, opened.contains(episode)
         else { return }
         guard player.position != nil else {
@@ -166,19 +167,19 @@ package struct PlayerTracker: Sendable {
         player.nextReading = now + Self.startInterval
     }
 
-    mutating func endSession(_ id: PlayerID, _ player: inout Player, at now: Duration) {
+    mutating func endSession(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         if player.session != nil { report(.stopped, player.estimate(at: now), id, &player, at: now) }
         player.session = nil
         player.nextReading = nil
     }
 
-    mutating func pause(_ id: PlayerID, _ player: inout Player, at now: Duration) {
+    mutating func pause(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         report(.paused, player.estimate(at: now), id, &player, at: now)
         player.session?.isPaused = true
     }
 
     mutating func report(
-        _ phase: ListeningReport.Phase, _ position: Double, _ id: PlayerID, _ player: inout Player, at now: Duration
+        _ phase: ListeningReport.Phase, _ position: Double, _ id: PlayerID, _ player: inout Player, at now: Instant
     ) {
         guard let session = player.session else { return }
         let report = ListeningReport(

@@ -121,7 +121,7 @@ package final class PlayerWatch: Sendable {
 
     // MARK: The thread
 
-    private static var now: Duration { .microseconds(SystemClock.monotonic.microseconds) }
+    private static var now: Instant { Instant(uptime: .microseconds(SystemClock.monotonic.microseconds)) }
 
     private func run(_ wake: WakeSignal) {
         while true {
@@ -150,7 +150,7 @@ package final class PlayerWatch: Sendable {
         var tracker = PlayerTracker()
         // Opens before the connection count too: their players are still there.
         for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
-        var closedSince: Duration?
+        var closedSince: Instant?
         var isConnected = true
         var hasMore = false
         while isConnected {
@@ -181,8 +181,8 @@ package final class PlayerWatch: Sendable {
         var items: [PlayerTracker.Input] = []
     }
 
-    private func wait(_ bus: PlayerBus, _ first: Duration?, _ second: Duration?, _ wake: WakeSignal) {
-        let busDeadline = bus.deadline.map { Duration.microseconds(Int64(clamping: $0)) }
+    private func wait(_ bus: PlayerBus, _ first: Instant?, _ second: Instant?, _ wake: WakeSignal) {
+        let busDeadline = bus.deadline.map { Instant(uptime: .microseconds(Int64(clamping: $0))) }
         let next = [first, second, busDeadline].compactMap(\.self).min()
         var descriptors = [
             pollfd(fd: bus.descriptor, events: bus.events, revents: 0),

@@ -88,7 +88,7 @@ struct Installation: Sendable {
         }
         var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
         service.nameTemplate = configuration.names.template.portable(configuration.names.isPortable)
-        service.idleExit = configuration.daemon.idleExit.components.seconds
+        service.idleExit = configuration.daemon.idleExit
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode
         service.onPlayed = configuration.hooks.onPlayed
@@ -99,9 +99,7 @@ struct Installation: Sendable {
         service.schedule = RefreshSchedule(
             minimum: configuration.refresh.min.components.seconds, maximum: configuration.refresh.max.components.seconds
         )
-        service.sync = SyncSchedule(
-            interval: configuration.sync.interval.components.seconds,
-            delay: configuration.sync.delay.components.seconds)
+        service.sync = SyncSchedule(interval: configuration.sync.interval, delay: configuration.sync.delay)
         service.refreshConnections = configuration.refresh.connections
         service.keep = configuration.keep
         service.autoDownload = configuration.autoDownload

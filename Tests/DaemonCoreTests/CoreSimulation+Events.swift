@@ -1,3 +1,4 @@
+import Platform
 import PodcastProtocol
 import TestSupport
 import Testing
@@ -60,7 +61,7 @@ extension CoreSimulation {
 
     /// Adds a row like the library's `enqueue`.
     static func register(
-        _ media: MediaID, _ rows: inout [TaskID: Row], _ last: inout Int64, asked: Duration?,
+        _ media: MediaID, _ rows: inout [TaskID: Row], _ last: inout Int64, asked: WallTime?,
         session: String = ClientSession.common
     ) -> Input {
         let known = rows.first { $0.value.media == media }
@@ -75,7 +76,7 @@ extension CoreSimulation {
         return .registered(
             DownloadTask(
                 id: id, show: 1, path: "Show/\(media)", session: row.session, isSuspended: row.isSuspended,
-                created: 1, snapshot: snapshot), asked: asked)
+                created: .seconds(1), snapshot: snapshot), asked: asked)
     }
 
     mutating func moveTransfer() throws {
@@ -115,7 +116,7 @@ extension CoreSimulation {
         var situation = StorageSituation(
             used: Int64(cached.count) * Self.size + transfers.values.reduce(0) { $0 + $1.received },
             diskTotal: 10_000, diskFree: diskFree, transfers: core.tasks.storageTransfers(open: []),
-            files: cached.sorted().map { StorageFile(id: "\($0)", bytes: Self.size, lastUse: .zero) })
+            files: cached.sorted().map { StorageFile(id: "\($0)", bytes: Self.size, lastUse: .seconds(0)) })
         var plan = core.space.policy.plan(for: situation)
         while let file = plan.evictions.first {
             if let media = cached.first(where: { "\($0)" == file }) {

@@ -1,3 +1,4 @@
+import Platform
 import PodcastProtocol
 import TestSupport
 import Testing
@@ -55,8 +56,8 @@ struct CoreSimulation {
 
     var core = DaemonCore(limits: StorageLimits(capacity: capacity, keepFree: 0), idleExit: idleExit)
     var random: SeededGenerator
-    var uptime: Duration = .seconds(1_000)
-    var wall: Duration = .seconds(1_700_000_000)
+    var uptime: Instant = .seconds(1_000)
+    var wall: WallTime = .seconds(1_700_000_000)
     // The library.
     var rows: [TaskID: Row] = [:]
     var cached: Set<MediaID> = []
@@ -80,7 +81,7 @@ struct CoreSimulation {
     // The core's effects, and the state derived from them.
     var effects: [Effect] = []
     var abandoned: [MediaID] = []
-    var wakesAt: Duration?
+    var wakesAt: Instant?
     var told: Int64 = 0
     var ends: [TaskID: Int] = [:]
     var isFetching = false
@@ -212,9 +213,9 @@ struct CoreSimulation {
             let plan = plan(&evicted)
             try handle(evicted + [.planned(plan)])
         case .readSchedule:
-            var due: [Chore: Int64] = [:]
+            var due: [Chore: WallTime] = [:]
             for chore in [Chore.backUp, .refresh, .synchronize] where random.chance(50) {
-                due[chore] = now.seconds + Int64.random(in: -10...2_000, using: &random)
+                due[chore] = .seconds(now.seconds + Int64.random(in: -10...2_000, using: &random))
             }
             try handle(.scheduled(due))
         case .readConditions:

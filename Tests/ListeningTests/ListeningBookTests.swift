@@ -1,4 +1,5 @@
 import Listening
+import Platform
 import Testing
 import TransferCore
 

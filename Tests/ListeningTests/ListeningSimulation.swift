@@ -1,4 +1,5 @@
 import Listening
+import Platform
 import TestSupport
 import Testing
 import TransferCore

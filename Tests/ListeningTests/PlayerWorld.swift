@@ -1,4 +1,5 @@
 import Listening
+import Platform
 import TestSupport
 import TransferCore
 
@@ -101,7 +102,7 @@ struct PlayerWorld {
         while rounds < 10_000 {
             rounds += 1
             let first = queue.indices.min { (queue[$0].time, queue[$0].number) < (queue[$1].time, queue[$1].number) }
-            let deadline = tracker.deadline.map { Int(($0 / .milliseconds(1)).rounded(.up)) }
+            let deadline = tracker.deadline.map { Int((($0 - .start) / .milliseconds(1)).rounded(.up)) }
             let end = players.compactMap(\.end).min()
             let next = [first.map { queue[$0].time }, deadline, end].compactMap(\.self).min()
             guard let next, next <= target else {

@@ -148,14 +148,14 @@ struct DaemonLifeTests {
     // MARK: Exit
 
     @Test func aDaemonWithNothingToDoSaysThatItMayLeave() async throws {
-        let daemon = try await home.start { $0.idleExit = 1 }
+        let daemon = try await home.start { $0.idleExit = .seconds(1) }
         try await waitUntil { daemon.idle.entries.count == 1 }
         await daemon.stop()
     }
 
     @Test func theLastClientThatGoesBeginsTheCount() async throws {
         home.publish()
-        let daemon = try await home.start { $0.idleExit = 1 }
+        let daemon = try await home.start { $0.idleExit = .seconds(1) }
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let idle = daemon.idle.entries.count
@@ -168,7 +168,7 @@ struct DaemonLifeTests {
         home.publish(episodes: 2, size: 600_000)
         let gate = Gate(heldAt: 100_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let daemon = try await home.start { $0.idleExit = 1 }
+        let daemon = try await home.start { $0.idleExit = .seconds(1) }
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         try await client.act(.download, try daemon.episode(1).id)

@@ -30,7 +30,7 @@ struct FoundShowTests {
                 configuration.catalogues.append(
                     PodcastIndexCatalogue(key: "KEY", secret: "SECRET", url: home.web.url("/index")))
             }
-            configuration.ephemeralLinger = 0
+            configuration.ephemeralLinger = .zero
             change(&configuration)
         }
         return (daemon, try await daemon.connect())
@@ -124,7 +124,7 @@ struct FoundShowTests {
 
     @Test func subscribingKeepsTheIdsAndWhatIsCached() async throws {
         home.publish("My Tides", episodes: 2)
-        let (daemon, client) = try await start { $0.ephemeralLinger = 3_600 }
+        let (daemon, client) = try await start { $0.ephemeralLinger = .seconds(3_600) }
         let id = try await findShow(client)
         let episode = try #require(try daemon.library.episodes(of: id).first).id
         _ = try await client.open(episode)

@@ -159,7 +159,7 @@ struct ImportTests {
             let text = FeedBuilder.show("Show \(number)", episodes: 30) { _ in "http://127.0.0.1:9/x.mp3" }.text
             home.web.serve("/\(number).xml", Resource(text: text)) { _ in .holdHead(gate) }
         }
-        let daemon = try await home.start { $0.idleExit = 0 }
+        let daemon = try await home.start { $0.idleExit = .zero }
         let client = try await daemon.connect()
         let other = try await daemon.connect()
         for number in 1...5 {

@@ -291,7 +291,7 @@ import TransferEngine
 
     @Test func itCountsAsWork() async throws {
         server.change { $0.bytesPerSecond = 300_000 }
-        let daemon = try await home.start { $0.idleExit = 1 }
+        let daemon = try await home.start { $0.idleExit = .seconds(1) }
         let client = try await daemon.connect()
         let id = try await publish(request(), client).id
         client.connection.close()

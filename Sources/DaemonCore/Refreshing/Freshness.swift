@@ -1,44 +1,46 @@
-internal import Platform
 package import TransferCore
 
 /// Freshness lifetime of an answer (RFC 9111 §4.2), and the delay in Retry-After.
 package enum Freshness {
-    /// Maximum time in seconds that is accepted from a server. A week: a Retry-After of a year is a mistake, and RFC
+    /// Maximum time that is accepted from a server. A week: a Retry-After of a year is a mistake, and RFC
     /// 9111 §1.2.2 allows limiting values.
-    package static let longest: Int64 = 7 * 86_400
+    package static let longest = Duration.seconds(7 * 86_400)
 
-    /// Returns how many seconds the answer stays fresh, 0 if it is stale; `nil` if the head does not say.
+    /// Returns how long the answer stays fresh, zero if it is stale; `nil` if the head does not say.
     ///
     /// In the order of RFC 9111 §4.2.1: `max-age`, then `Expires`. `s-maxage` applies to shared caches and is used only
     /// without `max-age`: the publisher's CDN obeys it, so an earlier request would return the same bytes. `no-cache`
     /// and `no-store` mean 0. Time already spent in caches (`Age`, §5.1) is subtracted.
     ///
     /// - Parameter now: seconds since 1970, used if `Date` is missing.
-    package static func seconds(_ head: ResponseHead, now: Int64) -> Int64? {
-        guard let lifetime = lifetime(head, now: now) else { return nil }
-        let age = head["age"].flatMap(digits) ?? 0
-        return max(0, min(lifetime, longest) - age)
+    package static func lifetime(_ head: ResponseHead, now: Int64) -> Duration? {
+        guard let stated = stated(head, now: now) else { return nil }
+        let age = head["age"].flatMap(seconds) ?? .zero
+        return max(.zero, min(stated, longest) - age)
     }
 
-    private static func lifetime(_ head: ResponseHead, now: Int64) -> Int64? {
+    /// Returns the lifetime from the answer's origin on.
+    private static func stated(_ head: ResponseHead, now: Int64) -> Duration? {
         let directives = directives(head["cache-control"] ?? "")
         // With an argument, `no-cache` applies only to the fields named there (RFC 9111 §5.2.2.4).
-        if directives.contains(where: { $0 == ("no-cache", nil) || $0.name == "no-store" }) { return 0 }
+        if directives.contains(where: { $0 == ("no-cache", nil) || $0.name == "no-store" }) { return .zero }
         for name in ["max-age", "s-maxage"] {
             guard let directive = directives.first(where: { $0.name == name }) else { continue }
             // An invalid value makes the answer stale (RFC 9111 §4.2.1).
-            return directive.argument.flatMap(digits) ?? 0
+            return directive.argument.flatMap(seconds) ?? .zero
         }
         guard let expires = head["expires"] else { return nil }
         // "0" and other invalid dates mean the past (RFC 9111 §5.3).
-        guard let moment = HTTPDate.seconds(expires) else { return 0 }
-        return max(0, moment - (head["date"].flatMap(HTTPDate.seconds) ?? now))
+        guard let moment = HTTPDate.seconds(expires) else { return .zero }
+        return .seconds(max(0, moment - (head["date"].flatMap(HTTPDate.seconds) ?? now)))
     }
 
-    /// Returns Retry-After in seconds, from a number or a date; `nil` if absent or neither.
-    package static func retryAfter(_ head: ResponseHead, now: Int64) -> Int64? {
-        let dated = head["retry-after"].flatMap(HTTPDate.seconds).map { max(0, $0 - now) }
-        return (head.retryAfter?.seconds ?? head["retry-after"].flatMap(digits) ?? dated).map { min($0, longest) }
+    /// Returns Retry-After, from a number or a date; `nil` if absent or neither.
+    ///
+    /// - Parameter now: seconds since 1970, used if `Date` is missing.
+    package static func retryAfter(_ head: ResponseHead, now: Int64) -> Duration? {
+        let dated = head["retry-after"].flatMap(HTTPDate.seconds).map { Duration.seconds(max(0, $0 - now)) }
+        return (head.retryAfter ?? head["retry-after"].flatMap(seconds) ?? dated).map { min($0, longest) }
     }
 
     /// Parses `max-age=60, private="a, b"` into lower-case names and unquoted arguments.
@@ -72,8 +74,8 @@ package enum Freshness {
     }
 
     /// Parses HTTP's delta-seconds: digits only. A value that exceeds 64 bits means a very long time, not an error.
-    private static func digits(_ text: String) -> Int64? {
+    private static func seconds(_ text: String) -> Duration? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int64(text) ?? .max
+        return .seconds(Int64(text) ?? .max)
     }
 }

@@ -1,9 +1,9 @@
+package import Platform
 package import TransferCore
 
 /// A queue of feeds, first come first served, with a total and a per-host limit on running fetches.
 ///
-/// A value without clock or tasks: the driver starts what `start` returns and reports each end. Times are in seconds of
-/// any clock that does not go back.
+/// A value without clock or tasks: the driver starts what `start` returns and reports each end.
 package struct HostQueue: Sendable {
     private struct Host: Sendable {
         /// Waiting feeds in order of arrival; `first` is the index of the first that still waits.
@@ -12,9 +12,15 @@ package struct HostQueue: Sendable {
         var running = 0
         /// Consecutive 429 and 503 answers.
         var refusals = 0
-        var blockedUntil: Int64 = .min
+        /// The end of the last pause.
+        var blockedUntil: Instant?
 
         var next: (number: Int, id: ShowID)? { first < waiting.count ? waiting[first] : nil }
+
+        func isPaused(at now: Instant) -> Bool { blockedUntil.map { $0 > now } ?? false }
+
+        /// Returns whether a pause has ended at that time or later.
+        func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
 
         /// Removes the consumed prefix occasionally, so that the total cost stays linear.
         mutating func compact() {
@@ -28,17 +34,17 @@ package struct HostQueue: Sendable {
     package enum End: Sendable, Equatable {
         /// An answer, or a failure that does not require a pause.
         case answered
-        /// 429 or 503, with the seconds of Retry-After if present.
-        case refused(retryAfter: Int64?)
+        /// 429 or 503, with Retry-After if present.
+        case refused(retryAfter: Duration?)
     }
 
     /// The pause after a first refusal without Retry-After, doubled with each further one. A minute, since most servers
     /// count requests per minute.
-    private static let firstPause: Int64 = 60
-    /// Maximum pause in seconds: after an hour one more request is no burden.
-    private static let longestPause: Int64 = 3_600
+    private static let firstPause = Duration.seconds(60)
+    /// Maximum pause: after an hour one more request is no burden.
+    private static let longestPause = Duration.seconds(3_600)
     /// The time after a pause within which a further refusal counts as consecutive: as long as the longest pause.
-    private static let memory: Int64 = longestPause
+    private static let memory = longestPause
 
     /// A host and the number of its first waiting feed. Stale if the host's state has changed since.
     private struct Candidate {
@@ -91,15 +97,15 @@ package struct HostQueue: Sendable {
     /// Removes and returns the feeds that may be fetched now, in order; they count as running until `finish`.
     ///
     /// Logarithmic in the number of hosts per feed returned.
-    package mutating func start(now: Int64) -> [ShowID] {
+    package mutating func start(now: Instant) -> [ShowID] {
         var started: [ShowID] = []
-        for host in blocked where hosts[host].map({ $0.blockedUntil <= now }) ?? true {
+        for host in blocked where hosts[host].map({ !$0.isPaused(at: now) }) ?? true {
             blocked.remove(host)
             offer(host)
         }
         while isRunning.count < total, let candidate = takeCandidate() {
             guard var host = hosts[candidate.host], let next = host.next, next.number == candidate.number,
-                host.running < perHost, host.blockedUntil <= now
+                host.running < perHost, !host.isPaused(at: now)
             else { continue }
             host.first += 1
             host.running += 1
@@ -140,7 +146,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Frees the slot of a feed.
-    package mutating func finish(_ id: ShowID, _ end: End, now: Int64) {
+    package mutating func finish(_ id: ShowID, _ end: End, now: Instant) {
         guard isRunning.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
         switch end {
@@ -150,14 +156,15 @@ package struct HostQueue: Sendable {
         offer(name)
     }
 
-    private mutating func refuse(_ name: String, retryAfter: Int64?, now: Int64) {
+    private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
         guard var host = hosts[name] else { return }
         // Two concurrent fetches that are both refused count as one refusal.
-        if host.blockedUntil < now - Self.memory { host.refusals = 0 }
-        if host.blockedUntil <= now { host.refusals += 1 }
-        let pause = min(Self.longestPause, Self.firstPause << Int64(min(max(host.refusals, 1) - 1, 10)))
-        let asked = min(max(retryAfter ?? 0, 0), Freshness.longest)
-        host.blockedUntil = max(host.blockedUntil, now + max(pause, asked))
+        if !host.wasPaused(since: now - Self.memory) { host.refusals = 0 }
+        if !host.isPaused(at: now) { host.refusals += 1 }
+        let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
+        let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)
+        let end = now + max(pause, asked)
+        host.blockedUntil = max(host.blockedUntil ?? end, end)
         hosts[name] = host
         blocked.insert(name)
     }
@@ -171,7 +178,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Returns the end of a host's pause; `nil` if the host may be sent requests.
-    package func blockedUntil(host: String, now: Int64) -> Int64? {
+    package func blockedUntil(host: String, now: Instant) -> Instant? {
         guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
         return until
     }
@@ -180,11 +187,11 @@ package struct HostQueue: Sendable {
     /// there is none, so that only the end of a fetch or a new feed requires a call.
     ///
     /// Also removes hosts without queued or running feeds whose last pause ended long ago.
-    package mutating func nextWake(now: Int64) -> Int64? {
+    package mutating func nextWake(now: Instant) -> Instant? {
         hosts = hosts.filter { _, host in
-            host.next != nil || host.running > 0 || host.blockedUntil >= now - Self.memory
+            host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.memory)
         }
         if isEmpty { candidates = [] }
-        return hosts.values.filter { $0.next != nil && $0.blockedUntil > now }.map(\.blockedUntil).min()
+        return hosts.values.compactMap { $0.next != nil && $0.isPaused(at: now) ? $0.blockedUntil : nil }.min()
     }
 }

@@ -72,8 +72,8 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// Returns the number of seconds until the server may be sent another request.
     private func serverWord(_ head: ResponseHead?, now: Int64) -> Int64 {
         guard let head else { return 0 }
-        let freshness = min(Freshness.seconds(head, now: now) ?? 0, maximum)
-        return max(freshness, Freshness.retryAfter(head, now: now) ?? 0)
+        let freshness = min(Freshness.lifetime(head, now: now)?.seconds ?? 0, maximum)
+        return max(freshness, Freshness.retryAfter(head, now: now)?.seconds ?? 0)
     }
 
     /// Returns the range from which the delay is drawn.

@@ -1,10 +1,11 @@
+package import Platform
 package import TransferCore
 
 /// The adopted storage plan, and the inputs of the next plan that the library does not store.
 package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
-    /// When each episode was completed in this run, since 1970; finer than the library's seconds.
-    package private(set) var completions: [MediaID: Duration] = [:]
+    /// When each episode was completed in this run; finer than the library's seconds.
+    package private(set) var completions: [MediaID: WallTime] = [:]
     /// Downloads that the last plan failed, because they can never fit.
     private(set) var hopeless: Set<MediaID> = []
 

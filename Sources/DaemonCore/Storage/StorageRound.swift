@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 /// One computation of a `StoragePlan`.
@@ -8,7 +9,7 @@ struct StorageRound {
         var bytes: Int64
         /// The time of the last use, which protects an unplayed file from downloads requested before; `nil` for played
         /// files and partial files of downloads, which it does not protect.
-        var lastUse: Duration?
+        var lastUse: WallTime?
         /// The download that writes this partial file; `nil` for other files.
         var transfer: MediaID?
     }

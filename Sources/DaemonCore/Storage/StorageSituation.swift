@@ -1,3 +1,4 @@
+package import Platform
 package import TransferCore
 
 /// A cache file that no download writes.
@@ -6,15 +7,15 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
     package var id: String
     /// The number of bytes that its removal frees.
     package var bytes: Int64
-    /// The time of the last open, or of the completion; since 1970.
-    package var lastUse: Duration
+    /// The time of the last open, or of the completion.
+    package var lastUse: WallTime
     package var isPlayed: Bool
     package var isPinned: Bool
     /// Whether a program has it open.
     package var isOpen: Bool
 
     package init(
-        id: String, bytes: Int64, lastUse: Duration, isPlayed: Bool = false, isPinned: Bool = false,
+        id: String, bytes: Int64, lastUse: WallTime, isPlayed: Bool = false, isPinned: Bool = false,
         isOpen: Bool = false
     ) {
         self.id = id
@@ -34,8 +35,8 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
     /// The order of equally ranked downloads: the lower was requested first.
     package var number: TaskID
-    /// The time of the last request; since 1970.
-    package var asked: Duration
+    /// The time of the last request.
+    package var asked: WallTime
     package var received: Int64
     /// The size of the whole file; `nil` if neither server nor feed states it.
     package var expected: Int64?
@@ -53,7 +54,7 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var isRetrying: Bool
 
     package init(
-        id: MediaID, number: TaskID, asked: Duration, received: Int64 = 0, expected: Int64?, isConfirmed: Bool = true,
+        id: MediaID, number: TaskID, asked: WallTime, received: Int64 = 0, expected: Int64?, isConfirmed: Bool = true,
         file: String? = nil, isAutomatic: Bool = false, isRead: Bool = false, isWanted: Bool = true,
         isRetrying: Bool = false
     ) {

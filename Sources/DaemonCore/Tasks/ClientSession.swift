@@ -1,3 +1,4 @@
+package import Platform
 package import PodcastProtocol
 package import TransferCore
 
@@ -9,8 +10,8 @@ package struct ClientSession: Sendable, Equatable {
     package static let passing = ""
 
     package let configuration: SessionConfiguration
-    /// Tasks that the client has created and not resumed, with the creation time since 1970.
-    package internal(set) var created: [MediaID: Duration] = [:]
+    /// Tasks that the client has created and not resumed, with the time of creation.
+    package internal(set) var created: [MediaID: WallTime] = [:]
     /// Tasks that the client has resumed and that are cancelled with it.
     package internal(set) var begun: Set<MediaID> = []
 

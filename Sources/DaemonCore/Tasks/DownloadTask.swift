@@ -1,3 +1,4 @@
+package import Platform
 internal import PodcastProtocol
 package import TransferCore
 
@@ -13,22 +14,21 @@ package struct DownloadTask: Sendable, Equatable {
     package internal(set) var isSuspended: Bool
     /// Whether `auto_download` started it, rather than a person or program.
     package let isAutomatic: Bool
-    /// The time of creation, in seconds since 1970.
-    package let created: Int64
-    /// The time of the last request; since 1970.
-    package internal(set) var asked: Duration
+    package let created: WallTime
+    /// The time of the last request.
+    package internal(set) var asked: WallTime
     /// The size of the file in bytes as stated by the feed; `nil` if it states none.
     package let guess: Int64?
     package internal(set) var snapshot: DownloadSnapshot
-    /// The time of the next attempt after a failure, in seconds since 1970.
-    var nextTry: Int64?
-    /// When `received` was last written to the library, in uptime.
-    var recordedAt: Duration?
+    /// The time of the next attempt after a failure, in whole seconds.
+    var nextTry: WallTime?
+    /// When `received` was last written to the library.
+    var recordedAt: Instant?
     package internal(set) var recordedBytes: Int64
 
     package init(
         id: TaskID, show: ShowID, path: String, session: String, isSuspended: Bool = false, isAutomatic: Bool = false,
-        created: Int64, guess: Int64? = nil, snapshot: DownloadSnapshot
+        created: WallTime, guess: Int64? = nil, snapshot: DownloadSnapshot
     ) {
         self.id = id
         self.show = show
@@ -37,7 +37,7 @@ package struct DownloadTask: Sendable, Equatable {
         self.isSuspended = isSuspended
         self.isAutomatic = isAutomatic
         self.created = created
-        asked = .seconds(created)
+        asked = created
         self.guess = guess
         self.snapshot = snapshot
         recordedBytes = snapshot.received
@@ -55,10 +55,10 @@ package struct DownloadTask: Sendable, Equatable {
         var info = TaskInfo(
             id: id, kind: .download, path: path, episode: media.episode, state: snapshot.state,
             received: snapshot.received, expected: snapshot.total, rate: snapshot.rate, error: snapshot.error?.message,
-            started: created)
+            started: created.seconds)
         if waitsForSpace { info.waitsForSpace = true }
         if snapshot.total == nil { info.estimate = guess }
-        info.nextTry = nextTry
+        info.nextTry = nextTry?.seconds
         return info
     }
 }

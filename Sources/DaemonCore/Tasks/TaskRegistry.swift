@@ -22,8 +22,7 @@ package struct TaskRegistry: Sendable {
     /// The failure behind a waiting open.
     struct Opening: Sendable, Equatable {
         var error: String
-        /// In seconds since 1970.
-        var nextTry: Int64?
+        var nextTry: WallTime?
     }
 
     private struct Order {
@@ -99,14 +98,14 @@ package struct TaskRegistry: Sendable {
         return Event(sequence: sequences.lowerBound, time: now.seconds, body)
     }
 
-    /// Returns the wall clock's time of the next attempt, in seconds since 1970, rounded up.
-    private static func nextTry(_ snapshot: DownloadSnapshot, at now: Moment) -> Int64? {
-        snapshot.retryIn.map { now.seconds + ($0 + .milliseconds(999)).seconds }
+    /// Returns the time of the next attempt, in whole seconds, rounded up.
+    private static func nextTry(_ snapshot: DownloadSnapshot, at now: Moment) -> WallTime? {
+        snapshot.retryIn.map { .seconds(now.seconds + ($0 + .milliseconds(999)).seconds) }
     }
 
     // MARK: Downloads
 
-    mutating func register(_ row: DownloadTask, asked: Duration?, _ outcome: inout Outcome) {
+    mutating func register(_ row: DownloadTask, asked: WallTime?, _ outcome: inout Outcome) {
         var task = row
         if let known = downloads[row.media] {
             task.snapshot = known.snapshot

@@ -1,3 +1,4 @@
+package import Platform
 package import PodcastProtocol
 package import TransferCore
 
@@ -9,8 +10,7 @@ package struct UploadTask: Sendable, Equatable {
     package let size: Int64
     /// Whether a person has suspended it; stored in the library, and valid after a restart.
     package let isSuspended: Bool
-    /// The time of creation, in seconds since 1970.
-    package let created: Int64
+    package let created: WallTime
     /// The number of bytes on the server, as recorded in the library.
     package internal(set) var held: Int64
     /// The error message of its failure, as recorded in the library.
@@ -18,7 +18,7 @@ package struct UploadTask: Sendable, Equatable {
     package var snapshot: UploadSnapshot?
 
     package init(
-        id: TaskID, title: String, size: Int64, isSuspended: Bool = false, created: Int64, held: Int64 = 0,
+        id: TaskID, title: String, size: Int64, isSuspended: Bool = false, created: WallTime, held: Int64 = 0,
         failure: String? = nil, snapshot: UploadSnapshot? = nil
     ) {
         self.id = id
@@ -43,6 +43,6 @@ package struct UploadTask: Sendable, Equatable {
     package var info: TaskInfo {
         TaskInfo(
             id: id, kind: .upload, path: title, episode: nil, state: state, received: snapshot?.sent ?? held,
-            expected: size, rate: snapshot?.rate, error: snapshot?.error?.message ?? failure, started: created)
+            expected: size, rate: snapshot?.rate, error: snapshot?.error?.message ?? failure, started: created.seconds)
     }
 }

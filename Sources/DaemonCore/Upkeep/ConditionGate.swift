@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Permits discretionary work by the last reading of the network and power conditions.
 ///
 /// The conditions are read only while work depends on them.
@@ -5,8 +7,8 @@ struct ConditionGate: Sendable {
     /// The age from which a reading is repeated. After twice this time it no longer permits anything.
     private let lifetime: Duration
     private(set) var allows = true
-    /// When the conditions were last read, in uptime.
-    private var readAt: Duration?
+    /// When the conditions were last read.
+    private var readAt: Instant?
     private var isReading = false
 
     init(lifetime: Duration) { self.lifetime = lifetime }
@@ -29,6 +31,6 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(false), .readConditions]
     }
 
-    /// The uptime of the next reading, if work depends on it then; `nil` while one is running.
-    var deadline: Duration? { isReading ? nil : readAt.map { $0 + lifetime } }
+    /// The time of the next reading, if work depends on it then; `nil` while one is running.
+    var deadline: Instant? { isReading ? nil : readAt.map { $0 + lifetime } }
 }

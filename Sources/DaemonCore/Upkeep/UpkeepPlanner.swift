@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The schedule of the daemon's own work and of its exit when idle, derived from its state after each input.
 package struct UpkeepPlanner: Sendable {
     /// The part of the daemon's state that the schedule depends on.
@@ -6,26 +8,26 @@ package struct UpkeepPlanner: Sendable {
         var isIdle: Bool
         /// Whether work is running whose end will change the due times.
         var isBusy: Bool
-        /// The uptime at which the conditions have to be read again, if work depends on them.
-        var conditionsDue: Duration?
+        /// When the conditions have to be read again, if work depends on them.
+        var conditionsDue: Instant?
     }
 
     private let idleExit: Duration
-    /// The due time of each chore, in seconds since 1970.
-    private(set) var due: [Chore: Int64] = [:]
+    /// The due time of each chore.
+    private(set) var due: [Chore: WallTime] = [:]
     /// Whether the due times may have changed since they were last read.
     private var isStale = true
-    /// When the due times were last read, in uptime.
-    private var readAt: Duration?
-    /// When a due chore was last performed, in uptime.
-    private var performedAt: Duration?
-    /// Since when the daemon has been idle, in uptime; `nil` while it is not.
-    private var idleSince: Duration?
+    /// When the due times were last read.
+    private var readAt: Instant?
+    /// When a due chore was last performed.
+    private var performedAt: Instant?
+    /// Since when the daemon has been idle; `nil` while it is not.
+    private var idleSince: Instant?
     private(set) var isLeaving = false
-    /// When the next `tick` is scheduled, in uptime.
-    private var wakesAt: Duration?
-    /// When the last `tick` arrived, in uptime.
-    private var tickedAt: Duration?
+    /// When the next `tick` is scheduled.
+    private var wakesAt: Instant?
+    /// When the last `tick` arrived.
+    private var tickedAt: Instant?
     /// When the clocks were last compared.
     private var clock: Moment?
 
@@ -37,10 +39,10 @@ package struct UpkeepPlanner: Sendable {
     private static let readInterval: Duration = .seconds(1)
     /// The largest change of the wall clock that counts as a correction: beyond it, the clock was set.
     private static let clockTolerance: Duration = .seconds(60)
-    /// The interval at which a full cache is assessed again, in seconds: other programs free space unnoticed.
-    static let spaceInterval: Int64 = 10
-    /// The interval at which a failed write is retried, in seconds.
-    static let writeInterval: Int64 = 10
+    /// The interval at which a full cache is assessed again: other programs free space unnoticed.
+    static let spaceInterval: Duration = .seconds(10)
+    /// The interval at which a failed write is retried.
+    static let writeInterval: Duration = .seconds(10)
 
     /// - Parameter idleExit: `daemon.idle_exit`.
     init(idleExit: Duration) { self.idleExit = idleExit }
@@ -48,11 +50,11 @@ package struct UpkeepPlanner: Sendable {
     mutating func reschedule() { isStale = true }
 
     /// Replaces the due times of the chores that the library and the schedules determine.
-    mutating func schedule(_ moments: [Chore: Int64]) {
+    mutating func schedule(_ moments: [Chore: WallTime]) {
         for chore in [Chore.backUp, .refresh, .synchronize, .upload, .updateViews] { due[chore] = moments[chore] }
     }
 
-    mutating func set(_ chore: Chore, due moment: Int64?) { due[chore] = moment }
+    mutating func set(_ chore: Chore, due moment: WallTime?) { due[chore] = moment }
 
     mutating func tick(at now: Moment) {
         wakesAt = nil
@@ -62,14 +64,14 @@ package struct UpkeepPlanner: Sendable {
     /// Returns the actions for now, and the time of the next tick.
     mutating func plan(_ state: State, at now: Moment) -> [Effect] {
         var effects = compareClocks(at: now)
-        let chores = Chore.allCases.filter { due[$0].map { $0 <= now.seconds } ?? false }
+        let chores = Chore.allCases.filter { due[$0].map { $0 <= now.wall } ?? false }
         for chore in chores { due[chore] = nil }
         if !chores.isEmpty {
             isStale = true
             performedAt = now.uptime
         }
         effects += chores.map { .perform($0) }
-        if due[.tidyUp] == nil { due[.tidyUp] = now.seconds + Self.longestSleep.components.seconds }
+        if due[.tidyUp] == nil { due[.tidyUp] = now.wall + Self.longestSleep }
         let readsAt = readMoment(state, at: now)
         if isStale, readsAt <= now.uptime {
             isStale = false
@@ -80,11 +82,11 @@ package struct UpkeepPlanner: Sendable {
         return effects + wake(readingAt: readsAt, state, at: now)
     }
 
-    /// Returns the earliest uptime at which the due times may be read. The pause after a chore prevents one that stays
+    /// Returns the earliest time at which the due times may be read. The pause after a chore prevents one that stays
     /// due from being repeated without end.
-    private func readMoment(_ state: State, at now: Moment) -> Duration {
-        let last = max(performedAt ?? .zero, state.isBusy ? readAt ?? .zero : .zero)
-        return last == .zero ? now.uptime : last + Self.readInterval
+    private func readMoment(_ state: State, at now: Moment) -> Instant {
+        let last = [performedAt, state.isBusy ? readAt : nil].compactMap(\.self).max()
+        return last.map { $0 + Self.readInterval } ?? now.uptime
     }
 
     private mutating func considerLeaving(_ state: State, at now: Moment) -> [Effect] {
@@ -107,17 +109,17 @@ package struct UpkeepPlanner: Sendable {
         let jump = (now.wall - clock.wall) - (now.uptime - clock.uptime)
         guard jump > Self.clockTolerance || jump < .zero - Self.clockTolerance else { return [] }
         isStale = true
-        let moves = Effect.moveUnsent(by: jump.components.seconds)
+        let moves = Effect.moveUnsent(by: jump)
         guard jump < .zero else { return [moves] }
-        due = due.mapValues { $0 + jump.components.seconds }
+        due = due.mapValues { $0 + jump }
         return [moves, .forgetFutureSchedules]
     }
 
-    private mutating func wake(readingAt readsAt: Duration, _ state: State, at now: Moment) -> [Effect] {
+    private mutating func wake(readingAt readsAt: Instant, _ state: State, at now: Moment) -> [Effect] {
         var deadline = (tickedAt ?? now.uptime) + Self.longestSleep
         // Add a margin, because the two clocks differ in resolution.
-        for moment in due.values where moment < now.seconds + Self.longestSleep.components.seconds {
-            deadline = min(deadline, now.uptime + (.seconds(moment) - now.wall) + .milliseconds(10))
+        for moment in due.values where moment < now.wall + Self.longestSleep {
+            deadline = min(deadline, now.uptime + (moment - now.wall) + .milliseconds(10))
         }
         if isStale { deadline = min(deadline, readsAt) }
         if let due = state.conditionsDue { deadline = min(deadline, due) }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -9,8 +10,8 @@ internal import TransferEngine
 // so that an open fails with the reason if there is nothing to play, and nobody is led to addresses that podfs itself
 // would not request.
 extension Assets {
-    /// The number of seconds for which a checked playlist is not fetched again. A live stream ends at any time.
-    private static let streamFreshness: Int64 = 60
+    /// The time for which a checked playlist is not fetched again. A live stream ends at any time.
+    private static let streamFreshness = Duration.seconds(60)
     /// The timeout; a reader is waiting.
     private static let streamTimeout = Duration.seconds(30)
     /// The maximum number of remembered streams.
@@ -22,8 +23,10 @@ extension Assets {
         guard let episode = try library.episode(id: id), episode.isStream else {
             throw Failure(errorNumber: ENODATA, message: "it is not a stream, or no longer is")
         }
-        if let past = failures[name], past.url == episode.url, past.until > now() { throw past.failure }
-        if let known = streams[id], known.url == episode.url, known.until > now() { return .asset(file: name, size: 0) }
+        if let past = failures[name], past.url == episode.url, past.until > uptime { throw past.failure }
+        if let known = streams[id], known.url == episode.url, known.until > uptime {
+            return .asset(file: name, size: 0)
+        }
         let task =
             fetches[name]
             ?? startTask { [self] in
@@ -44,7 +47,7 @@ extension Assets {
             throw failure
         }
         if streams.count >= Self.mostStreams { streams = [:] }
-        streams[episode.id] = (episode.url, now() + Self.streamFreshness)
+        streams[episode.id] = (episode.url, uptime + Self.streamFreshness)
         failures[name] = nil
         return 0
     }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -15,10 +16,10 @@ final class Assets: ServicePart {
     let store: AssetStore
     /// Running fetches, by the asset's file name.
     var fetches: [String: Task<Int64, any Error>] = [:]
-    /// Failed fetches, by the asset's file name. They are not retried before `until`, in seconds since 1970.
-    var failures: [String: (failure: Failure, url: String, until: Int64)] = [:]
+    /// Failed fetches, by the asset's file name. They are not retried before `until`.
+    var failures: [String: (failure: Failure, url: String, until: Instant)] = [:]
     /// Streams whose playlists were checked, until when the result is used.
-    var streams: [EpisodeID: (url: String, until: Int64)] = [:]
+    var streams: [EpisodeID: (url: String, until: Instant)] = [:]
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -26,15 +27,15 @@ final class Assets: ServicePart {
         store = AssetStore(folder: context.configuration.places.assets)
     }
 
-    /// Age in seconds above which a cached asset is revalidated.
-    private static let assetFreshness: Int64 = 7 * 86_400
-    /// Seconds for which a failure is cached, as for media.
-    private static let failureMemory: Int64 = 60
+    /// Age above which a cached asset is revalidated.
+    private static let assetFreshness = Duration.seconds(7 * 86_400)
+    /// Time for which a failure is cached, as for media.
+    private static let failureMemory = Duration.seconds(60)
     /// Maximum sizes of artwork and of text in bytes. Show artwork is typically a few hundred kilobytes, the transcript
     /// of a long episode one megabyte.
     private static let largestArt = 10 << 20
     private static let largestText = 50 << 20
-    /// Timeout of a fetch in milliseconds; a reader is waiting.
+    /// Timeout of a fetch; a reader is waiting.
     private static let assetTimeout = Duration.seconds(60)
 
     /// Ensures that an asset is in the cache.
@@ -46,11 +47,11 @@ final class Assets: ServicePart {
         }
         let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
         let now = now()
-        if let known, known.checked <= now, known.checked > now - Self.assetFreshness {
+        if let known, known.checked <= now, known.checked > now - Self.assetFreshness.seconds {
             store.touch(name)
             return .asset(file: name, size: known.size)
         }
-        if let past = failures[name], past.url == source.url, past.until > now { throw past.failure }
+        if let past = failures[name], past.url == source.url, past.until > uptime { throw past.failure }
         let task =
             fetches[name]
             ?? startTask { [self] in
@@ -128,8 +129,8 @@ final class Assets: ServicePart {
 
     func remember(_ failure: Failure, of name: String, url: String) {
         // Remove expired entries only once there are a thousand failures.
-        if failures.count >= 1_000 { failures = failures.filter { $0.value.until > now() } }
-        failures[name] = (failure, url, now() + Self.failureMemory)
+        if failures.count >= 1_000 { failures = failures.filter { $0.value.until > uptime } }
+        failures[name] = (failure, url, uptime + Self.failureMemory)
     }
 
     private func receive(

@@ -18,11 +18,10 @@ final class FoundShows: ServicePart {
     /// Unsubscribed episodes whose files could not be removed on close.
     private var leftBehind: Set<EpisodeID> = []
 
-    /// The time for which the feed of a found show stays fresh, in seconds: as long as its search result.
+    /// The time for which the feed of a found show stays fresh: as long as its search result.
     private static let freshness = SearchCache.lifetime
-    /// The time for which a found show is retained after a search last returned it or somebody last used it, in
-    /// seconds.
-    private static let ephemeralLifetime: Int64 = 86_400
+    /// The time for which a found show is retained after a search last returned it or somebody last used it.
+    private static let ephemeralLifetime = Duration.seconds(86_400)
 
     init(_ tasks: TaskCommands) {
         context = tasks.context
@@ -39,7 +38,7 @@ final class FoundShows: ServicePart {
         // A subscribed show has a schedule of its own.
         guard podcast.ephemeral else { return .done }
         try library.renew(found: [id], now: now())
-        if let last = podcast.lastRefresh, last <= now(), now() - last < Self.freshness { return .done }
+        if let last = podcast.lastRefresh, last <= now(), now() - last < Self.freshness.seconds { return .done }
         let task =
             fetches[id]
             ?? startTask { [self] in
@@ -105,7 +104,7 @@ final class FoundShows: ServicePart {
                 if let podcast = try library.place(of: episode)?.podcast { used.insert(podcast) }
             }
             try library.renew(found: used, now: now)
-            for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime) {
+            for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime.seconds) {
                 engine.forget(MediaID(rendition.episode))
                 engine.removeFile(rendition.file)
             }
@@ -137,7 +136,7 @@ final class FoundShows: ServicePart {
         else { return }
         let linger = configuration.ephemeralLinger
         startTask { [weak self] in
-            await Timers.sleep(for: .seconds(linger))
+            await Timers.sleep(for: linger)
             await self?.dropEphemeral(episode)
         }
     }

@@ -1,16 +1,17 @@
+package import Platform
 internal import TransferCore
 
-/// The results of recent searches, so that a repeated search needs no request. Pure; times are in seconds of any clock.
+/// The results of recent searches, so that a repeated search needs no request. Pure.
 package struct SearchCache: Sendable {
     private struct Kept: Sendable {
         var entries: [CatalogueEntry]
-        var stored: Int64
+        var stored: Instant
         /// The value of `uses` at the last use.
         var used: Int
     }
 
     /// Lifetime of a result: an hour, since catalogues do not list new shows faster.
-    package static let lifetime: Int64 = 3_600
+    package static let lifetime = Duration.seconds(3_600)
     /// Maximum number of terms: at 200 entries of half a kilobyte each, at most 10 MB.
     package static let capacity = 100
 
@@ -22,7 +23,7 @@ package struct SearchCache: Sendable {
     package var count: Int { kept.count }
 
     /// Returns the results for a term from the last hour; `nil` if a catalogue has to be asked.
-    package mutating func entries(for term: SearchTerm, now: Int64) -> [CatalogueEntry]? {
+    package mutating func entries(for term: SearchTerm, now: Instant) -> [CatalogueEntry]? {
         guard let found = kept[term] else { return nil }
         guard Self.isFresh(found, now: now) else {
             kept[term] = nil
@@ -39,7 +40,7 @@ package struct SearchCache: Sendable {
     }
 
     /// Stores results; an empty list is a result, too. Removes the least recently used term when full.
-    package mutating func store(_ entries: [CatalogueEntry], for term: SearchTerm, now: Int64) {
+    package mutating func store(_ entries: [CatalogueEntry], for term: SearchTerm, now: Instant) {
         kept = kept.filter { Self.isFresh($0.value, now: now) }
         if kept[term] == nil, kept.count >= Self.capacity, let oldest = kept.min(by: { $0.value.used < $1.value.used })
         {
@@ -49,9 +50,5 @@ package struct SearchCache: Sendable {
         kept[term] = Kept(entries: entries, stored: now, used: uses)
     }
 
-    /// Returns whether a result is still valid. One dated in the future (the clock was set back) is not: its age is
-    /// unknown.
-    private static func isFresh(_ kept: Kept, now: Int64) -> Bool {
-        kept.stored <= now && now - kept.stored < lifetime
-    }
+    private static func isFresh(_ kept: Kept, now: Instant) -> Bool { now - kept.stored < lifetime }
 }

@@ -90,7 +90,7 @@ final class Searches: ServicePart {
         // With all results cached there is no task to show.
         let isKept = catalogues.allSatisfy { catalogue in
             let asked = Asked(catalogue: catalogue.name, count: count)
-            return caches[asked]?.entries(for: term, now: now()) != nil
+            return caches[asked]?.entries(for: term, now: uptime) != nil
         }
         let task = isKept ? nil : driver.beginFetch(path: term.text, kind: .search)
         defer { if let task { driver.endFetch(task) } }
@@ -122,9 +122,9 @@ final class Searches: ServicePart {
         if let search = running[key] { return search }
         let task = startTask { [self] () -> [CatalogueEntry] in
             defer { running[key] = nil }
-            if let kept = caches[asked]?.entries(for: term, now: now()) { return kept }
+            if let kept = caches[asked]?.entries(for: term, now: uptime) { return kept }
             let entries = try await ask(catalogue, for: term, count: count)
-            caches[asked, default: SearchCache()].store(entries, for: term, now: now())
+            caches[asked, default: SearchCache()].store(entries, for: term, now: uptime)
             return entries
         }
         running[key] = task

@@ -12,8 +12,8 @@ package struct FeedMove: Sendable, Equatable {
         case notModified
         /// 410 Gone: the feed is not fetched again; its episodes stay.
         case gone
-        /// 429 or 503: requests to the host have to pause, for the seconds of Retry-After if present.
-        case backOff(retryAfter: Int64?)
+        /// 429 or 503: requests to the host have to pause, for Retry-After if present.
+        case backOff(retryAfter: Duration?)
         /// Any other result.
         case failed
     }

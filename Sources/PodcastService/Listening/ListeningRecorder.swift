@@ -32,10 +32,9 @@ final class ListeningRecorder: ServicePart {
                 kind: .usage, errorNumber: EINVAL, message: "a report needs a player and a position in seconds")
         }
         // The clock of those who report: it stops while the machine sleeps.
-        let now = Duration.milliseconds(SystemClock.monotonic.milliseconds)
-        let verdict = book.handle(report, stored: stored, at: now)
+        let verdict = book.handle(report, stored: stored, at: SystemClock.monotonic.now)
         guard let change = verdict.change else { return .listening(resume: verdict.resume) }
-        try library.listened(to: report.episode, change, now: self.now())
+        try library.listened(to: report.episode, change, now: now())
         var news = stored
         (news.played, news.position) = (change.played, report.position)
         news.duration = change.total ?? stored.duration

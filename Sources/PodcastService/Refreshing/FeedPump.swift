@@ -138,10 +138,10 @@ final class FeedPump: Sendable {
     }
 
     private func start(_ state: inout State) -> (asked: [Asked], turns: [ShowID]) {
-        let now = Int64(time(nil))
+        let now = context.configuration.wallClock().seconds
         var asked: [Asked] = []
         var turns: [ShowID] = []
-        for id in state.queue.start(now: now) {
+        for id in state.queue.start(now: SystemClock.boottime.now) {
             guard let job = state.jobs.removeValue(forKey: id) else {
                 turns.append(id)
                 continue
@@ -195,7 +195,7 @@ final class FeedPump: Sendable {
         let id = asked.job.show.id
         let (next, isUrgent, needsTimer) = state.withLock { state in
             state.asked[id] = nil
-            state.queue.finish(id, .answered, now: Int64(time(nil)))
+            state.queue.finish(id, .answered, now: SystemClock.boottime.now)
             state.reports.append(.unchanged(asked, head))
             let (next, turns) = start(&state)
             for id in turns { state.reports.append(.turn(id)) }

@@ -108,7 +108,7 @@ extension Refresher {
             }
             await kept
         case .gone, .failed, .backOff:
-            if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
+            if case .backOff(let pause) = move.outcome { end = .refused(retryAfter: pause) }
             var failure =
                 found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer is malformed")
             if move.outcome == .gone { failure.message = Self.endText }

@@ -1,5 +1,6 @@
 internal import DaemonCore
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -94,11 +95,11 @@ final class Refresher: ServicePart {
             let group = RefreshGroup(shows.count, continuation)
             enqueue(shows) { show, host in
                 let blocked = feeds.withQueue { queue in
-                    queue.contains(show.id) ? nil : queue.blockedUntil(host: host, now: now())
+                    queue.contains(show.id) ? nil : queue.blockedUntil(host: host, now: uptime)
                 }
                 if let blocked {
-                    let error =
-                        "\(host) accepts no requests for \(blocked - now()) s more; the next one follows after that"
+                    let rest = (blocked - uptime).seconds
+                    let error = "\(host) accepts no requests for \(rest) s more; the next one follows after that"
                     group.add(RefreshResult(name: show.name, added: 0, error: error))
                     return false
                 }
@@ -168,23 +169,25 @@ final class Refresher: ServicePart {
     /// Whether the server may send only what is new since the stored document: an episode that has left the feed is
     /// then not noticed. The whole document is requested after a week, and always if such episodes are to be removed.
     private func acceptsDelta(_ show: RefreshSubject, document received: Int64?) -> Bool {
-        guard let received, (received...received + Self.wholeInterval).contains(now()) else { return false }
+        guard let received, (received...received + Self.wholeInterval.seconds).contains(now()) else { return false }
         return (settings(of: show).keep ?? configuration.keep) != .listed
     }
 
-    private static let wholeInterval: Int64 = 7 * 86_400
+    private static let wholeInterval = Duration.seconds(7 * 86_400)
 
     /// Up to this many shows, checking for each document is faster than listing the folder.
     private static let fewShows = 8
 
-    /// The time of the next scheduled refresh, in seconds since 1970; `nil` if none could start.
-    var next: Int64? {
-        let (held, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now()), $0.isEmpty) }
+    /// The time of the next scheduled refresh; `nil` if none could start.
+    var next: WallTime? {
+        let now = moment
+        let (wake, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now.uptime), $0.isEmpty) }
+        let held = wake.map { now.wall + ($0 - now.uptime) }
         guard driver.core.mayRunByItself, !context.work.isHeldUp else { return held }
         let due = (try? library.nextRefresh()) ?? nil
         // A due show that is already queued needs no timer.
-        guard let due, due > now() || isQueueEmpty else { return held }
-        return min(due, held ?? .max)
+        guard let due = due.map({ WallTime.seconds($0) }), due > now.wall || isQueueEmpty else { return held }
+        return min(due, held ?? due)
     }
 
     func startRefreshes() {
@@ -201,7 +204,7 @@ final class Refresher: ServicePart {
     /// - Returns: `nil` if the host has asked for a pause, so that the caller has to retry later; else a number for
     ///   `giveBackTurn`.
     func takeTurn(host: String) async -> ShowID? {
-        guard feeds.withQueue({ $0.blockedUntil(host: host, now: now()) }) == nil else { return nil }
+        guard feeds.withQueue({ $0.blockedUntil(host: host, now: uptime) }) == nil else { return nil }
         lastTurn = ShowID(lastTurn.rawValue - 1)
         let id = lastTurn
         let isGranted = await withCheckedContinuation { continuation in
@@ -217,7 +220,7 @@ final class Refresher: ServicePart {
     /// - Parameter isRefused: whether the server answered 429. A single 503 says too little about a host with hundreds
     ///   of feeds.
     func giveBackTurn(_ id: ShowID, isRefused: Bool) {
-        feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
+        feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: uptime) }
         if isRefused { refuseTurns() }
         startRefreshes()
         restIfDone()
@@ -227,7 +230,7 @@ final class Refresher: ServicePart {
     func refuseTurns() {
         for (id, turn) in turns {
             let isRefused = feeds.withQueue { queue in
-                guard queue.blockedUntil(host: turn.host, now: now()) != nil else { return false }
+                guard queue.blockedUntil(host: turn.host, now: uptime) != nil else { return false }
                 queue.remove(id)
                 return true
             }
@@ -251,7 +254,7 @@ final class Refresher: ServicePart {
         if let answer { driver.note(.fetchTaken(answer.asked.task)) }
         startTask { [self] in
             let (result, end) = await refreshNow(id, occasion, answer)
-            feeds.withQueue { $0.finish(id, end, now: now()) }
+            feeds.withQueue { $0.finish(id, end, now: uptime) }
             context.work.end([WorkItem.refresh(id)])
             if case .refused = end { refuseTurns() }
             tell(result, of: id)

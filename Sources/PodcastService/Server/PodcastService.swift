@@ -2,6 +2,7 @@ internal import DaemonCore
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 package import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -135,12 +136,13 @@ package final class PodcastService: ServicePart {
 }
 
 extension PodcastService: CoreDriver.Owner {
-    var schedule: [Chore: Int64] {
-        var moments: [Chore: Int64] = [.backUp: refresher.copies.next]
+    var schedule: [Chore: WallTime] {
+        var moments: [Chore: WallTime] = [:]
+        moments[.backUp] = refresher.copies.next
         moments[.refresh] = refresher.next
-        moments[.synchronize] = sync.next
-        moments[.upload] = uploads.next
-        moments[.updateViews] = views.next
+        moments[.synchronize] = sync.next.map { .seconds($0) }
+        moments[.upload] = uploads.next.map { .seconds($0) }
+        moments[.updateViews] = views.next.map { .seconds($0) }
         return moments
     }
 

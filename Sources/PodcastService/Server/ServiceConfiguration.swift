@@ -1,5 +1,5 @@
 package import DaemonCore
-internal import Glibc
+package import Platform
 package import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
@@ -11,8 +11,8 @@ package struct ServiceConfiguration: Sendable {
     package var version: String
     package var transfers: TransferConfiguration
     package var nameTemplate: NameTemplate
-    /// Seconds without clients and tasks after which the daemon exits.
-    package var idleExit: Int64
+    /// Time without clients and tasks after which the daemon exits.
+    package var idleExit: Duration
     /// Shell command run when an episode is complete; see podfs.conf(5).
     package var onDownload: String?
     package var onNewEpisode: String?
@@ -42,14 +42,13 @@ package struct ServiceConfiguration: Sendable {
     package var netrcFile: String?
     /// Catalogues to search.
     package var catalogues: [any Catalogue] = [ITunesCatalogue()]
-    /// Timeout of a search, and of fetching a found show's feed, in milliseconds; a program is waiting to list the
-    /// folder.
+    /// Timeout of a search, and of fetching a found show's feed; a program is waiting to list the folder.
     package var searchTimeout = Duration.seconds(10)
-    /// Seconds for which the file of an unsubscribed episode stays cached after its last close: many programs open a
-    /// file, read its beginning, and open it again.
-    package var ephemeralLinger: Double = 5
-    /// The wall clock, in seconds since 1970. It may be set forward or back at any time.
-    package var wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
+    /// Time for which the file of an unsubscribed episode stays cached after its last close: many programs open a file,
+    /// read its beginning, and open it again.
+    package var ephemeralLinger = Duration.seconds(5)
+    /// The wall clock. It may be set forward or back at any time.
+    package var wallClock: @Sendable () -> WallTime = { .now }
     /// Called after work that may have used much memory: a command, a refresh, a sync.
     package var onWork: @Sendable () -> Void = {}
 
@@ -58,6 +57,6 @@ package struct ServiceConfiguration: Sendable {
         self.version = version
         self.transfers = transfers
         nameTemplate = .standard
-        idleExit = 300
+        idleExit = .seconds(300)
     }
 }

@@ -1,6 +1,4 @@
 internal import DaemonCore
-internal import Foundation
-internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
@@ -53,15 +51,14 @@ extension ServicePart {
     var log: Logger { context.log }
     var credentials: CredentialStore<ShowID> { context.credentials }
 
-    func now() -> Int64 { configuration.wallClock() }
+    /// The wall clock in seconds since 1970, as the library stores it.
+    func now() -> Int64 { configuration.wallClock().seconds }
+
+    /// The current time of a clock that never goes back.
+    var uptime: Instant { SystemClock.boottime.now }
 
     /// The current time by both clocks.
-    var moment: Moment {
-        let fraction = Int64(Date().timeIntervalSince1970 * 1_000) % 1_000
-        return Moment(
-            wall: .seconds(now()) + .milliseconds(fraction),
-            uptime: .milliseconds(SystemClock.boottime.milliseconds))
-    }
+    var moment: Moment { Moment(wall: configuration.wallClock(), uptime: uptime) }
 
     /// Returns the credentials for requests on behalf of a show; they are sent only to their own origin.
     func credentials(of podcast: ShowID, _ access: ShowAccess) -> Credentials? {

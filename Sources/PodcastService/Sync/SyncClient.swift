@@ -21,8 +21,8 @@ struct SyncFailure: Error, Sendable {
     var code: Code
     /// The message, one line without secrets.
     var message: String
-    /// Seconds to wait, as the server demands.
-    var retryAfter: Int64?
+    /// The wait that the server demands.
+    var retryAfter: Duration?
 }
 
 /// Sends requests to a sync server. Redirects are not followed: the password is sent only to the address for which it
@@ -35,9 +35,9 @@ struct SyncClient: Sendable {
     /// Maximum size of an answer in bytes: a hundred thousand actions of 300 bytes, and as much again for long
     /// addresses.
     private static let largestAnswer = 64 << 20
-    /// Maximum pause in seconds that a server may demand: a day.
-    private static let longestHold: Int64 = 86_400
-    /// Timeout of an answer in milliseconds.
+    /// Maximum pause that a server may demand: a day.
+    private static let longestHold = Duration.seconds(86_400)
+    /// Timeout of an answer.
     private static let timeout = Duration.seconds(120)
 
     struct Answer: Sendable {
@@ -96,8 +96,8 @@ struct SyncClient: Sendable {
         case 400, 413, 414, 422:
             return SyncFailure(code: .rejected, message: "\(says): it rejects the request")
         default:
-            let seconds = head.retryAfter.map { max(1, min($0.seconds, Self.longestHold)) }
-            return SyncFailure(code: .unavailable, message: says, retryAfter: seconds)
+            let pause = head.retryAfter.map { max(.seconds(1), min($0, Self.longestHold)) }
+            return SyncFailure(code: .unavailable, message: says, retryAfter: pause)
         }
     }
 }

@@ -2,6 +2,7 @@ internal import DaemonCore
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -32,8 +33,8 @@ final class SyncExchange: ServicePart {
 
     func stop() { isStopping = true }
 
-    /// The time for which the rows and files of a show that another device removed are retained, in seconds.
-    private static let removedLifetime: Int64 = 7 * 86_400
+    /// The time for which the rows and files of a show that another device removed are retained.
+    private static let removedLifetime = Duration.seconds(7 * 86_400)
     /// Maximum number of removed shows that are checked for a move before they are removed. A larger number suggests
     /// that the list was emptied.
     private static let mostMoves = 20
@@ -228,7 +229,7 @@ final class SyncExchange: ServicePart {
                     random: .random(in: 0..<1))
                 try library.noteSync(
                     error: failure.message, isStopped: isStopped, next: isStopped ? nil : next,
-                    heldUntil: failure.retryAfter.map { now() + $0 }, now: now())
+                    heldUntil: failure.retryAfter.map { now() + $0.seconds }, now: now())
                 log.warning("sync: \(failure.message)")
                 return failure
             }
@@ -338,7 +339,7 @@ final class SyncExchange: ServicePart {
     /// Deletes shows that were removed long enough ago.
     func forgetRemovedShows() {
         do {
-            try library.forgetRemoved(before: now() - Self.removedLifetime)
+            try library.forgetRemoved(before: now() - Self.removedLifetime.seconds)
         } catch {
             log.error("\(error)")
         }

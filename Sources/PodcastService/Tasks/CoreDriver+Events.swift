@@ -1,6 +1,7 @@
 internal import ContentCache
 internal import DaemonCore
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
@@ -175,7 +176,8 @@ extension CoreDriver {
             total: episode.confirmedSize, error: row.error.map { TransferError(.failed, $0) }, isTask: true)
         return DownloadTask(
             id: row.id, show: podcast.id, path: podcast.name + "/" + episode.name,
-            session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic, created: row.created,
+            session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic,
+            created: .seconds(row.created),
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
     }
 
@@ -198,7 +200,7 @@ extension CoreDriver {
 
     /// Returns the opens that wait for failing servers, as queued tasks without a number.
     func waitingOpens() -> [TaskInfo] {
-        core.waitingOpens(now: now()).compactMap { info in
+        core.waitingOpens(at: moment).compactMap { info in
             guard let facts = info.episode.flatMap(facts(of:)) else { return nil }
             var info = info
             info.path = facts.path

@@ -1,6 +1,7 @@
 internal import ContentCache
 internal import DaemonCore
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -66,11 +67,12 @@ extension CoreDriver {
             if let place = places[rendition.episode], !rendition.complete {
                 situation.transfers[place].file = rendition.file
             } else {
-                let completed = core.space.completions[MediaID(rendition.episode)] ?? .zero
+                let opened = WallTime.seconds(rendition.lastOpened)
+                let completed = core.space.completions[MediaID(rendition.episode)]
                 situation.files.append(
                     StorageFile(
                         id: rendition.file, bytes: rendition.received,
-                        lastUse: max(.seconds(rendition.lastOpened), completed), isPlayed: rendition.played))
+                        lastUse: max(opened, completed ?? opened), isPlayed: rendition.played))
             }
         }
         return episodes

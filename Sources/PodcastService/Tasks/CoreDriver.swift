@@ -18,8 +18,8 @@ internal import TransferEngine
 final class CoreDriver: ServicePart {
     /// The driver's interface to the other parts of the service.
     @ServiceActor protocol Owner: AnyObject {
-        /// The due times of chores, in seconds since 1970.
-        var schedule: [Chore: Int64] { get }
+        /// The due times of chores.
+        var schedule: [Chore: WallTime] { get }
         /// Whether feeds are being fetched, or fetched ones have not been processed.
         var isFetching: Bool { get }
         func perform(_ chore: Chore)
@@ -58,14 +58,14 @@ final class CoreDriver: ServicePart {
     var unwritten: [EventQueue.Item] = []
     /// The number of engine events processed and not yet acknowledged to the engine.
     var untold = 0
-    /// When an open of each episode was last recorded, in uptime.
-    var lastNoted: [EpisodeID: Duration] = [:]
+    /// When an open of each episode was last recorded.
+    var lastNoted: [EpisodeID: Instant] = [:]
 
     init(_ context: ServiceContext, events: EventQueue) {
         self.context = context
         self.events = events
         core = DaemonCore(
-            limits: context.configuration.storage, idleExit: .seconds(context.configuration.idleExit),
+            limits: context.configuration.storage, idleExit: context.configuration.idleExit,
             conditionLifetime: context.configuration.conditionLifetime)
     }
 
@@ -234,11 +234,11 @@ final class CoreDriver: ServicePart {
         case .perform(.writeAgain): writeAgain()
         case .perform(let chore): owner?.perform(chore)
         case .forgetFutureSchedules: attempt { try library.forgetFutureSchedules(now: now()) }
-        case .moveUnsent(let jump): attempt { try library.moveUnsent(by: jump) }
+        case .moveUnsent(let jump): attempt { try library.moveUnsent(by: jump.seconds) }
         case .wake(let deadline): wake(at: deadline)
         case .workEnded: configuration.onWork()
         case .leave:
-            if core.isIdle { log.info("idle for \(configuration.idleExit) s: exiting") }
+            if core.isIdle { log.info("idle for \(configuration.idleExit.seconds) s: exiting") }
             owner?.leave()
         }
     }
@@ -280,7 +280,7 @@ final class CoreDriver: ServicePart {
         }
     }
 
-    private func wake(at deadline: Duration) {
+    private func wake(at deadline: Instant) {
         timer?.cancel()
         let pause = max(.zero, deadline - moment.uptime)
         timer = startTask { [weak self] in

@@ -13,7 +13,7 @@ internal import PodcastProtocol
 final class LibraryCopies: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
-    private var schedule = BackupSchedule(started: Int64(time(nil)))
+    private var schedule = BackupSchedule(started: .now)
     /// Whether the subscriptions have changed since the list was last written.
     private var isDue = false
     /// The task that writes the list.
@@ -27,7 +27,7 @@ final class LibraryCopies: ServicePart {
     /// Schedules a backup and a new copy of the subscription list after a change of the subscriptions.
     func subscriptionsChanged() {
         copySubscriptions()
-        if schedule.subscriptionsChanged(now: now()) { driver.note(.rescheduled) }
+        if schedule.subscriptionsChanged(now: moment.wall) { driver.note(.rescheduled) }
     }
 
     // MARK: The subscription list
@@ -38,7 +38,7 @@ final class LibraryCopies: ServicePart {
         guard writer == nil else { return }
         writer = startTask { [weak self] in
             while await self?.writeSubscriptionsCopy() ?? false {
-                await Timers.sleep(for: .seconds(SubscriptionsCopy.pause))
+                await Timers.sleep(for: SubscriptionsCopy.pause)
                 if Task.isCancelled { break }
             }
             self?.endSubscriptionsWriter()
@@ -79,16 +79,16 @@ final class LibraryCopies: ServicePart {
 
     // MARK: The backup
 
-    /// When the next backup is due.
-    var next: Int64 {
-        schedule.next(backup: backupMoment, hasShows: hasShows, now: now())
+    /// When the next backup is due; `nil` if there is nothing to back up.
+    var next: WallTime? {
+        schedule.next(backup: backupMoment, hasShows: hasShows, now: moment.wall)
     }
 
     /// When the current backup was made; `nil` if there is none.
-    private var backupMoment: Int64? {
+    private var backupMoment: WallTime? {
         var status = stat()
         guard stat(configuration.places.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
-        return Int64(status.st_mtim.tv_sec)
+        return .seconds(status.st_mtim.tv_sec)
     }
 
     private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
@@ -96,13 +96,13 @@ final class LibraryCopies: ServicePart {
     /// Makes a pending backup before the daemon exits.
     func finish() async {
         await finishWriting()
-        if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: now()) { await backUp() }
+        if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: moment.wall) { await backUp() }
     }
 
     /// Checks the library and copies it, outside the actor: a large one takes seconds. A damaged library never replaces
     /// the last good backup.
     func backUp() async {
-        schedule.begin(now: now())
+        schedule.begin(now: moment.wall)
         let library = library
         let path = configuration.places.libraryBackup
         let problem: String? = await withCheckedContinuation { continuation in

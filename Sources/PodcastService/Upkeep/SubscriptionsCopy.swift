@@ -6,8 +6,8 @@ package import TransferCore
 /// The copy of the subscription list beside the library, from which a lost library is restored: OPML, which other
 /// podcast apps can import, including the credentials in addresses.
 package enum SubscriptionsCopy {
-    /// Minimum interval between two copies in seconds: an import changes the subscriptions many times a second.
-    static let pause: Int64 = 1
+    /// Minimum interval between two copies: an import changes the subscriptions many times a second.
+    static let pause = Duration.seconds(1)
 
     /// Returns the list as an OPML document.
     package static func document(_ subscriptions: [Subscription], _ credentials: CredentialStore<ShowID>) -> [UInt8] {

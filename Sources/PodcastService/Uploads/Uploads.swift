@@ -263,7 +263,7 @@ final class Uploads: ServicePart {
 extension UploadTask {
     fileprivate init(_ row: Upload, snapshot: UploadSnapshot? = nil) {
         self.init(
-            id: row.id, title: row.title, size: row.size, isSuspended: row.suspended, created: row.created,
+            id: row.id, title: row.title, size: row.size, isSuspended: row.suspended, created: .seconds(row.created),
             held: row.progress.held, failure: row.error, snapshot: snapshot)
     }
 

@@ -1,4 +1,5 @@
 import DaemonCore
+import Platform
 import TestSupport
 import Testing
 import TransferCore
@@ -12,34 +13,34 @@ struct HostQueueTests {
 
     @Test func theFirstThatCameStartFirst() {
         var queue = queue((0..<20).map { "h\($0)" })
-        #expect(queue.start(now: 0) == (0..<8).map { ShowID($0) })
-        #expect(queue.start(now: 0).isEmpty)
+        #expect(queue.start(now: .seconds(0)) == (0..<8).map { ShowID($0) })
+        #expect(queue.start(now: .seconds(0)).isEmpty)
         #expect(queue.runningCount == 8 && queue.waitingCount == 12)
-        queue.finish(3, .answered, now: 1)
-        queue.finish(0, .answered, now: 1)
-        #expect(queue.start(now: 1) == [8, 9])
+        queue.finish(3, .answered, now: .seconds(1))
+        queue.finish(0, .answered, now: .seconds(1))
+        #expect(queue.start(now: .seconds(1)) == [8, 9])
     }
 
     @Test func aHostHasTwoAndTheOthersPassIt() {
         var queue = queue(["a", "a", "a", "a", "b", "c"], total: 4)
-        #expect(queue.start(now: 0) == [0, 1, 4, 5])
-        queue.finish(4, .answered, now: 0)
-        #expect(queue.start(now: 0).isEmpty)
-        queue.finish(1, .answered, now: 0)
-        #expect(queue.start(now: 0) == [2])
-        queue.finish(0, .answered, now: 0)
-        queue.finish(2, .answered, now: 0)
-        #expect(queue.start(now: 0) == [3])
+        #expect(queue.start(now: .seconds(0)) == [0, 1, 4, 5])
+        queue.finish(4, .answered, now: .seconds(0))
+        #expect(queue.start(now: .seconds(0)).isEmpty)
+        queue.finish(1, .answered, now: .seconds(0))
+        #expect(queue.start(now: .seconds(0)) == [2])
+        queue.finish(0, .answered, now: .seconds(0))
+        queue.finish(2, .answered, now: .seconds(0))
+        #expect(queue.start(now: .seconds(0)) == [3])
     }
 
     @Test func oneFetchServesAllWhoAsk() {
         var queue = queue(["a"])
         var joined = queue.enqueue(0, host: "a")
         #expect(queue.contains(0) && !joined)
-        #expect(queue.start(now: 0) == [0])
+        #expect(queue.start(now: .seconds(0)) == [0])
         joined = queue.enqueue(0, host: "a")
         #expect(!joined)
-        queue.finish(0, .answered, now: 0)
+        queue.finish(0, .answered, now: .seconds(0))
         #expect(queue.isEmpty)
         joined = queue.enqueue(0, host: "a")
         #expect(joined && queue.waitingCount == 1)
@@ -47,28 +48,28 @@ struct HostQueueTests {
 
     @Test func aRefusalHoldsTheHostUntilRetryAfter() {
         var queue = queue(["a", "a", "a", "b"], perHost: 1)
-        #expect(queue.start(now: 100) == [0, 3])
-        queue.finish(0, .refused(retryAfter: 300), now: 110)
-        #expect(queue.start(now: 110).isEmpty)
-        #expect(queue.blockedUntil(host: "a", now: 110) == 410)
-        #expect(queue.blockedUntil(host: "b", now: 110) == nil)
-        #expect(queue.nextWake(now: 110) == 410)
-        #expect(queue.start(now: 409).isEmpty)
-        #expect(queue.start(now: 410) == [1])
-        #expect(queue.nextWake(now: 410) == nil)
-        #expect(queue.blockedUntil(host: "a", now: 410) == nil)
+        #expect(queue.start(now: .seconds(100)) == [0, 3])
+        queue.finish(0, .refused(retryAfter: .seconds(300)), now: .seconds(110))
+        #expect(queue.start(now: .seconds(110)).isEmpty)
+        #expect(queue.blockedUntil(host: "a", now: .seconds(110)) == .seconds(410))
+        #expect(queue.blockedUntil(host: "b", now: .seconds(110)) == nil)
+        #expect(queue.nextWake(now: .seconds(110)) == .seconds(410))
+        #expect(queue.start(now: .seconds(409)).isEmpty)
+        #expect(queue.start(now: .seconds(410)) == [1])
+        #expect(queue.nextWake(now: .seconds(410)) == nil)
+        #expect(queue.blockedUntil(host: "a", now: .seconds(410)) == nil)
     }
 
     @Test func refusalsInARowDoubleThePauseUpToAnHour() {
         var queue = HostQueue(perHost: 1)
-        var now: Int64 = 0
+        var now = Instant.start
         var pauses: [Int64] = []
         for number in 0..<9 {
             queue.enqueue(ShowID(Int64(number)), host: "a")
             #expect(queue.start(now: now) == [ShowID(Int64(number))])
             queue.finish(ShowID(Int64(number)), .refused(retryAfter: nil), now: now)
-            let until = queue.blockedUntil(host: "a", now: now) ?? 0
-            pauses.append(until - now)
+            let until = queue.blockedUntil(host: "a", now: now) ?? now
+            pauses.append((until - now).seconds)
             now = until
         }
         #expect(pauses == [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])
@@ -78,34 +79,34 @@ struct HostQueueTests {
         queue.enqueue(51, host: "a")
         #expect(queue.start(now: now) == [51])
         queue.finish(51, .refused(retryAfter: nil), now: now)
-        #expect(queue.blockedUntil(host: "a", now: now) == now + 60)
+        #expect(queue.blockedUntil(host: "a", now: now) == now + .seconds(60))
     }
 
     @Test func twoThatWereUnderWayTogetherAreOneRefusal() {
         var queue = queue(["a", "a"])
-        #expect(queue.start(now: 0) == [0, 1])
-        queue.finish(0, .refused(retryAfter: nil), now: 0)
-        queue.finish(1, .refused(retryAfter: nil), now: 5)
-        #expect(queue.blockedUntil(host: "a", now: 5) == 65)
+        #expect(queue.start(now: .seconds(0)) == [0, 1])
+        queue.finish(0, .refused(retryAfter: nil), now: .seconds(0))
+        queue.finish(1, .refused(retryAfter: nil), now: .seconds(5))
+        #expect(queue.blockedUntil(host: "a", now: .seconds(5)) == .seconds(65))
     }
 
     @Test func aHostThatNamesAYearIsHeldForAWeek() {
         var queue = queue(["a"])
-        #expect(queue.start(now: 0) == [0])
-        queue.finish(0, .refused(retryAfter: .max), now: 0)
-        #expect(queue.blockedUntil(host: "a", now: 0) == 604_800)
+        #expect(queue.start(now: .seconds(0)) == [0])
+        queue.finish(0, .refused(retryAfter: .seconds(Int64.max)), now: .seconds(0))
+        #expect(queue.blockedUntil(host: "a", now: .seconds(0)) == .seconds(604_800))
     }
 
     @Test func whatWaitsCanBeTakenOutAndWhatRunsEnds() {
         var queue = queue(["a", "a", "a", "a"])
-        #expect(queue.start(now: 0) == [0, 1])
+        #expect(queue.start(now: .seconds(0)) == [0, 1])
         queue.remove(2)
         queue.remove(0)
         queue.remove(99)
         #expect(queue.contains(0) && !queue.contains(2))
-        queue.finish(0, .answered, now: 0)
-        queue.finish(0, .answered, now: 0)
-        #expect(queue.start(now: 0) == [3])
+        queue.finish(0, .answered, now: .seconds(0))
+        queue.finish(0, .answered, now: .seconds(0))
+        #expect(queue.start(now: .seconds(0)) == [3])
         #expect(queue.runningCount == 2 && queue.waitingCount == 0)
     }
 
@@ -117,12 +118,12 @@ struct HostQueueTests {
         var queue = HostQueue(total: total, perHost: perHost)
         var waiting: [(id: ShowID, host: String)] = []
         var running: [(id: ShowID, host: String)] = []
-        var blocked: [String: Int64] = [:]
+        var blocked: [String: Instant] = [:]
         var refusals: [String: Int64] = [:]
-        var now: Int64 = 0
+        var now = Instant.seconds(10_000)
         var arrivals: Int64 = 0
         for step in 0..<600 {
-            now += Int64.random(in: 0...20, using: &dice)
+            now += .seconds(Int64.random(in: 0...20, using: &dice))
             switch Int.random(in: 0..<10, using: &dice) {
             case 0..<4:
                 let host = "h\(Int.random(in: 0..<5, using: &dice))"
@@ -134,12 +135,13 @@ struct HostQueueTests {
                 guard let index = running.indices.randomElement(using: &dice) else { continue }
                 let end = running.remove(at: index)
                 if Int.random(in: 0..<5, using: &dice) == 0 {
-                    let retry = Bool.random(using: &dice) ? Int64.random(in: 0...500, using: &dice) : nil
+                    let retry =
+                        Bool.random(using: &dice) ? Duration.seconds(Int64.random(in: 0...500, using: &dice)) : nil
                     queue.finish(end.id, .refused(retryAfter: retry), now: now)
-                    if (blocked[end.host] ?? .min) < now - 3_600 { refusals[end.host] = 0 }
-                    if (blocked[end.host] ?? .min) <= now { refusals[end.host, default: 0] += 1 }
-                    let pause: Int64 = min(3_600, 60 << min(max(refusals[end.host, default: 1], 1) - 1, 10))
-                    blocked[end.host] = max(blocked[end.host] ?? .min, now + max(pause, retry ?? 0))
+                    if (blocked[end.host] ?? .start) < now - .seconds(3_600) { refusals[end.host] = 0 }
+                    if (blocked[end.host] ?? .start) <= now { refusals[end.host, default: 0] += 1 }
+                    let pause = Duration.seconds(min(3_600, 60 << min(max(refusals[end.host, default: 1], 1) - 1, 10)))
+                    blocked[end.host] = max(blocked[end.host] ?? .start, now + max(pause, retry ?? .zero))
                 } else {
                     queue.finish(end.id, .answered, now: now)
                     refusals[end.host] = 0
@@ -153,7 +155,7 @@ struct HostQueueTests {
             var index = 0
             while index < waiting.count, running.count < total {
                 let next = waiting[index]
-                if running.count(where: { $0.host == next.host }) < perHost, (blocked[next.host] ?? .min) <= now {
+                if running.count(where: { $0.host == next.host }) < perHost, (blocked[next.host] ?? .start) <= now {
                     running.append(waiting.remove(at: index))
                     expected.append(next.id)
                 } else {
@@ -172,9 +174,9 @@ struct HostQueueTests {
         for id in 0..<10_000 { queue.enqueue(ShowID(Int64(id)), host: "a") }
         var order: [ShowID] = []
         while !queue.isEmpty {
-            for id in queue.start(now: 0) {
+            for id in queue.start(now: .seconds(0)) {
                 order.append(id)
-                queue.finish(id, .answered, now: 0)
+                queue.finish(id, .answered, now: .seconds(0))
             }
         }
         #expect(order == (0..<10_000).map { ShowID($0) })

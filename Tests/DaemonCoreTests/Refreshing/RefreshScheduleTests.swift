@@ -215,8 +215,8 @@ struct RefreshScheduleTests {
             let word =
                 facts.head.map { head in
                     max(
-                        min(Freshness.seconds(head, now: Self.now) ?? 0, schedule.maximum),
-                        Freshness.retryAfter(head, now: Self.now) ?? 0)
+                        min(Freshness.lifetime(head, now: Self.now)?.seconds ?? 0, schedule.maximum),
+                        Freshness.retryAfter(head, now: Self.now)?.seconds ?? 0)
                 } ?? 0
             let random = Double.random(in: 0..<1, using: &dice)
             func delay(_ facts: RefreshFacts, _ random: Double) -> Int64 {
@@ -239,7 +239,7 @@ struct RefreshScheduleTests {
             var later = plain
             later.head = later.head ?? ResponseHead(status: 200)
             later.head?.fields["retry-after"] = String(word + Int64.random(in: 0...100_000, using: &dice))
-            if word < Freshness.longest - 100_000 {
+            if word < Freshness.longest.seconds - 100_000 {
                 #expect(delay(plain, random) <= delay(later, random), "by Retry-After: \(facts)")
             }
         }

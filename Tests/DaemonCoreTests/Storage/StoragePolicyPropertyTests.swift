@@ -1,4 +1,5 @@
 import DaemonCore
+import Platform
 import TestSupport
 import Testing
 import TransferCore

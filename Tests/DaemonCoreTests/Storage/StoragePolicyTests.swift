@@ -1,4 +1,5 @@
 import DaemonCore
+import Platform
 import Testing
 import TransferCore
 

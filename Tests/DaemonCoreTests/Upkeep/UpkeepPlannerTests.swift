@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import DaemonCore
@@ -43,7 +44,7 @@ struct UpkeepPlannerTests {
 
     @Test mutating func whatIsDueIsPerformedOnceAndThenAskedAnew() {
         _ = planner.plan(Self.connected, at: now)
-        planner.schedule([.refresh: now.seconds + 20, .backUp: now.seconds + 700])
+        planner.schedule([.refresh: now.wall + .seconds(20), .backUp: now.wall + .seconds(700)])
         #expect(planner.plan(Self.connected, at: now) == [.wake(at: now.uptime + .milliseconds(20_010))])
         pass(.milliseconds(20_010))
         #expect(tick(Self.connected) == [.perform(.refresh), .wake(at: now.uptime + .seconds(1))])
@@ -57,7 +58,7 @@ struct UpkeepPlannerTests {
         for _ in 0..<1_000 {
             for effect in tick(Self.connected) {
                 if effect == .perform(.refresh) { performed += 1 }
-                if effect == .readSchedule { planner.schedule([.refresh: now.seconds - 5]) }
+                if effect == .readSchedule { planner.schedule([.refresh: now.wall - .seconds(5)]) }
             }
             pass(.milliseconds(10))
         }
@@ -76,7 +77,7 @@ struct UpkeepPlannerTests {
 
     @Test mutating func aClockThatIsSetBackPutsNothingOff() {
         _ = planner.plan(Self.connected, at: now)
-        planner.set(.assessSpace, due: now.seconds + 10)
+        planner.set(.assessSpace, due: now.wall + .seconds(10))
         now.wall -= .seconds(86_400)
         #expect(planner.plan(Self.connected, at: now).contains(.forgetFutureSchedules))
         pass(.milliseconds(10_010))
@@ -87,9 +88,9 @@ struct UpkeepPlannerTests {
         _ = planner.plan(Self.connected, at: now)
         now.wall += .seconds(3_600)
         let ahead = planner.plan(Self.connected, at: now)
-        #expect(ahead.contains(.moveUnsent(by: 3_600)) && !ahead.contains(.forgetFutureSchedules))
+        #expect(ahead.contains(.moveUnsent(by: .seconds(3_600))) && !ahead.contains(.forgetFutureSchedules))
         now.wall -= .seconds(7_200)
-        #expect(planner.plan(Self.connected, at: now).contains(.moveUnsent(by: -7_200)))
+        #expect(planner.plan(Self.connected, at: now).contains(.moveUnsent(by: .seconds(-7_200))))
     }
 
     @Test mutating func aLittleCorrectionOfTheClockIsNone() {

@@ -51,7 +51,9 @@ struct FeedMoveTests {
         }
         for status in [429, 503] {
             #expect(move(Self.direct, status, feed: nil).outcome == .backOff(retryAfter: nil))
-            #expect(move(Self.direct, status, ["retry-after": "60"], feed: nil).outcome == .backOff(retryAfter: 60))
+            #expect(
+                move(Self.direct, status, ["retry-after": "60"], feed: nil).outcome
+                    == .backOff(retryAfter: .seconds(60)))
         }
     }
 

@@ -1,4 +1,5 @@
 import DaemonCore
+import Platform
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
@@ -30,7 +31,7 @@ import TransferCore
                 published: ExtremeNumbers.integers.map { min(max($0, -1 << 53), 1 << 53) }.shuffled(using: &dice),
                 failures: [0, 1, 1_000_000].randomElement(using: &dice) ?? 0)
             let next = RefreshSchedule().next(facts, now: Self.now, random: 0.5)
-            #expect(next > Self.now && next <= Self.now + Freshness.longest * 11 / 10 + 1, "\(fields)")
+            #expect(next > Self.now && next <= Self.now + Freshness.longest.seconds * 11 / 10 + 1, "\(fields)")
             let pause = policy.pause(attempt: .max, retryAfter: head.retryAfter, random: 0.9)
             #expect((.zero ... .seconds(86_400)).contains(pause), "\(fields)")
             #expect((0...1 << 44).contains(head.contentLength ?? 0))

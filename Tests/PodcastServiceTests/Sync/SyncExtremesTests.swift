@@ -76,7 +76,7 @@ import TransferCore
         home.publish(episodes: 2)
         let server = SyncServer()
         try server.start()
-        let first = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+        let first = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
         let client = try await first.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let login = SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")
@@ -104,7 +104,9 @@ import TransferCore
                 try db.execute(
                     sql: "INSERT OR REPLACE INTO sync_episode SELECT id, ? FROM episode", arguments: [number])
             }
-            let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+            let daemon = try await home.start {
+                $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
+            }
             let client = try await daemon.connect()
             try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 77))
             try await client.perform(.setPlayed(episode: daemon.episode(2).id, true))

@@ -129,16 +129,16 @@ import Testing
     // MARK: Schedule
 
     @Test func failuresAreFarBetweenAndTheServersWordCounts() {
-        let schedule = SyncSchedule(interval: 3_600, delay: 30)
+        let schedule = SyncSchedule(interval: .seconds(3_600), delay: .seconds(30))
         #expect(schedule.next(now: 0, random: 0) == 3_600)
         #expect(schedule.next(now: 0, failures: 1, retryAfter: nil, random: 0) == 60)
         #expect(schedule.next(now: 0, failures: 3, retryAfter: nil, random: 0) == 240)
         #expect(schedule.next(now: 0, failures: 50, retryAfter: nil, random: 1) == 3_600)
-        #expect(schedule.next(now: 0, failures: 1, retryAfter: 7_000, random: 0) == 7_000)
+        #expect(schedule.next(now: 0, failures: 1, retryAfter: .seconds(7_000), random: 0) == 7_000)
     }
 
     @Test func changesAreSentTogether() {
-        let schedule = SyncSchedule(interval: 3_600, delay: 30)
+        let schedule = SyncSchedule(interval: .seconds(3_600), delay: .seconds(30))
         #expect(schedule.due(oldest: 100, newest: 110, failures: 0, next: 3_600) == 140)
         #expect(schedule.due(oldest: 100, newest: 399, failures: 0, next: 3_600) == 400, "not put off for ever")
         #expect(schedule.due(oldest: 100, newest: 110, failures: 2, next: 3_600) == 3_600)

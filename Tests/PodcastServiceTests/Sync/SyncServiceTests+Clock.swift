@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -22,8 +23,8 @@ extension SyncServiceTests {
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
         let clock = SetClock()
         let daemon = try await home.start {
-            $0.sync = SyncSchedule(interval: 3_600, delay: 3_600)
-            $0.wallClock = { clock.now }
+            $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
+            $0.wallClock = { .seconds(clock.now) }
         }
         let client = try await daemon.connect()
         try await client.subscribe(feed)

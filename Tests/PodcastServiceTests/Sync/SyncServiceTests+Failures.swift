@@ -26,7 +26,7 @@ extension SyncServiceTests {
         #expect(waiting.waitingSubscriptions == 1)
         // Stopping the daemon does not either.
         await first.stop()
-        let second = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+        let second = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
         let other = try await second.connect()
         let third = try #require(try second.library.podcast(named: "Third"))
         try await other.perform(.unsubscribe(podcast: third.id))
@@ -211,7 +211,7 @@ extension SyncServiceTests {
     }
 
     @Test func changesAreSentByThemselves() async throws {
-        let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 0) }
+        let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(0)) }
         let client = try await daemon.connect()
         _ = try await client.perform(.syncLogin(request()))
         try await client.subscribe(feed)
@@ -222,7 +222,7 @@ extension SyncServiceTests {
     }
 
     @Test func theServerIsAskedByItselfAtItsTime() async throws {
-        let daemon = try await home.start { $0.sync = SyncSchedule(interval: 1, delay: 0) }
+        let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(1), delay: .seconds(0)) }
         let client = try await daemon.connect()
         _ = try await client.perform(.syncLogin(request()))
         try await waitUntil { try daemon.library.syncAccount()?.lastSync != nil }

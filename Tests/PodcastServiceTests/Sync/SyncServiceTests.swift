@@ -33,7 +33,7 @@ import Testing
 
     /// Starts a daemon with a show, logs in and syncs once.
     func begin(kind: String? = nil) async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+        let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
         let client = try await daemon.connect()
         try await client.subscribe(feed)
         _ = try await client.perform(.syncLogin(request(kind: kind)))
