@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The vocabularies used in feeds.
 enum FeedNamespace: UInt8 {
     /// RSS's own elements, which have no namespace, and Atom's in documents that omit its namespace.
@@ -65,13 +67,13 @@ struct FeedName {
 
     /// Computes FNV-1a of the local part of a qualified name, in lower case.
     static func hash(ofLocalPart name: FeedBytes) -> UInt32 {
-        var hash: UInt32 = 2_166_136_261
+        var hash = FNV1a.empty32
         for byte in name {
             if byte == UInt8(ascii: ":") {
-                hash = 2_166_136_261
+                hash = FNV1a.empty32
             } else {
                 let isCapital = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
-                hash = (hash ^ UInt32(isCapital ? byte | 0x20 : byte)) &* 16_777_619
+                hash = FNV1a.hash(hash, adding: isCapital ? byte | 0x20 : byte)
             }
         }
         return hash

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastPages
@@ -46,7 +47,7 @@ final class ReplacedTag: Sendable {
         }
     }
 
-    /// Returns a hash of all bytes: FNV-1a, with 64 bits.
+    /// Returns a hash of all bytes.
     func fingerprint() throws(Errno) -> Int64 {
         var copy = [UInt8](repeating: 0, count: Int(size))
         var failure: Errno?
@@ -54,9 +55,7 @@ final class ReplacedTag: Sendable {
             do throws(Errno) { try read(into: buffer, at: 0) } catch { failure = error }
         }
         if let failure { throw failure }
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in copy { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return Int64(bitPattern: hash)
+        return Int64(bitPattern: FNV1a.hash64(copy))
     }
 }
 

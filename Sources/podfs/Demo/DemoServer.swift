@@ -88,9 +88,8 @@ actor DemoServer {
 
     private func serve(_ path: String, text: String, type: String, on server: HTTPServer) async {
         let data = Data(text.utf8)
-        // FNV-1a, 64 bits: stable across runs, unlike Swift's hashes.
-        let hash = data.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        let answer = DemoAnswer(size: data.count, contentType: type, tag: "\"\(String(hash, radix: 16))\"")
+        let tag = String(FNV1a.hash64(data), radix: 16)
+        let answer = DemoAnswer(size: data.count, contentType: type, tag: "\"\(tag)\"")
         await server.appendRoute(path, for: [.GET, .HEAD]) { request in
             await answer.response(to: request) { HTTPBodySequence(data: Data(data[$0])) }
         }

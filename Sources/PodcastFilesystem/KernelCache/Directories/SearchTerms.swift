@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastProtocol
 internal import TransferCore
 
@@ -72,8 +73,7 @@ struct SearchTerms: Sendable {
 
     /// Computes 32-bit FNV-1a, xor-folded to 18 bits as its authors recommend.
     private static func hash(_ bytes: [UInt8]) -> Int {
-        var hash: UInt32 = 2_166_136_261
-        for byte in bytes { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        let hash = FNV1a.hash32(bytes)
         return Int((hash >> 18 ^ hash) & UInt32(numbers - 1))
     }
 
