@@ -56,7 +56,7 @@ package struct SharedFeed: Sendable {
     ///   - show: The title of its show, in the feed of a view.
     package mutating func add(_ episode: EpisodeSummary, folder: String, show: String? = nil) {
         let folder = Self.address(base, folder)
-        let stem = Self.escaped(FileName.stem(ofFile: episode.name))
+        let stem = FileName.stem(ofFile: episode.name).percentEncoded
         text.write("    <item>\n")
         element("title", episode.title)
         text.write("      <guid isPermaLink=\"false\">")
@@ -69,7 +69,7 @@ package struct SharedFeed: Sendable {
         text.empty(
             "enclosure",
             [
-                ("url", "\(folder)/\(Self.escaped(episode.name))"), ("length", String(episode.size)),
+                ("url", "\(folder)/\(episode.name.percentEncoded)"), ("length", String(episode.size)),
                 ("type", Self.type(of: episode)),
             ], indent: "      ")
         element("itunes:author", show)
@@ -108,22 +108,5 @@ package struct SharedFeed: Sendable {
             ?? "application/octet-stream"
     }
 
-    private static func address(_ base: String, _ name: String) -> String { "\(base)/\(escaped(name))" }
-
-    /// Percent-encodes a name for a path: all but the unreserved characters of RFC 3986 §2.3.
-    private static func escaped(_ name: String) -> String {
-        var result = ""
-        for byte in name.utf8 {
-            let scalar = UnicodeScalar(byte)
-            if byte < 0x80,
-                scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~".unicodeScalars.contains(scalar)
-            {
-                result.unicodeScalars.append(scalar)
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return result
-    }
+    private static func address(_ base: String, _ name: String) -> String { "\(base)/\(name.percentEncoded)" }
 }

@@ -40,22 +40,9 @@ struct PageText {
     mutating func path(_ names: [String]) {
         for (index, name) in names.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: "/")) }
-            for byte in name.utf8 {
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                    UInt8(ascii: "~"):
-                    bytes.append(byte)
-                default:
-                    bytes.append(UInt8(ascii: "%"))
-                    bytes.append(Self.digits[Int(byte >> 4)])
-                    bytes.append(Self.digits[Int(byte & 15)])
-                }
-            }
+            name.appendPercentEncoded(to: &bytes)
         }
     }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
 
     /// Adds a `<time>` with the day in the feed's time zone; nothing for a time outside the calendar's range.
     mutating func day(_ seconds: Int64, offset: Int = 0) {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PodcastFeed
 internal import PodcastLibrary
 package import TransferEngine
 
@@ -25,8 +26,8 @@ package struct PrivateAddress: Sendable, Equatable {
     /// The address with its credentials as user info, for other programs.
     package var whole: String {
         guard let credentials, let scheme = url.firstRange(of: "://") else { return url }
-        let password = credentials.password.isEmpty ? "" : ":" + Self.escaped(credentials.password)
-        return "\(url[..<scheme.upperBound])\(Self.escaped(credentials.user))\(password)@\(url[scheme.upperBound...])"
+        let password = credentials.password.isEmpty ? "" : ":" + credentials.password.percentEncoded
+        return "\(url[..<scheme.upperBound])\(credentials.user.percentEncoded)\(password)@\(url[scheme.upperBound...])"
     }
 
     private static func credentials(in text: String) -> Credentials? {
@@ -43,11 +44,4 @@ package struct PrivateAddress: Sendable, Equatable {
     }
 
     private static func unescaped(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
-
-    /// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
-    private static func escaped(_ text: String) -> String {
-        let unreserved = CharacterSet(
-            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-        return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
-    }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PodcastFeed
 internal import TransferCore
 
 /// Parsing common to all catalogues: a size-limited, untrusted JSON document.
@@ -65,26 +66,10 @@ package enum CatalogueAnswer {
         return (value as? Double).flatMap { Int(exactly: $0.rounded()) }
     }
 
-    /// Percent-encodes everything but the unreserved characters of RFC 3986, so that no term can add a query parameter.
-    static func escaped(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                result.append(byte)
-            default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
     /// Appends parameters to an address, which may already have some.
     static func address(_ base: String, _ parameters: [(String, String)]) -> String {
         let base = base.prefix { $0 != "#" }
-        let query = parameters.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
+        let query = parameters.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
         guard base.contains("?") else { return "\(base)?\(query)" }
         return base.hasSuffix("?") || base.hasSuffix("&") ? base + query : "\(base)&\(query)"
     }

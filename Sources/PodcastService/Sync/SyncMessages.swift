@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import PodcastFeed
 package import PodcastLibrary
 
 /// The two variants of the API: addresses, request bodies and answers. Pure.
@@ -28,18 +29,18 @@ package struct SyncMessages: Sendable {
 
     /// The login address, used only to check the credentials. No session is created, since every request accepts Basic
     /// authentication.
-    package var login: String { "\(base)/api/2/auth/\(path(user))/login.json" }
+    package var login: String { "\(base)/api/2/auth/\(user.percentEncoded)/login.json" }
 
-    package var deviceAddress: String { "\(base)/api/2/devices/\(path(user))/\(path(device)).json" }
-    package var devices: String { "\(base)/api/2/devices/\(path(user)).json" }
+    package var deviceAddress: String { "\(base)/api/2/devices/\(user.percentEncoded)/\(device.percentEncoded).json" }
+    package var devices: String { "\(base)/api/2/devices/\(user.percentEncoded).json" }
     /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
-    package var linkedDevices: String { "\(base)/api/2/sync-devices/\(path(user)).json" }
+    package var linkedDevices: String { "\(base)/api/2/sync-devices/\(user.percentEncoded).json" }
 
     /// Returns the address of the subscription changes since a timestamp.
     package func subscriptions(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
-        case .gpodder: "\(base)/api/2/subscriptions/\(path(user))/\(path(device)).json\(question)"
+        case .gpodder: "\(base)/api/2/subscriptions/\(user.percentEncoded)/\(device.percentEncoded).json\(question)"
         case .nextcloud:
             since == nil
                 ? "\(base)/index.php/apps/gpoddersync/subscription_change/create"
@@ -52,17 +53,10 @@ package struct SyncMessages: Sendable {
     package func episodes(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
-        case .gpodder: "\(base)/api/2/episodes/\(path(user)).json\(question)"
+        case .gpodder: "\(base)/api/2/episodes/\(user.percentEncoded).json\(question)"
         case .nextcloud:
             "\(base)/index.php/apps/gpoddersync/episode_action\(since == nil ? "/create" : question)"
         }
-    }
-
-    /// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
-    private func path(_ text: String) -> String {
-        let unreserved = CharacterSet(
-            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-        return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
 
     // MARK: Bodies
