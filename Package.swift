@@ -57,7 +57,7 @@ let package = Package(
         target("TransferCore", ["Platform"]),
         // What the daemon decides, as values.
         target("DaemonCore", ["PodcastProtocol", "Listening", "TransferCore", "Platform"]),
-        target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
+        target("ContentCache", ["CCrypto", "CLinux", "Platform", systemPackage]),
         target(
             "TransferEngine",
             ["TransferCore", "ContentCache", "CCurl", "CLinux", "Platform", systemPackage, logging]),

@@ -1,4 +1,5 @@
 internal import CCrypto
+internal import Platform
 internal import SystemPackage
 
 /// Digests of whole files, computed by OpenSSL's libcrypto with the processor's SHA instructions if available.
@@ -29,13 +30,7 @@ enum FileDigest {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
         guard EVP_DigestFinal_ex(context, &digest, &length) == 1 else { throw Errno.ioError }
-        let digits = Array("0123456789abcdef".utf8)
-        var text = ""
-        for byte in digest.prefix(Int(length)) {
-            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte >> 4)]))
-            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte & 15)]))
-        }
-        return text
+        return digest.prefix(Int(length)).hexadecimal
     }
 
     private static func type(of algorithm: FileHash.Algorithm) -> OpaquePointer? {

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// One encoding of an item's media, at one or more addresses.
 package struct Medium: Sendable, Equatable {
     /// The http and https addresses of the same file, in the order in which to try them; never empty.
@@ -118,14 +120,10 @@ extension AlternateEnclosure.Integrity {
                     // Options follow a question mark; none is defined.
                     let digest = Base64.decoded(parts[1].prefix { $0 != UInt8(ascii: "?") }), digest.count == size
                 else { return nil }
-                return "\(algorithm)-\(Self.hexadecimal(digest))"
+                return "\(algorithm)-\(digest.hexadecimal)"
             }
             if !found.isEmpty { return found.prefix(Self.maxDigests).joined(separator: " ") }
         }
         return nil
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -1,4 +1,5 @@
 internal import CCrypto
+internal import Platform
 package import TransferCore
 
 /// The Podcast Index (podcastindex.org), an open catalogue. Needs an API key, which is free.
@@ -71,7 +72,7 @@ package struct PodcastIndexCatalogue: Catalogue {
         let bytes = Array(text.utf8)
         var digest = [UInt8](repeating: 0, count: 20)
         guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha1(), nil) == 1 else { return nil }
-        return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return digest.hexadecimal
     }
 }
 
