@@ -2,6 +2,7 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
@@ -79,12 +80,6 @@ package enum Daemon {
 
     private static func handleSignals(_ action: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
         signal(SIGPIPE, SIG_IGN)
-        return [SIGTERM, SIGINT].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
-            source.setEventHandler(handler: action)
-            source.resume()
-            return source
-        }
+        return [SIGTERM, SIGINT].map { signalSource($0, action) }
     }
 }

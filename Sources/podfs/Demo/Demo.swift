@@ -19,13 +19,7 @@ struct Demo {
     func run() async throws {
         let work = Task(executorPreference: WorkerPool.shared) { try await perform() }
         // Ctrl-C cancels the work; the cleanup still runs.
-        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
-            source.setEventHandler { work.cancel() }
-            source.resume()
-            return source
-        }
+        let sources = [SIGINT, SIGTERM, SIGHUP].map { signalSource($0) { work.cancel() } }
         defer { for source in sources { source.cancel() } }
         try await work.value
     }

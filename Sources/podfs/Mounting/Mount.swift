@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Fuse
 import Glibc
+import Platform
 import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
@@ -77,12 +78,12 @@ final class Mount: Sendable {
     func run(ready: @escaping @Sendable () -> Void) throws {
         signal(SIGPIPE, SIG_IGN)
         let sources = [SIGTERM, SIGINT, SIGHUP].map { number in
-            Self.source(number) { [self] in
+            signalSource(number) { [self] in
                 filesystem.stop()
                 try? session.unmount()
             }
         }
-        let drain = Self.source(SIGUSR1) { [self] in filesystem.failParked() }
+        let drain = signalSource(SIGUSR1) { [self] in filesystem.failParked() }
         filesystem.onReady { [self] in
             filesystem.start(
                 notifier: session.invalidator, backings: session.backingFiles, startsDaemon: true)
@@ -94,13 +95,5 @@ final class Mount: Sendable {
             for source in sources + [drain] { source.cancel() }
         }
         try session.run(threads: Self.threads)
-    }
-
-    private static func source(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
-        source.setEventHandler(handler: action)
-        source.resume()
-        return source
     }
 }

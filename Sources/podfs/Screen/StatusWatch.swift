@@ -30,7 +30,7 @@ struct StatusWatch {
         // Output as consecutive lines needs no cleanup after a signal.
         let numbers = traits.isScreen ? [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH] : []
         let sources = numbers.map { number in
-            Self.source(number) { inbox.yield(.signal(number)) }
+            signalSource(number) { inbox.yield(.signal(number)) }
         }
         let keyboard = traits.isScreen && isatty(0) == 1 ? Self.keyboard { inbox.yield(.keys($0)) } : nil
         defer {
@@ -118,14 +118,6 @@ struct StatusWatch {
                 connection.close()
             }
         }
-    }
-
-    private static func source(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
-        source.setEventHandler(handler: action)
-        source.resume()
-        return source
     }
 
     /// Reads keys from the terminal as they are typed.
