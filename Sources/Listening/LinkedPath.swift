@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The way from a path with symbolic links to a mounted folder.
 ///
 /// A player may have opened a file by a path that leads to the mount through links: `~/Podcasts` to `/mnt/podcasts`.
@@ -26,7 +28,7 @@ package struct LinkedPath {
             let fields = halves[0].split(separator: " ")
             guard fields.count >= 5, let type = halves[1].split(separator: " ").first else { continue }
             // A later mount at the same point hides the earlier one.
-            mounts[Self.unescaped(fields[4])] = String(type)
+            mounts[String(decoding: MountInfo.unescaped(fields[4]), as: UTF8.self)] = String(type)
         }
         self.mounts = mounts
         self.readLink = readLink
@@ -61,23 +63,5 @@ package struct LinkedPath {
 
     private static func parts(_ path: String) -> ArraySlice<Substring> {
         path.split(separator: "/").filter { $0 != "." }[...]
-    }
-
-    /// Returns a field of mountinfo without its octal escapes.
-    private static func unescaped(_ field: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(field.utf8)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            guard byte == UInt8(ascii: "\\"), digits.count == 3,
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
-            else {
-                bytes.append(byte)
-                continue
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(3)
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -101,26 +101,9 @@ package final class MountGuard: Sendable {
             let fields = line.split(separator: " ")
             guard let dash = fields.firstIndex(of: "-"), fields.count > max(dash + 1, 5),
                 fields[dash + 1] == "fuse" || fields[dash + 1].hasPrefix("fuse."),
-                unescaped(fields[4]) == mountPoint
+                MountInfo.unescaped(fields[4]) == Array(mountPoint.utf8)
             else { return nil }
             return fields[2].split(separator: ":").last.map(String.init)
         }
-    }
-
-    /// Decodes the octal escapes of mountinfo: `\040` for a space.
-    private static func unescaped(_ field: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(field.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\\"), rest.count >= 3,
-                let code = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
-            {
-                bytes.append(code)
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -19,7 +19,7 @@ package enum MountTable {
         for line in table.split(separator: "\n") {
             // ID, parent, major:minor, root, mount point, …
             let fields = line.split(separator: " ", maxSplits: 5)
-            guard fields.count > 4, unescaped(fields[4]) == Array(path.utf8) else { continue }
+            guard fields.count > 4, MountInfo.unescaped(fields[4]) == Array(path.utf8) else { continue }
             let numbers = fields[2].split(separator: ":").compactMap { UInt32($0) }
             if numbers.count == 2 { found = Device(major: numbers[0], minor: numbers[1]) }
         }
@@ -38,7 +38,7 @@ package enum MountTable {
             guard fields.count > 4, let hyphen = fields.dropFirst(6).firstIndex(of: "-"), fields.count > hyphen + 1,
                 fields[hyphen + 1] == "fuse" || fields[hyphen + 1].hasPrefix("fuse."), fields[2] == "0:\(number)"
             else { continue }
-            let path = String(decoding: unescaped(fields[4]), as: UTF8.self)
+            let path = String(decoding: MountInfo.unescaped(fields[4]), as: UTF8.self)
             return (path, Device(major: 0, minor: number))
         }
         return nil
@@ -50,21 +50,5 @@ package enum MountTable {
         let text = SystemFile.contents("/proc/self/fdinfo/\(descriptor)") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("fuse_connection:") }
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0) }
-    }
-
-    /// Decodes space, tab, newline and backslash, which are written as a backslash and three octal digits.
-    package static func unescaped(_ field: Substring) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = Array(field.utf8)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            if byte == UInt8(ascii: "\\"), digits.count == 3, digits.allSatisfy({ (48...55).contains($0) }) {
-                bytes.append(UInt8(truncatingIfNeeded: digits.reduce(0) { $0 * 8 + Int($1 - 48) }))
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
     }
 }

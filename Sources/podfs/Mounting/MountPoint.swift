@@ -117,7 +117,7 @@ struct MountedFolder: Equatable {
             let fields = line.split(separator: " ")
             guard fields.count > 2 else { return nil }
             return MountedFolder(
-                path: String(decoding: MountTable.unescaped(fields[1]), as: UTF8.self), type: String(fields[2]))
+                path: String(decoding: MountInfo.unescaped(fields[1]), as: UTF8.self), type: String(fields[2]))
         }
     }
 }
