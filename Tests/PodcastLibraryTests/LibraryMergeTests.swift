@@ -276,9 +276,9 @@ struct LibraryMergeTests {
         #expect(try library.refreshSubjects(dueAt: noon + 899).isEmpty)
         #expect(try library.refreshSubjects(dueAt: noon + 900).map(\.id) == [id])
 
-        try library.notModified(
-            podcast: id, response: FeedResponse(finalURL: feedURL, status: 304, nextRefresh: noon + 7200), now: noon + 2
-        )
+        let unchanged = UnchangedFeed(
+            podcast: id, response: FeedResponse(finalURL: feedURL, status: 304, nextRefresh: noon + 7200))
+        #expect(try library.noteUnchanged([unchanged], now: noon + 2).isEmpty)
         podcast = try #require(try library.podcast(id: id))
         #expect(podcast.state == "active" && podcast.error == nil && podcast.lastRefresh == noon + 2)
         #expect(podcast.nextRefresh == noon + 7200)

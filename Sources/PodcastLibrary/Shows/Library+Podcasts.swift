@@ -96,26 +96,6 @@ extension Library {
         }
     }
 
-    /// Records an unchanged feed (304). Validators that the response omits stay.
-    package func notModified(podcast: ShowID, response: FeedResponse, now: Int64) throws {
-        try write { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE podcast SET
-                        changed = CASE WHEN state = 'active' THEN changed ELSE ?1 END,
-                        state = 'active', error = NULL, http_status = ?2, etag = coalesce(?3, etag),
-                        last_modified = coalesce(?4, last_modified), final_url = ?5, last_refresh = ?1,
-                        next_refresh = ?6, space = coalesce(?8, space), reach = coalesce(reach, ?9)
-                    WHERE id = ?7
-                    """
-            ).execute(arguments: [
-                now, response.status, response.etag, response.lastModified, response.finalURL, response.nextRefresh,
-                podcast, response.space?.rawValue, response.reach?.rawValue,
-            ])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
-        }
-    }
-
     /// Sets when a show is refreshed next, in seconds since 1970; `nil` for never.
     package func setNextRefresh(podcast: ShowID, _ next: Int64?) throws {
         try write { db in

@@ -64,7 +64,10 @@ final class FoundShows: ServicePart {
                 lastModified: podcast.lastModified, timeout: configuration.searchTimeout)
             switch answer {
             case .notModified(let response):
-                try library.notModified(podcast: podcast.id, response: response, now: now())
+                let unchanged = UnchangedFeed(podcast: podcast.id, response: response)
+                if try !library.noteUnchanged([unchanged], now: now()).isEmpty {
+                    throw LibraryError.noSuchPodcast(podcast.id)
+                }
             case .feed(let feed, let response):
                 _ = try library.merge(
                     feed: feed, into: podcast.id, response: response, template: configuration.nameTemplate, now: now())
