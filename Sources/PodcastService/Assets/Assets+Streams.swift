@@ -53,13 +53,8 @@ extension Assets {
     }
 
     private func check(_ episode: Episode) async throws {
-        var request = DataRequest(url: episode.url, limit: StreamPlaylist.largest)
-        request.timeout = Self.streamTimeout
-        request.userAgent = settings(of: episode.podcast).userAgent
-        if let access = try library.showAccess(of: episode.podcast) {
-            request.reach = access.leads
-            request.credentials = credentials(of: episode.podcast, access)
-        }
+        let request = try request(
+            episode.url, of: episode.podcast, limit: StreamPlaylist.largest, timeout: Self.streamTimeout)
         var playlist: StreamPlaylist?
         for try await event in engine.data(for: request) {
             switch event {

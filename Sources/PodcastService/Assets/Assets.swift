@@ -102,13 +102,9 @@ final class Assets: ServicePart {
         defer { driver.endFetch(task) }
         do {
             guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no http or https address") }
-            var request = DataRequest(url: source.url, limit: isArt ? Self.largestArt : Self.largestText)
-            request.timeout = Self.assetTimeout
-            request.userAgent = settings(of: source.podcast).userAgent
-            if let access = try library.showAccess(of: source.podcast) {
-                request.reach = access.leads
-                request.credentials = credentials(of: source.podcast, access)
-            }
+            var request = try request(
+                source.url, of: source.podcast, limit: isArt ? Self.largestArt : Self.largestText,
+                timeout: Self.assetTimeout)
             if let etag = known?.etag { request.fields.append(("If-None-Match", etag)) }
             if let date = known?.lastModified { request.fields.append(("If-Modified-Since", date)) }
             let size = try await receive(request, kind, name, source.url, known)
@@ -125,6 +121,18 @@ final class Assets: ServicePart {
             remember(failure, of: name, url: source.url)
             throw failure
         }
+    }
+
+    /// Returns a request on behalf of a show.
+    func request(_ url: String, of podcast: ShowID, limit: Int, timeout: Duration) throws -> DataRequest {
+        var request = DataRequest(url: url, limit: limit)
+        request.timeout = timeout
+        request.userAgent = settings(of: podcast).userAgent
+        if let access = try library.showAccess(of: podcast) {
+            request.reach = access.leads
+            request.credentials = credentials(of: podcast, access)
+        }
+        return request
     }
 
     func remember(_ failure: Failure, of name: String, url: String) {
