@@ -143,6 +143,35 @@ import TransferCore
         #expect(daemon.frames.count { $0.kind == .command } == 2)
     }
 
+    /// Art is fetched up to 10 MiB, and in a tag up to 1 MiB.
+    @Test(arguments: [(20_000_000, 300_000, 300_000), (1 << 20, 300_000, 1 << 20), (0, (1 << 20) + 1, 0)])
+    func tooLargeArtIsNotInTheTag(art: Int, cover: Int, expected: Int) async throws {
+        let show = try mounted.subscribe(episodes: 1)
+        let episode = try mounted.episode()
+        try mounted.store(content, of: episode)
+        for (kind, row, size) in [(AssetKind.art, episode.id.rawValue, art), (.cover, show.id.rawValue, cover)] {
+            let path = "\(mounted.places.assets)/\(kind.fileName(row))"
+            try Data([0xFF, 0xD8, 0xFF, 0xE0]).write(to: URL(fileURLWithPath: path))
+            // The rest is a hole: zeros.
+            if size > 0 { try #require(truncate(path, size) == 0) }
+        }
+        let daemon = try daemon()
+        try await mounted.connect()
+        let node = try entry().node
+        let handle = try await mounted.open(node).handle()
+        let size = try #require(mounted.attributes(node, handle: handle)?.size)
+        let tag = Int(size) - 299_990
+        #expect(expected..<(expected + 2_000) ~= tag)
+        let bytes = try read(node, handle, by: 65_536, total: size)
+        #expect(Array(bytes.dropFirst(tag)) == Array(content.bytes.dropFirst(10)))
+        let picture = bytes.prefix(tag).suffix(expected)
+        #expect(
+            expected == 0
+                || picture.starts(with: [0xFF, 0xD8, 0xFF, 0xE0]) && picture.dropFirst(4).allSatisfy { $0 == 0 })
+        #expect(daemon.frames.count { $0.kind == .command } == 1)
+        mounted.release(node, handle)
+    }
+
     @Test func otherFilesAreTheEpisodesThemselves() throws {
         var feed = FeedBuilder.show("Show", episodes: 2, length: 500_000) { "http://127.0.0.1:9/\($0).m4a" }
         feed.items[0].type = "audio/mp4"
