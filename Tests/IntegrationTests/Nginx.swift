@@ -53,7 +53,7 @@ final class Nginx: Sendable {
         return text.split(separator: "\n").map(String.init)
     }
 
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         let probe = HTTPTestServer()
         try probe.start()
         defer { probe.stop() }

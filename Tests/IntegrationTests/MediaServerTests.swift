@@ -1,0 +1,126 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Media servers that scan a mount and play from it.
+@Suite(.timeLimit(.minutes(5))) struct MediaServerTests {
+    private static let episodes = 30
+
+    /// Three minutes of silence at 128 kbit/s: frames of 417 bytes without main data, numbered in their unused bytes.
+    private static let recording: [UInt8] = {
+        var bytes: [UInt8] = []
+        for number in 0..<7_200 {
+            bytes += [0xFF, 0xFB, 0x90, 0x64] + Array(repeating: 0, count: 32)
+            bytes += [0, 8].map { UInt8(truncatingIfNeeded: number >> $0) } + Array(repeating: 0, count: 379)
+        }
+        return bytes
+    }()
+
+    private let show: MountedShow
+    private let folder: TemporaryDirectory
+
+    init() async throws {
+        show = try await MountedShow(episodes: Self.episodes, length: Self.recording.count)
+        folder = try TemporaryDirectory()
+        for number in 1...Self.episodes {
+            show.server.serve(
+                "/\(number).mp3",
+                Resource(bytes: Self.recording, contentType: "audio/mpeg", etag: "\"\(number)\""))
+        }
+    }
+
+    private var shows: String { "\(show.mount.mountPoint)/\(MountedShow.show)" }
+
+    /// Every episode was read, none is downloaded.
+    private func checkThatNothingWasDownloaded() async throws {
+        #expect(try await show.status() == "no active tasks\n")
+        let listed = try await show.home.run("list", MountedShow.show, "--json").output
+        #expect(listed.components(separatedBy: "\"state\":\"remote\"").count == Self.episodes + 1)
+        for number in 1...Self.episodes {
+            #expect((1...1 << 20).contains(show.server.bodyBytesWritten(for: "/\(number).mp3")))
+        }
+    }
+
+    @Test(.enabled(if: ChildProcess.isInstalled("minidlnad"), "needs the Debian package minidlna"))
+    func minidlnaListsWhatIsNotDownloaded() async throws {
+        let port = try Nginx.freePort()
+        let configuration = try folder.write(
+            "minidlna.conf",
+            text: """
+                media_dir=A,\(shows)
+                db_dir=\(folder.path)
+                log_dir=\(folder.path)
+                port=\(port)
+                network_interface=lo
+                inotify=no
+                """)
+        let server = try ChildProcess("minidlnad", ["-S", "-R", "-f", configuration, "-P", folder.file("pid")])
+        defer { server.kill(SIGTERM) }
+        func curl(_ arguments: String...) async throws -> ChildProcess.Result {
+            try await ChildProcess.run("curl", ["-s", "-m", "60", "--noproxy", "*"] + arguments)
+        }
+        let address = "http://127.0.0.1:\(port)"
+        try await waitUntil(deadline: .seconds(120), description: "it has scanned all: \(server.error)") {
+            try await curl(address).output.contains("<td>\(Self.episodes)</td>")
+        }
+        try await checkThatNothingWasDownloaded()
+
+        // A player asks for the folder, and for a part of one episode.
+        let service = "urn:schemas-upnp-org:service:ContentDirectory:1"
+        let browse = """
+            <s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><u:Browse xmlns:u="\(service)">
+            <ObjectID>64</ObjectID><BrowseFlag>BrowseDirectChildren</BrowseFlag><Filter>*</Filter>
+            <StartingIndex>0</StartingIndex><RequestedCount>0</RequestedCount><SortCriteria></SortCriteria>
+            </u:Browse></s:Body></s:Envelope>
+            """
+        let found = try await curl(
+            "-H", "Content-Type: text/xml", "-H", "SOAPAction: \"\(service)#Browse\"", "--data", browse,
+            "\(address)/ctl/ContentDir"
+        ).output
+        #expect(found.contains("<TotalMatches>\(Self.episodes)</TotalMatches>"), "\(found)")
+        #expect(found.components(separatedBy: "size=\"\(Self.recording.count)\"").count == Self.episodes + 1)
+        let item = try #require(found.firstMatch(of: /http:[^&]*\/MediaItems\/[0-9]+\.mp3/)).output
+        let part = try await curl("-r", "2000000-2000999", String(item))
+        #expect(part.standardOutput == Array(Self.recording[2_000_000..<2_001_000]))
+    }
+
+    @Test(
+        .enabled(
+            if: ChildProcess.isInstalled("mpd") && ChildProcess.isInstalled("mpc"),
+            "needs the Debian packages mpd and mpc"))
+    func mpdScansAndThenPlays() async throws {
+        let socket = folder.file("socket")
+        let configuration = try folder.write(
+            "mpd.conf",
+            text: """
+                music_directory "\(shows)"
+                db_file "\(folder.file("db"))"
+                log_file "\(folder.file("log"))"
+                bind_to_address "\(socket)"
+                zeroconf_enabled "no"
+                audio_output {
+                    type "null"
+                    name "null"
+                    sync "no"
+                }
+                """)
+        let player = try ChildProcess("mpd", ["--no-daemon", configuration])
+        defer { player.kill(SIGTERM) }
+        func mpc(_ arguments: String...) async throws -> String {
+            try await ChildProcess.run("mpc", ["--host", socket] + arguments).output
+        }
+        try await waitUntil(deadline: .seconds(120), description: "it has scanned all: \(player.error)") {
+            try await mpc("stats").contains(/Songs: +30\n/)
+        }
+        try await checkThatNothingWasDownloaded()
+        let name = "2026-01-01 Episode 1.mp3"
+        #expect(try await mpc("-f", "%file% %time%", "find", "filename", name) == "\(name) 3:08\n")
+
+        // It has probed the file that it plays: what it got is not fetched again.
+        _ = try await mpc("add", name)
+        _ = try await mpc("play")
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(show.server.bodyBytesWritten(for: "/1.mp3") <= Self.recording.count + 128 * 1024)
+    }
+}
