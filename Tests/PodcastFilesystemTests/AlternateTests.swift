@@ -114,6 +114,28 @@ struct AlternateTests {
         mounted.release(file.node, handle)
     }
 
+    @Test func theShowsPageLinksItAndFollowsItsSize() async throws {
+        func page() async throws -> (text: String, modified: Int64) {
+            let entry = try mounted.entry("Show", "index.html")
+            let handle = try await mounted.open(entry.node).handle()
+            defer { mounted.release(entry.node, handle) }
+            guard case .bytes(let bytes)? = mounted.read(entry.node, handle, 0, 1 << 20).answer else { return ("", 0) }
+            return (String(decoding: bytes, as: UTF8.self), Int64(entry.attributes.modified.seconds))
+        }
+        let before = try await page()
+        let folder = ".alternates/2026-01-01%20Episode%201"
+        #expect(
+            before.text.contains("<a href=\"\(folder)/Small%2032k%20en.opus\">Small 32k en</a> (audio/opus, 68.4 KiB)"))
+        #expect(
+            before.text.contains("<a href=\"\(folder)/Video%20720p.mp4\">") && before.text.contains("Stream.m3u8\">"))
+        let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
+        let number = try #require(NodeNumber(file.node))
+        try mounted.store(
+            TestContent(seed: 7, size: 100_000), of: try #require(try mounted.library.episode(id: number.episode)))
+        let after = try await page()
+        #expect(after.text.contains("Small 32k en</a> (audio/opus, 97.7 KiB)") && after.modified > before.modified)
+    }
+
     @Test func changesInvalidateItsOwnNameAndNotTheShows() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()

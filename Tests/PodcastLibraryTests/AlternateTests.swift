@@ -206,6 +206,35 @@ struct AlternateTests {
         #expect(try library.renditions().isEmpty && library.entry(id: files[0].id)?.generation == 2)
     }
 
+    @Test func aPageGetsThemWithinItsLimits() throws {
+        let alternates = [
+            alternate("audio/opus", "a.opus", title: "Small", language: "en"), alternate("video/mp4", "a.mp4"),
+            alternate(nil, "a.flac"),
+        ]
+        var second = item(alternates, title: "Two")
+        (second.guid, second.enclosures[0].url) = ("2", "https://x.example/2.mp3")
+        second.published = nil
+        let show = try library.subscribe([item(alternates), second]).podcast.id
+        func found(_ limit: Int, inAll: Int) throws -> [[AlternateSummary]] {
+            var found: [[AlternateSummary]] = []
+            let limits = SummaryLimits(
+                notes: 0, notesInAll: 0, chapters: 0, chaptersInAll: 0, alternates: limit, alternatesInAll: inAll)
+            try library.summaries(of: show, limits: limits) { found.append($0.alternates) }
+            return found
+        }
+        let all = try found(9, inAll: 99)
+        #expect(all.map { $0.map(\.name) } == Array(repeating: ["Small en.opus", "Video.mp4", "Audio.flac"], count: 2))
+        let size = EpisodeSize(confirmed: nil, length: nil, duration: 600, isVideo: false)
+        #expect(
+            all[0][0]
+                == AlternateSummary(
+                    name: "Small en.opus", type: "audio/opus", language: "en", size: size, changed: noon))
+        #expect(try found(2, inAll: 3).map(\.count) == [2, 1] && found(0, inAll: 0).map(\.count) == [0, 0])
+        // What the feed no longer offers is on no page.
+        _ = try library.merge([item([]), second], into: show)
+        #expect(try found(9, inAll: 99).map(\.count).sorted() == [0, 3])
+    }
+
     @Test func theyLeaveWithTheShow() throws {
         let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
         _ = try library.unsubscribe(podcast: show)

@@ -64,6 +64,29 @@ import TransferCore
         #expect(!text.contains("nan"))
     }
 
+    @Test func otherEncodingsAreLinkedWithTheirFacts() {
+        let alternates = [
+            AlternateSummary(
+                name: "Small 32k en.opus", type: "audio/opus", language: "en",
+                size: EpisodeSize(bytes: 70_000, source: .feed)),
+            AlternateSummary(
+                name: "Dub #2?.mp3", language: "de", size: EpisodeSize(bytes: 1_000, source: .estimate)),
+            AlternateSummary(name: "<b>.flac", type: "\"><script>", size: EpisodeSize(bytes: 0, source: .unknown)),
+            AlternateSummary(name: "Plain.ogg", size: EpisodeSize(bytes: 0, source: .unknown)),
+        ]
+        let text = page(
+            nil, [EpisodeSummary(id: 1, name: "2026-01-01 One.mp3", title: "One", alternates: alternates)])
+        for part in [
+            "<span>Also as:</span>",
+            "<a href=\".alternates/2026-01-01%20One/Small%2032k%20en.opus\">Small 32k en</a> (audio/opus, 68.4 KiB)",
+            "<a href=\".alternates/2026-01-01%20One/Dub%20%232%3F.mp3\">Dub #2?</a> (de, ~1000 B)",
+            "%3Cb%3E.flac\">&lt;b&gt;</a> (&quot;&gt;&lt;script&gt;)", "Plain.ogg\">Plain</a></span>",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        #expect(!page(nil, [EpisodeSummary(id: 1, name: "1.mp3", title: "One")]).contains("Also as"))
+    }
+
     @Test func hostileDetailsAreTextAndManyAreCut() {
         var details = ShowDetails()
         details.persons = (0..<5_000).map { Person(name: "<script>\($0)</script>", link: "javascript:alert(\($0))") }

@@ -21,7 +21,7 @@ struct PageFile: GeneratedFile {
         var chapters = ShowPage.limits.chaptersInAll
         try mount.library.summaries(of: node.show, limits: ShowPage.limits) { episode in
             var episode = episode
-            moment = max(moment, episode.changed)
+            moment = max(moment, episode.changed, episode.alternates.lazy.map(\.changed).max() ?? 0)
             let name = AssetKind.chapters.fileName(episode.id.rawValue)
             let limit = min(ShowPage.limits.chapters, chapters)
             if episode.sidecars.contains(.chapters), cached.contains(name) {

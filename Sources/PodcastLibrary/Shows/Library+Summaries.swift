@@ -38,6 +38,8 @@ package struct EpisodeSummary: Sendable, Equatable {
     /// The notes from the feed; `nil` also if they exceed the limits.
     package var notes: String?
     package var chapters: [Chapter]
+    /// The other encodings, in the feed's order.
+    package var alternates: [AlternateSummary]
     package var details: EpisodeDetails?
 
     package init(
@@ -45,7 +47,8 @@ package struct EpisodeSummary: Sendable, Equatable {
         duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
         sizeSource: SizeSource = .unknown, complete: Bool = false, played: Bool = false, position: Double? = nil,
         season: Int? = nil, sidecars: Sidecars = [], notes: String? = nil, chapters: [Chapter] = [],
-        details: EpisodeDetails? = nil, podcast: ShowID = 0, guid: String? = nil, number: Double? = nil,
+        alternates: [AlternateSummary] = [], details: EpisodeDetails? = nil, podcast: ShowID = 0, guid: String? = nil,
+        number: Double? = nil,
         kind: String? = nil, explicit: Bool? = nil
     ) {
         self.id = id
@@ -71,11 +74,32 @@ package struct EpisodeSummary: Sendable, Equatable {
         self.sidecars = sidecars
         self.notes = notes
         self.chapters = chapters
+        self.alternates = alternates
         self.details = details
     }
 }
 
-/// The limits of long texts that a page reads from the library.
+/// The part of an alternate that pages show.
+package struct AlternateSummary: Sendable, Equatable {
+    /// The name in the folder of the episode's alternates.
+    package var name: String
+    /// The MIME type according to the feed.
+    package var type: String?
+    package var language: String?
+    package var size: EpisodeSize
+    /// When podfs last changed the row, in seconds since 1970 UTC.
+    package var changed: Int64
+
+    package init(name: String, type: String? = nil, language: String? = nil, size: EpisodeSize, changed: Int64 = 0) {
+        self.name = name
+        self.type = type
+        self.language = language
+        self.size = size
+        self.changed = changed
+    }
+}
+
+/// The limits of the texts and lists that a page reads from the library.
 package struct SummaryLimits: Sendable {
     /// The maximum number of bytes of one episode's notes.
     package var notes: Int
@@ -85,12 +109,19 @@ package struct SummaryLimits: Sendable {
     /// The maximum number of chapters of one episode.
     package var chapters: Int
     package var chaptersInAll: Int
+    /// The maximum number of alternates of one episode.
+    package var alternates: Int
+    package var alternatesInAll: Int
 
-    package init(notes: Int, notesInAll: Int, chapters: Int, chaptersInAll: Int) {
+    package init(
+        notes: Int, notesInAll: Int, chapters: Int, chaptersInAll: Int, alternates: Int = 0, alternatesInAll: Int = 0
+    ) {
         self.notes = notes
         self.notesInAll = notesInAll
         self.chapters = chapters
         self.chaptersInAll = chaptersInAll
+        self.alternates = alternates
+        self.alternatesInAll = alternatesInAll
     }
 }
 
@@ -148,6 +179,11 @@ extension Library {
                     summary.chapters = try Self.chapters(db, of: summary.id, limit: limit)
                     limits.chaptersInAll -= summary.chapters.count
                 }
+                if summary.sidecars.contains(.alternates), limits.alternatesInAll > 0 {
+                    let limit = min(limits.alternates, limits.alternatesInAll)
+                    summary.alternates = try Self.alternates(db, of: summary.id, limit: limit)
+                    limits.alternatesInAll -= summary.alternates.count
+                }
                 try take(summary)
             }
         }
@@ -170,6 +206,22 @@ extension Library {
                 """)
         return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll {
             Chapter(start: $0[0] ?? 0, title: $0[1])
+        }
+    }
+
+    private static func alternates(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [AlternateSummary] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT a.name, e.type, a.language, e.confirmed_size, e.length, e.duration, e.changed \
+                FROM \(AlternateSQL.table) WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
+                ORDER BY a.position LIMIT ?
+                """)
+        return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll { row in
+            let name: String = row[0]
+            let size = EpisodeSize(
+                confirmed: row[bytes: 3], length: row[bytes: 4], duration: row[5],
+                isVideo: MediaType.isVideo(type: row[1], fileExtension: FileName.fileExtension(of: name)))
+            return AlternateSummary(name: name, type: row[1], language: row[2], size: size, changed: row[6])
         }
     }
 }

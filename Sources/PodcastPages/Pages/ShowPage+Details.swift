@@ -1,7 +1,7 @@
 internal import PodcastFeed
 internal import PodcastLibrary
 
-// The facts of `podcast:` elements: people, places, licenses, funding, trailers and recommendations.
+// The facts of `podcast:` elements: people, places, licenses, funding, trailers, recommendations and other encodings.
 extension ShowPage {
     /// The maximum number of entries shown for each kind of fact; feeds may have hundreds.
     private static let limit = 20
@@ -33,6 +33,24 @@ extension ShowPage {
         addSoundbites(details.soundbites)
         addList("Discussion", details.discussions) { page, place in page.addName(place.network, link: place.url) }
         addList("Also at", details.links) { page, link in page.addName(link.title ?? link.url, link: link.url) }
+    }
+
+    /// Adds the other encodings as links to their files.
+    mutating func addAlternates(of episode: EpisodeSummary) {
+        let folder = FileName.stem(ofFile: episode.name)
+        addList("Also as", episode.alternates) { page, alternate in
+            page.page.add("<a href=\"")
+            page.page.path(Alternate.folder, folder, alternate.name)
+            page.page.add("\">")
+            let name = FileName.stem(ofFile: alternate.name)
+            page.page.text(name)
+            page.page.add("</a>")
+            // The name usually has the language.
+            let language = alternate.language.flatMap { name.split(separator: " ").contains(Substring($0)) ? nil : $0 }
+            let facts = [alternate.type, language, Self.text(of: alternate.size)].compactMap(\.self)
+                .filter { !$0.isEmpty }
+            if !facts.isEmpty { page.page.text(" (\(facts.joined(separator: ", ")))") }
+        }
     }
 
     private mutating func addPersons(_ persons: [Person]) {

@@ -9,7 +9,8 @@ internal import TransferCore
 package struct ShowPage: Sendable {
     /// The limits of data from the library. Notes beyond them are linked: those of 10,000 episodes are 30 MB.
     package static let limits = SummaryLimits(
-        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000)
+        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000,
+        alternates: 20, alternatesInAll: 3_000)
 
     /// The number of episodes, newest first, that are complete in the document. The script makes the rows of the others
     /// from data of a tenth of the size: a browser takes seconds for 10,000 complete ones.
@@ -95,7 +96,7 @@ package struct ShowPage: Sendable {
         page.add("</span><span>")
         if let duration = episode.duration { page.add(TimeText.clock(duration)) }
         page.add("</span><span>")
-        page.add(Self.size(episode))
+        page.add(Self.text(of: EpisodeSize(bytes: episode.size, source: episode.sizeSource)))
         page.add("</span>")
         page.state(isComplete: episode.complete)
         page.add("</span>")
@@ -111,6 +112,7 @@ package struct ShowPage: Sendable {
             }
         }
         if let details = episode.details { addDetails(details) }
+        addAlternates(of: episode)
         addLinks(of: episode)
         page.add("</div></details></li>\n")
     }
@@ -150,7 +152,7 @@ package struct ShowPage: Sendable {
         var values: [OrderedJSON] = [
             .int(episode.id.rawValue), .string(episode.name), hasTitle ? .int(0) : .string(episode.title),
             .string(day.map(DayText.text) ?? ""), .string(episode.duration.map(TimeText.clock) ?? ""),
-            .string(Self.size(episode)), .int(flags),
+            .string(Self.text(of: EpisodeSize(bytes: episode.size, source: episode.sizeSource))), .int(flags),
         ]
         if let position = episode.position, position >= 1, !episode.played {
             values.append(.int(WholeNumber.of(position)))
@@ -167,10 +169,11 @@ package struct ShowPage: Sendable {
         page.add("<div class=\"about\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>")
     }
 
-    private static func size(_ episode: EpisodeSummary) -> String {
-        switch episode.sizeSource {
-        case .server, .feed: ByteText.size(episode.size)
-        case .estimate: "~\(ByteText.size(episode.size))"
+    /// Returns a size for people, with a tilde if it is estimated; empty if it is unknown.
+    static func text(of size: EpisodeSize) -> String {
+        switch size.source {
+        case .server, .feed: ByteText.size(size.bytes)
+        case .estimate: "~\(ByteText.size(size.bytes))"
         case .unknown: ""
         }
     }
