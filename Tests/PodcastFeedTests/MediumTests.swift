@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    @Test func whatIsSaidTwiceOfOneFileIsAddedUp() throws {
+        let hash = "<podcast:integrity type=\"sri\" value=\"sha256-\(base64(32, 1))\"/>"
+        let media = try item(
+            main
+                + alternate(
+                    "audio/opus", "https://x.example/1.opus", attributes: "bitrate=\"32000\" title=\"Small\"",
+                    inner: hash)
+                + alternate("audio/opus", "https://x.example/1.opus", attributes: "lang=\"en\" title=\"Again\"")
+        ).media
+        let opus = try #require(media.last)
+        #expect(media.count == 2 && opus.bitRate == 32_000 && opus.title == "Again" && opus.language == "en")
+        #expect(opus.hash == "sha256-\(hexadecimal(32, "01"))")
+    }
+
     @Test func otherEncodingsFollowInOrder() throws {
         let media = try item(
             main + alternate("audio/opus", "https://x.example/1.opus", attributes: "bitrate=\"32000\" title=\"Small\"")

@@ -44,12 +44,12 @@ package struct Medium: Sendable, Equatable {
         addresses += other.addresses
         length = length ?? other.length
         type = type ?? other.type
-        bitRate = other.bitRate
-        height = other.height
-        language = other.language
-        title = other.title
-        codecs = other.codecs
-        hash = other.hash
+        bitRate = other.bitRate ?? bitRate
+        height = other.height ?? height
+        language = other.language ?? language
+        title = other.title ?? title
+        codecs = other.codecs ?? codecs
+        hash = other.hash ?? hash
     }
 
     /// The file as an enclosure, at its first address.
