@@ -140,6 +140,18 @@ struct AssetTests {
         await daemon.stop()
     }
 
+    /// By its head if that states the size, otherwise after 50 MiB.
+    @Test(arguments: [true, false]) func aTranscriptOfAHundredMegabytesIsRefused(isAnnounced: Bool) async throws {
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode(2).id
+        let content = TestContent(seed: 3, size: 100_000_000)
+        home.web.serve("/t.vtt", Resource(content, contentType: "text/vtt", sendsLength: isAnnounced))
+        let failure = await client.failure(of: .asset(.vtt, id: episode.rawValue))
+        #expect(failure?.errorNumber == EIO && failure?.message.contains("larger than") ?? false)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        await daemon.stop()
+    }
+
     @Test func anotherAddressIsAskedAtOnce() async throws {
         let (daemon, client) = try await start()
         let podcast = try #require(try daemon.library.podcasts().first)

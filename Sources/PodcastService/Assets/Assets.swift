@@ -156,7 +156,11 @@ final class Assets: ServicePart {
         }
         for try await event in engine.data(for: request) {
             switch event {
-            case .head(let found): head = found
+            case .head(let found):
+                if found.status == 200, found.contentLength ?? 0 > request.limit {
+                    throw TransferError(.unusable, "the answer is larger than \(request.limit) bytes")
+                }
+                head = found
             case .bytes(let bytes):
                 guard head?.status == 200 else { continue }
                 beginning += bytes.prefix(max(0, 512 - beginning.count))
