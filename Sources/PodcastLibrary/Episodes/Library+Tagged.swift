@@ -48,7 +48,7 @@ extension Schema {
                     total INTEGER
                 ) STRICT
                 """)
-        // `itunes:block` was not read before: each feed is fetched whole once more.
+        // `itunes:block` was not read before, and alternates had no files: each feed is fetched whole once more.
         try db.execute(sql: "UPDATE podcast SET etag = NULL, last_modified = NULL")
         var names = UniqueNames(taken: [])
         let name = try names.claim("Tagged") { try Library.isTaken($0, db) }

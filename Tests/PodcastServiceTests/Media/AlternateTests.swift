@@ -1,13 +1,15 @@
 import DaemonCore
 import Foundation
+import GRDB
 import Glibc
 import Listening
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
 import TransferCore
+
+@testable import PodcastLibrary
 
 /// Alternates, which the daemon downloads like episodes, each under a key of its own.
 struct AlternateTests {
@@ -26,7 +28,7 @@ struct AlternateTests {
             <podcast:source uri="\(home.web.url("/gone.opus"))"/><podcast:source uri="\(home.web.url("/a.opus"))"/>\
             <podcast:integrity type="sri" value="md5-AAAA"/></podcast:alternateEnclosure>
             """
-        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml", etag: "\"f\""))
         home.web.serve("/main.mp3", Resource(content, etag: "\"m\""))
         home.web.serve("/a.opus", Resource(small, contentType: "audio/opus", etag: "\"a\""))
         let daemon = try await home.start(change)
@@ -94,5 +96,47 @@ struct AlternateTests {
         #expect(task.episode == alternate && task.path.hasSuffix("/Small.opus") && task.state == .suspended)
         _ = try await other.act(.resume, alternate)
         try await other.completion(of: alternate)
+    }
+
+    // MARK: Libraries of earlier versions
+
+    /// A copy of the library with the tables of an earlier version, and of the stored feeds.
+    private func copied(by version: String) throws -> ServiceHome {
+        let copy = try ServiceHome()
+        let database = try DatabaseQueue(path: copy.places.library)
+        try Schema.migrator.migrate(database, upTo: version)
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "ATTACH ? AS whole", arguments: [home.places.library])
+            for table in ["podcast", "episode", "detail", "attachment", "setting"] {
+                let columns = try db.columns(in: table).map(\.name).joined(separator: ", ")
+                try db.execute(sql: "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM whole.\(table)")
+            }
+            // What the earlier version did not store: the digest covered less.
+            try db.execute(
+                sql: """
+                    DELETE FROM main.episode WHERE buried = \(EpisodeSQL.alternate);
+                    UPDATE main.episode SET digest = 0, sidecars = sidecars & ~\(Sidecars.alternates.rawValue);
+                    DETACH whole
+                    """)
+        }
+        try database.close()
+        try FileManager.default.removeItem(atPath: copy.places.feeds)
+        try FileManager.default.copyItem(atPath: home.places.feeds, toPath: copy.places.feeds)
+        return copy
+    }
+
+    /// The feed has not changed since an earlier version fetched it, which had no alternates.
+    @Test func knownShowsGetThemWithTheNextRefresh() async throws {
+        let (daemon, _, main, _) = try await start()
+        await daemon.stop()
+        let copy = try copied(by: "11")
+        let later = try await copy.start()
+        #expect(try later.library.alternates(of: main).isEmpty && later.library.episodes(of: 1).count == 1)
+        let client = try await later.connect()
+        for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [1])) }
+        #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
+        #expect(try later.library.alternates(of: main).map(\.fileName) == ["Small.opus"])
+        #expect(copy.cacheFiles.isEmpty)
+        await later.stop()
     }
 }
