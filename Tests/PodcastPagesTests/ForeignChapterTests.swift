@@ -14,6 +14,20 @@ struct ForeignChapterTests {
                 """) == [Chapter(start: 1.5, title: "a"), Chapter(start: 5, title: "b"), Chapter(start: 9)])
     }
 
+    /// Each ends where the next one begins, whatever end the file gives it.
+    @Test func chaptersThatOverlapKeepTheirStarts() {
+        let read = chapters(
+            """
+            {"version":"1.2.0","chapters":[{"startTime":0,"endTime":500,"title":"a"},{"startTime":60,"endTime":30,"title":"b"},
+            {"startTime":60,"endTime":90,"title":"c"}]}
+            """)
+        #expect(read == [Chapter(start: 0, title: "a"), Chapter(start: 60, title: "b")])
+        let written = ChapterList(
+            [Chapter(start: 400, title: "late"), Chapter(start: 60, title: "b"), Chapter(start: 0, title: "a")]
+                + [Chapter(start: 60, title: "c")], title: "T", duration: 300)
+        #expect(ChapterList.chapters(of: written.bytes, limit: 9) == read)
+    }
+
     @Test(arguments: ["", "<html>", "[]", "{}", "{\"chapters\":7}", "{\"chapters\":[7]}", "\u{FEFF}{"])
     func otherFilesHaveNoChapters(_ text: String) { #expect(chapters(text).isEmpty) }
 }

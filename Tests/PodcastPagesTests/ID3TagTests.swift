@@ -61,6 +61,19 @@ import TransferCore
         #expect(read.map(\.start) == [0, 60.5] && read.map(\.title) == ["Start", "Finale"])
     }
 
+    @Test func noChapterEndsBeforeItBegins() {
+        let chapters = [
+            Chapter(start: 0, title: "a"), Chapter(start: 100, title: "b"), Chapter(start: 150, title: "c"),
+        ]
+        let tag = ID3Tag(Self.episode(), of: Self.show, chapters: chapters).bytes(before: nil)
+        let times = Self.frames(tag).filter { $0.name == "CHAP" }.map { frame in
+            let numbers = frame.body.drop { $0 != 0 }.dropFirst()
+            return [numbers.prefix(4), numbers.dropFirst(4).prefix(4)].map { Self.number($0, bits: 8) }
+        }
+        // The episode has 120 seconds.
+        #expect(times == [[0, 100_000], [100_000, 150_000], [150_000, 150_000]])
+    }
+
     @Test func noTextCanLeaveItsFrame() {
         let hostile = "a\u{0}b\r\nc\u{202E}" + String(repeating: "ö", count: 10_000)
         let chapters = (0..<1_000).map { Chapter(start: Double($0), title: hostile) }

@@ -57,8 +57,8 @@ struct EmbeddedChaptersTests {
 
     private static func syncsafe(_ count: Int) -> [UInt8] { [21, 14, 7, 0].map { UInt8(count >> $0 & 0x7F) } }
 
-    private static func chapter(_ start: UInt32, _ parts: [UInt8]) -> [UInt8] {
-        let times = [start, .max, .max, .max].flatMap { time in [24, 16, 8, 0].map { UInt8(time >> $0 & 0xFF) } }
+    private static func chapter(_ start: UInt32, until end: UInt32 = .max, _ parts: [UInt8]) -> [UInt8] {
+        let times = [start, end, .max, .max].flatMap { time in [24, 16, 8, 0].map { UInt8(time >> $0 & 0xFF) } }
         return frame("CHAP", Array("c\(start)".utf8) + [0] + times + parts)
     }
 
@@ -86,6 +86,15 @@ struct EmbeddedChaptersTests {
                 Chapter(start: 0, title: "Äins"), Chapter(start: 90.5, title: "Zwei", link: "https://x.example/2"),
                 Chapter(start: 100, title: "Drei"), Chapter(start: 120),
             ])
+    }
+
+    @Test func chaptersThatOverlapKeepTheirStarts() {
+        let title = Self.frame("TIT2", [3] + Array("x".utf8))
+        let chapters = EmbeddedChapters.chapters(
+            of: Self.tag(
+                Self.chapter(5_000, until: 1_000, title) + Self.chapter(0, until: 90_000, title)
+                    + Self.chapter(5_000, until: 6_000, title) + Self.chapter(5_500, until: 5_500, [])))
+        #expect(chapters == [Chapter(start: 0, title: "x"), Chapter(start: 5, title: "x"), Chapter(start: 5.5)])
     }
 
     /// A picture or an audio file of gigabytes is skipped, not read.

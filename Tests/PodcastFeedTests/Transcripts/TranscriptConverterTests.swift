@@ -58,6 +58,22 @@ struct TranscriptConverterTests {
         }
     }
 
+    /// A transcript of hours: what is written follows what is read, since at most two cues are held.
+    @Test(arguments: [
+        "1\n00:00:01,000 --> 00:00:02,500\nSaid in one second and a half, and repeated for hours.\n\n",
+        "{\"startTime\":1,\"endTime\":2.5,\"speaker\":\"Ann\",\"body\":\"Said in one second and a half.\"},\n",
+        "<cite>Ann:</cite><time>0:01</time><p>Said in one second and a half, and repeated for hours.</p>\n",
+    ]) func cuesAreWrittenAsTheyArrive(cue: String) {
+        let piece = Array(String(repeating: cue, count: (16 << 10) / cue.utf8.count).utf8)
+        var converter = TranscriptConverter()
+        for _ in 1...8 {
+            let output = converter.append(piece)
+            #expect(output.count > piece.count / 4 && output.count < piece.count * 2)
+        }
+        let rest = converter.finish()
+        #expect((20...200).contains(rest?.count ?? 0))
+    }
+
     /// A text without an end, deep nesting and a million lines: the output stays in proportion, and no cue is larger
     /// than the limit.
     @Test func endlessPartsAreBounded() throws {
