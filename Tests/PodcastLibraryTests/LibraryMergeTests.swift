@@ -246,27 +246,6 @@ struct LibraryMergeTests {
         #expect(try library.enqueue(episode: second.inserted[0], session: "s", now: noon).id > download.id)
     }
 
-    @Test func twentyThousandItemsMergeTwiceAndTheSecondTimeWriteNothing() throws {
-        let items = (0..<20_000).map { number in
-            makeItem(
-                "Episode \(number % 500)", guid: number % 3 == 0 ? nil : "guid-\(number)",
-                url: "https://e.com/\(number).mp3?token=1", published: noon - Int64(number) * 3600)
-        }
-        let first = try library.subscribe(items)
-        #expect(first.inserted.count == 20_000)
-        #expect(Set(try library.entries(of: first.podcast.id).map(\.name)).count == 20_000)
-        let again = try library.merge(items, into: first.podcast.id)
-        #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
-        #expect(again.podcast.episodes == 20_000)
-        let rotated = items.map { item in
-            var item = item
-            item.enclosures[0].url = item.enclosures[0].url.replacingOccurrences(of: "=1", with: "=2")
-            return item
-        }
-        let third = try library.merge(rotated, into: first.podcast.id)
-        #expect(third.inserted.isEmpty && third.unlisted.isEmpty && third.updated.count == 20_000)
-    }
-
     @Test func aFailedRefreshIsWrittenDownAndASuccessClearsIt() throws {
         let id = try library.subscribe([]).podcast.id
         try library.refreshFailed(podcast: id, status: 500, error: "server error", next: noon + 900, now: noon + 1)
@@ -376,5 +355,30 @@ struct LibraryMergeTests {
         #expect(try library.settings(of: id) == ["keep": "all", "auto_download": "3"])
         try library.set(podcast: id, key: "keep", value: nil)
         #expect(try library.settings(of: id) == ["auto_download": "3"])
+    }
+}
+
+struct LargeMergeTests {
+    @Test func twentyThousandItemsMergeTwiceAndTheSecondTimeWriteNothing() throws {
+        let folder = try TemporaryFolder()
+        let library = try Library.openForWriting(at: folder.library)
+        let items = (0..<20_000).map { number in
+            makeItem(
+                "Episode \(number % 500)", guid: number % 3 == 0 ? nil : "guid-\(number)",
+                url: "https://e.com/\(number).mp3?token=1", published: noon - Int64(number) * 3600)
+        }
+        let first = try library.subscribe(items)
+        #expect(first.inserted.count == 20_000)
+        #expect(Set(try library.entries(of: first.podcast.id).map(\.name)).count == 20_000)
+        let again = try library.merge(items, into: first.podcast.id)
+        #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
+        #expect(again.podcast.episodes == 20_000)
+        let rotated = items.map { item in
+            var item = item
+            item.enclosures[0].url = item.enclosures[0].url.replacingOccurrences(of: "=1", with: "=2")
+            return item
+        }
+        let third = try library.merge(rotated, into: first.podcast.id)
+        #expect(third.inserted.isEmpty && third.unlisted.isEmpty && third.updated.count == 20_000)
     }
 }

@@ -36,7 +36,8 @@ private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourc
         "track",
         "ul", "video", "!DOCTYPE",
     ]
-    for tag in page.split(separator: "<").dropFirst(page.hasPrefix("<") ? 0 : 1) {
+    // Most rows of a long page are equal.
+    for tag in Set(page.split(separator: "<").dropFirst(page.hasPrefix("<") ? 0 : 1)) {
         let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
         #expect(known.contains(String(name)), "<\(tag.prefix(60))", sourceLocation: location)
         let inside = tag.prefix { $0 != ">" }
@@ -45,10 +46,11 @@ private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourc
         #expect(!names.contains("onerror") && !names.contains("onmouse"), "\(inside)", sourceLocation: location)
         #expect(count("\"", in: String(inside)) % 2 == 0, "\(inside)", sourceLocation: location)
     }
-    for scalar in page.unicodeScalars where scalar != "\n" {
+    let odd = page.unicodeScalars.first { scalar in
         let isControl = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
-        #expect(!isControl && !(0x202A...0x202E).contains(scalar.value), "\(scalar.value)", sourceLocation: location)
+        return scalar != "\n" && isControl || (0x202A...0x202E).contains(scalar.value)
     }
+    #expect(odd == nil, sourceLocation: location)
     #expect(!page.contains(#/(href|src)="[^"]*javascript:/#), sourceLocation: location)
 }
 

@@ -207,7 +207,7 @@ struct RefreshScheduleTests {
 
     @Test func theTimeIsAlwaysWithinBoundsAndMovesOneWay() {
         var dice = SeededGenerator(seed: 2026)
-        for _ in 0..<4_000 {
+        for _ in 0..<1_000 {
             let facts = Self.randomFacts(&dice)
             let minimum = Int64.random(in: 1...7_200, using: &dice)
             let schedule = RefreshSchedule(

@@ -10,7 +10,7 @@ import TransferCore
 ///
 /// The seed determines all numbers; even seeds send XML, odd ones parsed feeds. `PODFS_EDIT_SEEDS=1000..<1200` in the
 /// environment selects other seeds.
-struct FeedEditTests {
+struct FeedEditSimulationTests {
     static let seeds: [UInt64] = {
         let usual = Array<UInt64>(1...6)
         guard let text = ProcessInfo.processInfo.environment["PODFS_EDIT_SEEDS"] else { return usual }
