@@ -140,11 +140,16 @@ extension ModelRun {
             }
         case 2:
             // Refused episodes are retried too, and their feed is fetched before the second refusal counts.
-            let refused = show.episodes.first { $0.phase == .refused }
-            if let refused, !isRefreshed(refused.id) { return }
+            let refused = show.episodes.filter { $0.phase == .refused }
+            if let first = refused.first, !isRefreshed(first.id) { return }
             let began = Self.now
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            if let refused { noteRenewal(refused.id, began...Self.now + Self.patience.components.seconds) }
+            // A later edit of the feed, or a kill of the daemon, would meet retries that still run.
+            for episode in refused {
+                let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
+                _ = try await waitForState(path + [episode.name], states)
+            }
+            if let first = refused.first { noteRenewal(first.id, began...Self.now) }
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.becomeMoving() }
             }
