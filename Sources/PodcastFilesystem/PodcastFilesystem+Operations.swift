@@ -13,6 +13,7 @@ extension PodcastFilesystem: FilesystemOperations {
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
         do {
             guard name.utf8.count <= Self.longestName else { throw Errno.fileNameTooLong }
+            let change = state.withLock { $0.kernel.changes.last }
             // The kernel resolves these two names itself, except for handles of an exported mount.
             let isOfHandle = name == "." || name == ".."
             guard let node = NodeNumber(parent),
@@ -24,6 +25,10 @@ extension PodcastFilesystem: FilesystemOperations {
             }
             if !request.reply(entry: found), let number = NodeNumber(found.node) {
                 state.withLock { $0.kernel.abandonLookup(number) }
+            }
+            // A change during the lookup may have invalidated the name before the kernel had it.
+            if found.entryTimeout > 0, state.withLock({ $0.kernel.changes.last }) != change {
+                send([.entry(parent: node, name: name)])
             }
         } catch {
             request.reply(error: Self.errno(of: error))

@@ -26,7 +26,11 @@ extension ModelRun {
 
     mutating func control() async throws {
         guard let (episode, path) = anyEpisode() else { return }
-        switch Int.random(in: 0..<12, using: &generator) {
+        let kind = Int.random(in: 0..<12, using: &generator)
+        // The kernel has the link, and must forget it if the episode leaves the view.
+        let link = kind < 4 ? anyLink(to: episode.id) : nil
+        if let link { try await compareStatus(link) }
+        switch kind {
         case 0:
             let value = chance(50)
             _ = try await expect("user.podfs.played", value ? "1" : chance(50) ? "0" : " 0\n", path, [0])
@@ -46,6 +50,7 @@ extension ModelRun {
         case 9, 10: try await cancel(episode, path)
         default: try await controlShow()
         }
+        if let link { try await compareStatus(link) }
     }
 
     mutating func resume(_ episode: ModelEpisode, _ path: [String]) async throws {

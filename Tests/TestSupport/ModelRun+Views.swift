@@ -44,6 +44,15 @@ extension ModelRun {
         if let (_, link) = pick(tree.links(view)) { try await compareStatus([view.name, link]) }
     }
 
+    /// Returns a link to an episode in a view that does not depend on downloads, which end at any time.
+    mutating func anyLink(to episode: Int64) -> [String]? {
+        let views = library.views.filter { !$0.isDownloaded }
+        return pick(
+            views.flatMap { view in
+                tree.links(view).filter { $0.0.id == episode }.map { [view.name, $0.1] }
+            })
+    }
+
     /// A folder that is open when its view changes has the names of either time.
     private mutating func closeFolders(in top: String) async throws {
         for folder in folders where folder.path.first == top { try await subject.closeFolder(folder.folder) }
