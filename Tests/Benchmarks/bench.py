@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures podfs beside curl, the disk and its rivals, in one run and in turns; prints medians and ratios.
 
-    bench.py PODFS all|ROW… [--rounds N] [--size MIB] [--rivals] [--install] [--json FILE] [--svg FILE] [--readme FILE]
+    bench.py PODFS all|ROW… [--rounds N] [--size MIB] [--rivals] [--install] [--json FILE] [--update FILE]
+             [--svg FILE] [--readme FILE]
 
 PODFS is the program, built with `-c release`. Needs nginx and curl, the right to mount, and for the rows of cached files
 and listings root, who may drop the kernel's caches; nothing else may be running. With --rivals the other programs that are
@@ -47,6 +48,7 @@ def main():
     parser.add_argument("--rivals", action="store_true", help="measure the rivals that are installed as well")
     parser.add_argument("--install", action="store_true", help="install the rivals by apt-get first; needs root")
     parser.add_argument("--json", metavar="FILE", help="write all values, and the machine")
+    parser.add_argument("--update", metavar="FILE", help="replace the rows in a file that --json has written")
     parser.add_argument("--svg", metavar="FILE", help="write a plot of the ratios")
     parser.add_argument("--readme", metavar="FILE", help="put the table between the marks of this file")
     arguments = parser.parse_args()
@@ -55,9 +57,13 @@ def main():
         rivals.install()
     described = machine.describe(podfs)
     print(machine.sentence(described), flush=True)
-    table = Table()
     failed = []
     rows = list(COMMANDS) if "all" in arguments.rows else list(dict.fromkeys(arguments.rows))
+    table = Table()
+    if arguments.update:
+        _, table = Table.load(arguments.update)
+        table.rows = [row for row in table.rows if row.group not in rows]
+        arguments.json = arguments.json or arguments.update
     for name in rows:
         run, size = COMMANDS[name]
         table.group = name
