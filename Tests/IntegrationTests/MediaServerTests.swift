@@ -74,11 +74,15 @@ import Testing
             <StartingIndex>0</StartingIndex><RequestedCount>0</RequestedCount><SortCriteria></SortCriteria>
             </u:Browse></s:Body></s:Envelope>
             """
-        let found = try await curl(
-            "-H", "Content-Type: text/xml", "-H", "SOAPAction: \"\(service)#Browse\"", "--data", browse,
-            "\(address)/ctl/ContentDir"
-        ).output
-        #expect(found.contains("<TotalMatches>\(Self.episodes)</TotalMatches>"), "\(found)")
+        var found = ""
+        // A file is counted before it is listed.
+        try await waitUntil(description: "all are listed: \(found)") {
+            found = try await curl(
+                "-H", "Content-Type: text/xml", "-H", "SOAPAction: \"\(service)#Browse\"", "--data", browse,
+                "\(address)/ctl/ContentDir"
+            ).output
+            return found.contains("<TotalMatches>\(Self.episodes)</TotalMatches>")
+        }
         #expect(found.components(separatedBy: "size=\"\(Self.recording.count)\"").count == Self.episodes + 1)
         let item = try #require(found.firstMatch(of: /http:[^&]*\/MediaItems\/[0-9]+\.mp3/)).output
         let part = try await curl("-r", "2000000-2000999", String(item))

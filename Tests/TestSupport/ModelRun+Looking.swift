@@ -101,9 +101,11 @@ extension ModelRun {
         guard tree.node(at: path) == nil else { return try await compareStatus(path) }
         try await compare("lstat of \(Self.text(path))") { run in
             let isTooLong = path[path.count - 1].utf8.count > 255
-            // Below a tag's link lies the show's folder.
-            let isNoFolder = run.tree.names(in: folder) == nil && !(folder.first == "Tags" && isTooLong)
-            let expected = isNoFolder ? [ENOTDIR, ENOENT] : isTooLong ? [ENAMETOOLONG, ENOENT] : [ENOENT]
+            let isFolder = run.tree.names(in: folder) != nil
+            // Below a tag's link lies the show's folder, if the subject follows links.
+            let canBeFolder = isFolder || folder.first == "Tags"
+            let expected =
+                (isFolder ? [ENOENT] : [ENOTDIR, ENOENT]) + (isTooLong && canBeFolder ? [ENAMETOOLONG] : [])
             do {
                 let found = try await run.subject.status(path)
                 return ("no such name", "\(found)")
