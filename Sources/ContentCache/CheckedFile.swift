@@ -4,9 +4,9 @@ internal import SystemPackage
 
 /// An open cache file that has passed the checks of a `CacheExpectation`.
 ///
-/// The daemon and the mounts open every cache file here, so that a file left by another program under its name is never
-/// read as podfs's own. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in addition to
-/// the open, and one lseek(2) if the file must be complete.
+/// The daemon and the mounts open every cache file here, so that a file that another program has put in its place is
+/// never read as podfs's own. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in
+/// addition to the open, and one lseek(2) if the file must be complete.
 struct CheckedFile {
     let descriptor: FileDescriptor
     let state: FileState
@@ -55,7 +55,7 @@ package enum CacheExpectation: Sendable, Equatable {
     case size(Int64)
     /// A file of this many bytes without holes; `changed` if the file system reports one.
     case dense(size: Int64)
-    /// The complete file with this recorded state; without a state only the size is checked.
+    /// The complete file with this recorded state; without a state, `changed` even if the size is right.
     case recorded(FileState?, size: Int64)
 
     func defect(of state: FileState, _ descriptor: FileDescriptor) -> CacheFileDefect? {
@@ -69,13 +69,13 @@ package enum CacheExpectation: Sendable, Equatable {
         case .recorded(let recorded, let size):
             if state.size != size { return .wrongSize(found: state.size, expected: size) }
             guard let recorded, recorded.admits(state) else { return .changed }
-            // Further holes in a file that had some at the start cannot be detected.
+            // If the file had holes already when its state was recorded, further ones cannot be detected.
             return recorded.isDense && Self.hasHole(descriptor, size) ? .changed : nil
         }
     }
 
-    /// Whether the file has a hole; `false` if the file system cannot report holes. Leaves the descriptor's own offset
-    /// at the end, which is harmless since all reads carry their offset.
+    /// Whether the file has a hole; `false` if the file system cannot report holes. Moves the descriptor's
+    /// file offset, which is harmless since all reads carry their offset.
     private static func hasHole(_ descriptor: FileDescriptor, _ size: Int64) -> Bool {
         guard size > 0 else { return false }
         let hole = clinux_seek_hole(descriptor.rawValue, 0)

@@ -9,30 +9,37 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package static let currentVersion = 1
 
     package var version = Checkpoint.currentVersion
-    /// The owner's key of the rendition in the file.
+    /// The owner's key of the file: `MediaID.rawValue`.
     package var key: Int64
+    /// The number of the rendition in the file.
     package var generation: Int
     /// The size in bytes; absent while unknown.
     package var total: Int64?
+    /// The strong validator as `Validator.text`; absent without one.
     package var validator: String?
+    /// The media type in the server's response.
     package var contentType: String?
+    /// The URL of the last accepted response, after redirects.
     package var finalURL: String?
+    /// Whether every byte is present, synced and hashed.
     package var complete = false
+    /// The SHA-256 of the complete file, in lower-case hexadecimal.
     package var sha256: String?
-    /// Whether the complete file has the hash that its feed lists; absent if not, or if none is known.
+    /// `true` if the complete file has a hash that its feed lists; otherwise absent.
     package var isVerified: Bool?
-    /// The boot during which `received` was written: its bytes may exist only in that boot's page cache.
+    /// The boot during which `received` was written: its bytes may exist only in that boot's page cache, so after a
+    /// reboot only `synced` is trusted.
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
     /// The mtime. With `inode`, `total`, `allocated` and `changed`, the file's state when it was completed
-    /// (`FileState`); absent before, and in checkpoints of earlier versions.
+    /// (`FileState`); absent before the completion, and in checkpoints that earlier versions of podfs have written.
     package var modified: Int64?
     package var allocated: Int64?
     package var changed: Int64?
-    /// Half-open ranges written to the file (and perhaps not yet to the disk), as `[from, to]`.
+    /// The ranges written to the file (and perhaps not yet to the disk), as `[from, to]`; `to` is exclusive.
     package var received: [[Int64]] = []
-    /// The part of `received` that a sync has written to the disk.
+    /// The part of `received` that a sync has written to the disk, in the same form.
     package var synced: [[Int64]] = []
 
     package init(key: Int64, generation: Int) {
@@ -88,7 +95,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
         return checkpoint
     }
 
-    /// 16 TiB, the largest file of ext4.
+    /// The maximum size: 16 TiB, the largest file of ext4.
     private static let largest: Int64 = 1 << 44
     /// The possible generations; the limit corresponds to one rendition a second for 68 years.
     private static let generations = 0...Int(Int32.max)

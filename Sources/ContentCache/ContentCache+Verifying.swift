@@ -30,6 +30,8 @@ extension ContentCache {
     /// the disk.
     ///
     /// - Parameter checkpoint: That of the complete file; its inode, mtime and ranges are ignored.
+    /// - Returns: The state before the read.
+    /// - Throws: `wrongContent` if the digest differs or the checkpoint has none.
     package func verify(_ name: String, _ checkpoint: Checkpoint) throws(CacheFileDefect) -> FileState {
         guard let size = checkpoint.total, let sha256 = checkpoint.sha256 else { throw .wrongContent }
         let path = Self.path(of: name, in: directory)

@@ -7,20 +7,21 @@ package import SystemPackage
 /// The folder of cache files: `media/XX/NAME` and the checkpoint `media/XX/NAME.json`, where XX is the first two digits
 /// of NAME.
 ///
-/// One process writes (it holds the lock on the folder, see `lock()`); any number read through `MediaReader`. Names are
+/// One process writes (it holds the `FolderLock` of the folder); any number read through `MediaReader`. Names are
 /// random, so a name is never reused for another rendition.
 package final class ContentCache: Sendable {
     package let directory: FilePath
+    /// `Checkpoint.currentBootID` when the cache was opened.
     private let bootID: String
     private let reserve = Mutex(Reserve())
 
     /// Files created before they are needed. Creating a file takes 30 to 1,000 µs on ext4, and the first read of an
     /// episode would wait for two: the cache file and its checkpoint. Truncating a file takes as long, so a first
-    /// checkpoint is not written to a spare.
+    /// checkpoint is written to a blank, and to a spare only if there is no blank.
     private struct Reserve {
         /// Empty files, each of which becomes a cache file or a first checkpoint.
         var blanks: [Blank] = []
-        /// Paths of replaced checkpoints, to be overwritten by later ones. A file that does not exist is created then.
+        /// Paths of replaced checkpoints, to be overwritten by later ones. A file that no longer exists is created.
         var spares: [FilePath] = []
         /// The number of temporary names assigned so far.
         var named = 0
@@ -47,6 +48,7 @@ package final class ContentCache: Sendable {
     /// The number of blanks in a full reserve: two for each of a server's six connections for readers, which may all
     /// start a download at the same time, and a margin.
     private static let maxBlanks = 16
+    /// The number of blanks below which `prepare` should be called.
     private static let minBlanks = 8
     private static let blankPrefix = "blank."
     private static let sparePrefix = "checkpoint."
@@ -132,7 +134,7 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Removes the unused files that `prepare` has created.
+    /// Removes the unused files that `prepare` has created, and the replaced checkpoints.
     package func removeReserve() {
         let (blanks, spares) = reserve.withLock { reserve in
             defer { (reserve.blanks, reserve.spares) = ([], []) }
@@ -154,7 +156,8 @@ package final class ContentCache: Sendable {
 
     /// Opens a file of an earlier run for writing, and returns the ranges that are certain to have their bytes.
     ///
-    /// - Returns: `nil` if the file or its checkpoint is missing or damaged; both are then removed.
+    /// - Returns: `nil` if the file or its checkpoint is missing or damaged, or if the checkpoint is of another file;
+    ///   both are then removed.
     package func reopen(_ name: String) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
         let path = Self.path(of: name, in: directory)
         guard let checkpoint = checkpoint(of: name),
@@ -239,7 +242,7 @@ package final class ContentCache: Sendable {
         defer { if isSpare { reserve.withLock { $0.spares.append(spare) } } }
         try Self.write(data, to: spare, durably: durably)
         if isFirst || clinux_exchange(spare.string, path.string) != 0 {
-            // There is no previous checkpoint, or the file system does not support the call.
+            // There is no previous checkpoint, or the file system cannot exchange two files.
             guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
             isSpare = false
         }
@@ -250,7 +253,7 @@ package final class ContentCache: Sendable {
 
     /// Writes a first checkpoint into a blank file.
     ///
-    /// - Returns: `false` if there is no blank file; nothing was written then.
+    /// - Returns: `false` if there is no blank file or it could not be renamed; there is no checkpoint at `path` then.
     private func writeBlank(_ data: Data, as path: FilePath, durably: Bool) throws -> Bool {
         guard let blank = reserve.withLock({ $0.blanks.popLast() }) else { return false }
         var isPlaced = false
@@ -284,7 +287,7 @@ package final class ContentCache: Sendable {
 
     /// Removes a file that has no reader: acquires the exclusive lock first, which fails while a reader has a lease.
     ///
-    /// - Returns: `false` if a reader has a lease; nothing was removed then.
+    /// - Returns: `false` if a reader has a lease, or may have one; nothing was removed then.
     package func evict(_ name: String) -> Bool {
         let descriptor: FileDescriptor
         do {

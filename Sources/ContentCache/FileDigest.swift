@@ -4,9 +4,13 @@ internal import SystemPackage
 
 /// Digests of whole files, computed by OpenSSL's libcrypto with the processor's SHA instructions if available.
 enum FileDigest {
-    /// Large enough to make the cost of the calls negligible, small enough to fit into the L2 cache.
+    /// The size of a read in bytes: large enough to make the cost of the calls negligible, small enough to fit into the
+    /// L2 cache.
     private static let bufferSize = 256 * 1024
 
+    /// Computes the digest of the first `size` bytes, in lower-case hexadecimal. Throws `Errno`: `ioError` if the file
+    /// is shorter.
+    ///
     /// - Parameter progress: Called with the number of bytes read since its previous call.
     static func digest(
         _ algorithm: FileHash.Algorithm, of descriptor: FileDescriptor, size: Int64,
@@ -14,7 +18,7 @@ enum FileDigest {
     ) throws -> String {
         guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestInit_ex(context, type(of: algorithm), nil) == 1 else { throw Errno.ioError }
+        guard EVP_DigestInit_ex(context, messageDigest(algorithm), nil) == 1 else { throw Errno.ioError }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 64)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
@@ -33,7 +37,8 @@ enum FileDigest {
         return digest.prefix(Int(length)).hexadecimal
     }
 
-    private static func type(of algorithm: FileHash.Algorithm) -> OpaquePointer? {
+    /// Returns OpenSSL's implementation of an algorithm.
+    private static func messageDigest(_ algorithm: FileHash.Algorithm) -> OpaquePointer? {
         switch algorithm {
         case .sha256: EVP_sha256()
         case .sha384: EVP_sha384()

@@ -8,7 +8,7 @@ package struct FileHash: Sendable, Hashable, CustomStringConvertible {
     }
 
     package let algorithm: Algorithm
-    /// In lower-case hexadecimal.
+    /// The accepted digests, in lower-case hexadecimal.
     package let digests: [String]
 
     package init(_ algorithm: Algorithm, _ digests: [String]) {

@@ -13,7 +13,7 @@ package struct FileState: Sendable, Equatable {
     package var size: Int64
     /// The bytes allocated on the disk: fewer than `size` if the file system compresses or omits zeros.
     package var allocated: Int64
-    /// The ctime, in nanoseconds since 1970; `nil` in records of earlier versions.
+    /// The ctime, in nanoseconds since 1970; `nil` in records of earlier versions of podfs.
     package var changed: Int64?
 
     package init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64, changed: Int64? = nil) {

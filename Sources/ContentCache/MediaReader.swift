@@ -13,7 +13,7 @@ package final class MediaReader: Sendable {
 
     /// Opens a file and checks it against `expectation`.
     ///
-    /// - Throws: `missing` if it was evicted meanwhile.
+    /// - Throws: The difference from the expectation; `missing` if it was evicted meanwhile.
     package init(
         name: String, in directory: FilePath, expecting expectation: CacheExpectation
     ) throws(CacheFileDefect) {

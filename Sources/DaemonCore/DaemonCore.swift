@@ -3,26 +3,29 @@ internal import Platform
 package import PodcastProtocol
 package import TransferCore
 
-/// The daemon's decisions. Pure: performs nothing, and knows neither clock nor disk.
+/// The daemon's decisions, as a value without IO: the caller passes the time and performs the effects.
 ///
-/// A copy handles the inputs of a batch, one by one; `settle` returns the effects of all of them together. The rows
-/// among the effects are written in one transaction: if it fails, the copy is dropped, and nothing has happened.
+/// A copy handles the inputs of a batch, one by one; `finishBatch` returns the effects that depend on all of them. The
+/// rows among the effects are written in one transaction. If it fails, the copy is dropped, and nothing has happened.
 package struct DaemonCore: Sendable {
     package private(set) var tasks = TaskRegistry()
     package private(set) var space: SpaceKeeper
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
-    /// The number of running commands, exchanges and other work; the daemon does not exit while there is any.
+    /// The number of running commands, exchanges and other work; the daemon does not exit while it is above 0.
     private var underWay = 0
+    /// Whether feeds are being fetched, or fetched ones have not been processed.
     private var isFetching = false
-    /// The number of engine events that could not be written.
+    /// The number of engine events that could not be written to the library and will be retried.
     private var unwritten = 0
     private var conditions: ConditionGate
-    /// `changesDemand` is set initially, so that the first batch applies the cache limits to the files of the previous
-    /// daemon.
+    /// The results of the current batch. `changesDemand` is set initially, so that the first batch applies the cache
+    /// limits to the files of the previous daemon.
     private var outcome = Outcome(changesDemand: true)
 
-    /// - Parameter conditionLifetime: the maximum age of a reading of the conditions that work depends on.
+    /// - Parameters:
+    ///   - idleExit: the time for which the daemon must be idle before it exits; `daemon.idle_exit`.
+    ///   - conditionLifetime: the age at which a reading of the network and power conditions is repeated.
     package init(limits: StorageLimits, idleExit: Duration, conditionLifetime: Duration = .seconds(60)) {
         conditions = ConditionGate(lifetime: conditionLifetime)
         space = SpaceKeeper(limits: limits)
@@ -34,21 +37,21 @@ package struct DaemonCore: Sendable {
     /// Whether discretionary work may run: while a client is connected, or if network and power conditions permit it.
     package var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
 
-    /// Whether no client is connected, nothing is running, and no task could proceed.
+    /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
     package var isIdle: Bool {
         clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
-            && !tasks.hasMovable(waiting: space.waiting)
+            && !tasks.hasRunnable(waiting: space.waiting)
     }
 
-    /// Returns all tasks, ordered by their numbers.
+    /// Returns all tasks, ordered by number.
     ///
-    /// - Parameter others: the tasks of running feed fetches.
+    /// - Parameter others: tasks that the core does not know, which are feed fetches before their `fetchAdopted`.
     package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
         let downloads = tasks.downloads.keys.compactMap { info(of: $0) }
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
     }
 
-    /// Returns the opens that wait for failing servers, in the form of queued tasks without a number and a path.
+    /// Returns the opens that wait for failing servers, each as a queued task with number 0 and an empty path.
     package func waitingOpens(at now: Moment) -> [TaskInfo] {
         tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
             var info = TaskInfo(
@@ -71,7 +74,7 @@ package struct DaemonCore: Sendable {
 
     /// Processes an input.
     ///
-    /// - Returns: the effects of this input; `settle` returns those of the batch.
+    /// - Returns: the effects of this input; `finishBatch` returns those of the batch.
     package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
         switch input {
         case .connected, .disconnected, .openedSession, .created, .begun, .gaveUp, .held, .released:
@@ -81,42 +84,42 @@ package struct DaemonCore: Sendable {
         case .uploadRegistered, .uploadRecorded, .uploadReported, .uploadCompleted, .uploadFailed, .uploadCancelled:
             handleUpload(input, at: now)
         case .fetchBegan(let fetch): tasks.begin(fetch, at: now, &outcome)
-        case .fetchTaken(let fetch): tasks.take(fetch)
+        case .fetchAdopted(let fetch): tasks.adopt(fetch)
         case .fetchProgressed(let id, let received, let expected):
             tasks.progress(id, received: received, expected: expected, at: now, &outcome)
-        case .fetchEnded(let id): tasks.endFetch(id, at: now, &outcome)
-        case .fetchTold(let fetch, let state): tasks.tell(fetch, state, at: now, &outcome)
+        case .fetchFinished(let id): tasks.finishFetch(id, at: now, &outcome)
+        case .fetchReported(let fetch, let state): tasks.report(fetch, state, at: now, &outcome)
         case .opened, .closed, .evicted, .writeFailed, .planned: handleSpace(input, at: now)
         case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
         case .listened(let id, let path, let listening):
-            outcome.effects.append(.tell(tasks.event(.listening(id, path: path, listening), at: now)))
+            outcome.effects.append(.broadcast(tasks.event(.listening(id, path: path, listening), at: now)))
         case .changedShow(let id, let name, let formerName):
-            outcome.effects.append(.tell(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
+            outcome.effects.append(.broadcast(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
             upkeep.reschedule()
         case .changedView(let name, let isRemoved):
-            outcome.effects.append(.tell(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
+            outcome.effects.append(.broadcast(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
             upkeep.reschedule()
-        case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .askedToLeave:
+        case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .exitRequested:
             handleUpkeep(input, at: now)
         }
         defer { outcome.effects = [] }
         return outcome.effects
     }
 
-    /// Broadcasts that a visible episode has changed, once per batch.
+    /// Broadcasts that a visible episode has changed: once per batch, and in addition for each new name.
     private mutating func change(_ episode: EpisodeID, _ formerName: String?, at now: Moment) {
         if formerName == nil, !outcome.changed.insert(episode).inserted { return }
-        outcome.effects.append(.tell(tasks.event(.episode(episode, formerName: formerName), at: now)))
+        outcome.effects.append(.broadcast(tasks.event(.episode(episode, formerName: formerName), at: now)))
         upkeep.reschedule()
     }
 
     /// Ends a batch: returns the effects that depend on all inputs since the last call.
-    package mutating func settle(at now: Moment) -> [Effect] {
+    package mutating func finishBatch(at now: Moment) -> [Effect] {
         let batch = outcome
         outcome = Outcome()
         var effects: [Effect] = []
-        if batch.hasEnding, tasks.isAtRest(waiting: space.waiting) {
-            effects += [.tell(tasks.event(.idle, at: now)), .runHook(.idle)]
+        if batch.hasEndedTask, tasks.isAtRest(waiting: space.waiting) {
+            effects += [.broadcast(tasks.event(.idle, at: now)), .runHook(.idle)]
         }
         let dependsOnConditions = clients.isEmpty || tasks.hasDiscretionary
         if dependsOnConditions { effects += conditions.demand(at: now) }
@@ -124,7 +127,7 @@ package struct DaemonCore: Sendable {
             // Downloads are started after the assessment, when it is known which of them have space.
             effects.append(.assessSpace(isProgress: !batch.changesDemand))
         } else {
-            effects += tasks.takeOrders(hopeless: space.hopeless)
+            effects += tasks.drainOrders(rejected: space.rejected)
         }
         let state = UpkeepPlanner.State(
             isIdle: isIdle, isBusy: underWay > 0 || isFetching,
@@ -142,9 +145,9 @@ package struct DaemonCore: Sendable {
             upkeep.reschedule()
         case .disconnected(let client):
             clients.remove(client)
-            tasks.end(client, &outcome)
-            // Files it had open may now be evicted.
-            lookAgain()
+            tasks.disconnect(client, &outcome)
+            // Files that the client had open may now be evicted.
+            reassessSpace()
             upkeep.reschedule()
             outcome.effects.append(.workEnded)
         case .openedSession(let client, let configuration): tasks.open(client, configuration)
@@ -167,7 +170,7 @@ package struct DaemonCore: Sendable {
             space.completed(media, at: now)
             tasks.complete(media, generation: generation, size: size, at: now, &outcome)
         case .failed(let media, let error): tasks.fail(media, error, at: now, &outcome)
-        case .ended(let media): tasks.end(media, at: now, &outcome)
+        case .ended(let media): tasks.remove(media, at: now, &outcome)
         case .cleared(let media): tasks.clear(media, at: now, &outcome)
         case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
         default: break
@@ -190,12 +193,12 @@ package struct DaemonCore: Sendable {
         switch input {
         case .opened(let media):
             // A reader's download must not wait for space.
-            if tasks.downloads[media] != nil { lookAgain() }
+            if tasks.downloads[media] != nil { reassessSpace() }
         case .closed(let media):
-            // Its download is now a background one, or its file may be evicted.
+            // Its download may now have to wait for space, or its file may be evicted.
             guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
             outcome.changesDemand = true
-            // A reader's lease on a file may end a moment after the file was closed.
+            // Assess again later: the reader's lease on the file may end only after its close was reported.
             upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
         case .evicted(let media):
             space.evicted(media)
@@ -217,7 +220,7 @@ package struct DaemonCore: Sendable {
         case .finished:
             underWay -= 1
             // The command may have freed space, or removed a download that waited for it.
-            lookAgain()
+            reassessSpace()
             upkeep.reschedule()
             outcome.effects.append(.workEnded)
         case .fetching(let isFetching):
@@ -235,11 +238,11 @@ package struct DaemonCore: Sendable {
             outcome.effects += conditions.record(allowed, at: now)
             upkeep.reschedule()
         case .tick: upkeep.tick(at: now)
-        case .askedToLeave: outcome.effects.append(.leave)
+        case .exitRequested: outcome.effects.append(.leave)
         default: break
         }
     }
 
-    /// Requests a new assessment of the space if a download waits for space, or nothing may be written.
-    private mutating func lookAgain() { if space.policy.isBlocked { outcome.changesDemand = true } }
+    /// Requests a new assessment of the space if a download waits for space, or all writes are stopped.
+    private mutating func reassessSpace() { if space.policy.isBlocked { outcome.changesDemand = true } }
 }

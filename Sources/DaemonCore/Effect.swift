@@ -4,49 +4,54 @@ package import TransferCore
 
 /// An action for the driver.
 package enum Effect: Sendable, Equatable {
-    /// A row to write in the same transaction as the inputs that led to it. Other effects are performed after it, in
-    /// order.
+    /// A row to write in the batch's transaction. The other effects are performed after the commit, in order.
     case write(Row)
 
     // Orders to the engine. They are not stored: a new daemon derives them from the library.
+    /// Starts, resumes or suspends a download.
     case run(MediaID, isSuspended: Bool, TransferPriority)
+    /// Makes a download wait for space; `nil` lets it continue.
     case awaitSpace(MediaID, StorageShortage?)
     /// Fails a download that can never fit into the cache.
     case exceedsSpace(MediaID, StorageShortage)
+    /// Stops all writes to the cache; `nil` permits them again.
     case stopWriting(StorageShortage?)
     case allowDiscretionary(Bool)
-    /// Handles a task whose client has disconnected.
+    /// Cancels a task whose client has disconnected, unless a program has its episode open.
     case abandon(MediaID, isEphemeral: Bool)
 
     // Queries: each is answered by an input.
-    /// - isProgress: whether the only change is that bytes have arrived.
+    /// Computes a storage plan. `isProgress`: whether the only change is that bytes have arrived.
     case assessSpace(isProgress: Bool)
     case readSchedule
     case readConditions
 
     // Effects without an answer.
     /// Broadcasts an event to every watching client.
-    case tell(Event)
+    case broadcast(Event)
     case runHook(Hook)
     case perform(Chore)
-    /// Makes schedules due that lie in the future only because they were set while the clock was ahead.
-    case forgetFutureSchedules
+    /// Makes schedules due that were set while the clock was ahead.
+    case clearFutureSchedules
     /// Shifts the dates of changes not yet sent to the sync server, after the clock was set.
     case moveUnsent(by: Duration)
     /// Schedules the next `tick`, replacing any earlier `wake`.
     case wake(at: Instant)
     /// Reports the end of work that may have used much memory.
     case workEnded
+    /// Exits the daemon.
     case leave
 
     /// A change to the library's rows of tasks and events.
     package enum Row: Sendable, Equatable {
+        /// The number of bytes of this generation that are in the cache.
         case received(MediaID, generation: Int, bytes: Int64)
         case removed(TaskID)
         case failed(TaskID, TransferError)
         case suspended(TaskID, Bool)
         /// An event stored for clients that are not connected.
-        case kept(Event)
+        case event(Event)
+        /// Stores the failure and its event.
         case uploadFailed(TaskID, TransferError, Event)
         /// Stores the event, if any, and removes the upload's row.
         case uploadRemoved(TaskID, Event?)
@@ -66,8 +71,8 @@ struct Outcome: Sendable {
     var hasNewBytes = false
     /// Whether the demand for space in the cache has changed.
     var changesDemand = false
-    /// Whether a task has ended: it may have been the last.
-    var hasEnding = false
-    /// Episodes to broadcast as changed, each once.
+    /// Whether a task has ended; it may have been the last active one.
+    var hasEndedTask = false
+    /// Episodes whose change was broadcast in this batch.
     var changed: Set<EpisodeID> = []
 }

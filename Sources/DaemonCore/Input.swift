@@ -3,7 +3,7 @@ package import Platform
 package import PodcastProtocol
 package import TransferCore
 
-/// One event that the daemon's decisions depend on.
+/// An event that the daemon's decisions depend on.
 package enum Input: Sendable {
     // Clients.
     case connected(ClientID)
@@ -16,25 +16,27 @@ package enum Input: Sendable {
     case begun(MediaID, by: ClientID)
     /// A client has cancelled a task of its own.
     case gaveUp(MediaID, by: ClientID)
+    /// A client suspended a task once more.
     case held(MediaID, by: ClientID)
+    /// A client undid one of its suspensions.
     case released(MediaID, by: ClientID)
 
     // Downloads.
-    /// A download's row in the library. A known task keeps its progress and takes over the row's other values; if
-    /// `asked` is given, a failed one is queued again.
+    /// A download's row in the library. A known task keeps its progress and adopts the row's other values.
     ///
-    /// - asked: the time of the request; `nil` if nobody requested it just now.
+    /// `asked` is the time of a new request, which queues a failed download again; `nil` if there was none.
     case registered(DownloadTask, asked: WallTime?)
-    /// A request to start or resume a download. It does not run while a person or a client suspends it.
+    /// A request to start or resume a download, which does not run while a person or a client suspends it.
     case wanted(MediaID, TransferPriority)
     /// A suspension by a person, or its end.
     case suspended(MediaID, Bool)
+    /// The engine's report of a download's state and progress.
     case reported(DownloadSnapshot)
     case completed(MediaID, generation: Int, size: Int64)
     case failed(MediaID, TransferError)
-    /// The engine was ordered to drop a download, and its earlier events have been processed.
+    /// The engine has dropped a download as ordered, and its earlier events have been processed.
     case ended(MediaID)
-    /// A cancellation without a task, after an open that failed: clears the failure that clients display.
+    /// A cancellation without a task, after a failed open: clears the failure that clients display.
     case cleared(MediaID)
     case renamed(MediaID, path: String)
 
@@ -49,27 +51,33 @@ package enum Input: Sendable {
 
     // Fetches for the library: feeds, searches, assets.
     case fetchBegan(TaskInfo)
-    /// A running fetch whose start was already broadcast; it is a task until `fetchEnded`.
-    case fetchTaken(TaskInfo)
+    /// A running fetch whose start was already broadcast; it is a task until `fetchFinished`.
+    case fetchAdopted(TaskInfo)
     case fetchProgressed(TaskID, received: Int64, expected: Int64?)
-    case fetchEnded(TaskID)
+    case fetchFinished(TaskID)
     /// A fetch's state to broadcast, without registering the fetch as a task.
-    case fetchTold(TaskInfo, TaskState)
+    case fetchReported(TaskInfo, TaskState)
 
     // Space.
+    /// A program opened an episode.
     case opened(MediaID)
+    /// A program closed an episode; others may still have it open.
     case closed(MediaID)
+    /// An episode's cache file was removed to make room.
     case evicted(MediaID)
+    /// A write to the cache failed for lack of space, with this many bytes free on the disk.
     case writeFailed(free: Int64)
     /// The answer to `assessSpace`; `nil` if the adopted plan is still valid, or the assessment failed.
     case planned(StoragePlan?)
 
     // The library.
+    /// A visible episode has changed.
     case changedEpisode(EpisodeID, formerName: String? = nil)
     /// A player's report was stored: how far the episode was listened to.
     case listened(EpisodeID, path: String, StoredListening)
+    /// A show or its list of episodes has changed.
     case changedShow(ShowID, name: String, formerName: String? = nil)
-    /// A view that was added, removed, or whose episodes have changed with time.
+    /// A view was added, changed or removed, or time has changed its episodes.
     case changedView(name: String, isRemoved: Bool = false)
 
     // Running work, and due times.
@@ -86,9 +94,10 @@ package enum Input: Sendable {
     case rescheduled
     /// The answer to `readConditions`: whether network and power conditions permit discretionary transfers.
     case conditions(allowDiscretionary: Bool)
+    /// The time of the last `wake` effect has come.
     case tick
     /// A request to exit.
-    case askedToLeave
+    case exitRequested
 }
 
 /// Work that the daemon starts by itself.

@@ -1,6 +1,6 @@
 package import Platform
 
-/// A moment by both of the daemon's clocks.
+/// A moment on both of the daemon's clocks.
 package struct Moment: Sendable, Equatable {
     /// Used for schedules and events.
     package var wall: WallTime

@@ -1,13 +1,14 @@
 import Foundation
 
-/// The changelog in Debian's format (Debian Policy, section 4.4), from the project's own.
+/// The changelog in Debian's format (Debian Policy, section 4.4), converted from the project's own.
 struct DebianChangelog {
     let text: String
 
     /// - Parameters:
     ///   - markdown: The project's changelog: a heading of the second level for each version, with lists of changes.
-    ///   - version: The version of the package; its section is the entry.
-    ///   - date: The date as in RFC 5322.
+    ///   - version: The version of the package. Its section becomes the only entry; if the changelog has no such
+    ///     section, the entry is one line.
+    ///   - date: The date in the format of RFC 5322.
     init(markdown: String, version: String, maintainer: String, date: String) {
         var changes: [[Substring]] = []
         var isEntry = false
@@ -46,7 +47,7 @@ struct DebianChangelog {
     }
 }
 
-/// The copyright file in Debian's format (copyright-format 1.0), from a licence text of the MIT licence.
+/// The copyright file in Debian's format (copyright-format 1.0), converted from the text of the MIT licence.
 struct DebianCopyright {
     let text: String
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of the package, below a folder that represents `/`.
+/// The files of the package, below the folder `root`, which represents `/`.
 struct PackageTree {
     let root: URL
 
@@ -12,7 +12,7 @@ struct PackageTree {
         try folder("DEBIAN")
     }
 
-    /// Adds the program without its symbols and without the search path for libraries that the build adds, and the
+    /// Adds the program, stripped of its symbols and of the library search path that the build sets (RUNPATH), and the
     /// link by which mount(8) finds it.
     func addProgram(_ built: URL) throws {
         try folder("usr/bin")
@@ -21,26 +21,26 @@ struct PackageTree {
         try link("usr/sbin/mount.podfs", to: "../bin/podfs")
     }
 
-    /// Adds the manuals, compressed.
+    /// Adds the compressed manuals.
     func addManuals(_ source: URL) throws {
         for page in try FileManager.default.contentsOfDirectory(at: source, includingPropertiesForKeys: nil) {
-            let place = "usr/share/man/man\(page.pathExtension)/\(page.lastPathComponent)"
-            try write(try Data(contentsOf: page), to: place)
-            try compress(place)
+            let path = "usr/share/man/man\(page.pathExtension)/\(page.lastPathComponent)"
+            try write(try Data(contentsOf: page), to: path)
+            try compress(path)
         }
         try link("usr/share/man/man8/mount.podfs.8.gz", to: "../man1/podfs.1.gz")
     }
 
     func addCompletions() throws {
-        let places = [
+        let paths = [
             ("bash", "usr/share/bash-completion/completions/podfs"), ("zsh", "usr/share/zsh/vendor-completions/_podfs"),
             ("fish", "usr/share/fish/vendor_completions.d/podfs.fish"),
         ]
-        for (shell, place) in places {
+        for (shell, path) in paths {
             let script = try Shell.output(program.path, "--generate-completion-script", shell)
             // A sourced script has no interpreter.
             let lines = script.split(separator: "\n", omittingEmptySubsequences: false).drop { $0.hasPrefix("#!") }
-            try write(Data((lines.joined(separator: "\n") + "\n").utf8), to: place)
+            try write(Data((lines.joined(separator: "\n") + "\n").utf8), to: path)
         }
     }
 
@@ -48,10 +48,10 @@ struct PackageTree {
 
     /// Adds the script for mpv, which loads the scripts in `/etc/mpv/scripts` for all users.
     func addPlayerScript() throws {
-        let place = "usr/share/podfs/mpv/podfs.lua"
-        try write(Data((try Shell.output(program.path, "player", "mpv", "--print") + "\n").utf8), to: place)
+        let path = "usr/share/podfs/mpv/podfs.lua"
+        try write(Data((try Shell.output(program.path, "player", "mpv", "--print") + "\n").utf8), to: path)
         // Links between directories of the top level are absolute (Debian Policy, section 10.5).
-        try link("etc/mpv/scripts/podfs.lua", to: "/\(place)")
+        try link("etc/mpv/scripts/podfs.lua", to: "/\(path)")
     }
 
     func addDocuments(license: URL, changelog: DebianChangelog) throws {
@@ -61,7 +61,10 @@ struct PackageTree {
         try compress("usr/share/doc/podfs/changelog")
     }
 
-    /// Returns the packages of the libraries that the program is linked to, in their minimum versions.
+    /// Returns the value of `Depends` without fuse3: the packages of the libraries that the program is linked to, with
+    /// their minimum versions.
+    ///
+    /// - Parameter folder: The folder for the files that dpkg-shlibdeps needs.
     func dependencies(in folder: URL) throws -> String {
         // dpkg-shlibdeps expects a source package around the program.
         try FileManager.default.createDirectory(
@@ -72,7 +75,7 @@ struct PackageTree {
         return found.replacing("shlibs:Depends=", with: "")
     }
 
-    /// Writes the package's description and the digests of its files.
+    /// Writes the files `control` and `md5sums`, and sets the modes of all files.
     func addControl(version: String, architecture: String, maintainer: String, dependencies: String) throws {
         let size = try Shell.output("du", "-k", "-s", "--apparent-size", root.path).prefix { $0.isNumber }
         let control = """
@@ -100,21 +103,21 @@ struct PackageTree {
 
     // MARK: Files
 
-    private func folder(_ place: String) throws {
+    private func folder(_ path: String) throws {
         try FileManager.default.createDirectory(
-            at: root.appending(path: place), withIntermediateDirectories: true)
+            at: root.appending(path: path), withIntermediateDirectories: true)
     }
 
-    private func write(_ data: Data, to place: String) throws {
-        try folder((place as NSString).deletingLastPathComponent)
-        try data.write(to: root.appending(path: place))
+    private func write(_ data: Data, to path: String) throws {
+        try folder((path as NSString).deletingLastPathComponent)
+        try data.write(to: root.appending(path: path))
     }
 
-    private func link(_ place: String, to target: String) throws {
-        try folder((place as NSString).deletingLastPathComponent)
+    private func link(_ path: String, to target: String) throws {
+        try folder((path as NSString).deletingLastPathComponent)
         try FileManager.default.createSymbolicLink(
-            atPath: root.appending(path: place).path, withDestinationPath: target)
+            atPath: root.appending(path: path).path, withDestinationPath: target)
     }
 
-    private func compress(_ place: String) throws { try Shell.run("gzip", "-9n", root.appending(path: place).path) }
+    private func compress(_ path: String) throws { try Shell.run("gzip", "-9n", root.appending(path: path).path) }
 }

@@ -3,7 +3,7 @@ package enum FileURL {
     /// The maximum length in bytes: a path of PATH_MAX, with every byte percent-encoded.
     package static let longest = 3 * 4_096 + 32
 
-    /// Returns the absolute path in bytes; `nil` for any other address, and for one with an invalid escape or a NUL.
+    /// Returns the absolute path in bytes; `nil` for any other URL, and for one with an invalid escape or a NUL.
     package static func path(_ url: String) -> [UInt8]? {
         guard url.utf8.count <= longest else { return nil }
         var rest = Array(url.utf8)[...]
@@ -42,7 +42,7 @@ package enum FileURL {
         }
     }
 
-    /// Returns the components of a path; empty and `.` components are omitted.
+    /// Returns the components of a path without empty ones and `.`; `nil` if one is not UTF-8.
     package static func components(_ path: [UInt8]) -> [String]? {
         var components: [String] = []
         for part in path.split(separator: UInt8(ascii: "/")) where part != [UInt8(ascii: ".")] {
@@ -52,7 +52,7 @@ package enum FileURL {
         return components
     }
 
-    /// Returns the components below a folder; `nil` if the path is not below it. A comparison of text: no system call.
+    /// Returns the components below a folder; `nil` if the path is not below it. Compares text, without a system call.
     package static func components(_ path: [UInt8], below folder: String) -> [String]? {
         guard let all = components(path), let parent = components(Array(folder.utf8)), all.count > parent.count,
             zip(all, parent).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })

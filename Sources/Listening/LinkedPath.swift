@@ -1,20 +1,20 @@
 internal import Platform
 
-/// The way from a path with symbolic links to a mounted folder.
+/// A resolver of paths that lead to a mounted folder through symbolic links.
 ///
-/// A player may have opened a file by a path that leads to the mount through links: `~/Podcasts` to `/mnt/podcasts`.
-/// The links are read one by one, and only in file systems of this machine: the table of mounts is compared as text
-/// before each system call, so that no network, automount or other FUSE process is asked.
+/// A player may have opened a file by such a path, for example if `~/Podcasts` links to `/mnt/podcasts`. The links are
+/// read one by one, and only in local file systems: the mount table is searched before each system call, so that no
+/// network, automount or other FUSE process is asked.
 package struct LinkedPath {
-    /// The types of file systems whose links may be read.
+    /// The types of local file systems, whose links may be read.
     private static let local: Set<String> = [
         "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "ntfs3", "overlay", "ramfs",
         "reiserfs", "rootfs", "squashfs", "tmpfs", "vfat", "xfs", "zfs",
     ]
-    /// The limit of links in a path, as in the kernel.
+    /// The maximum number of links in a path, as in the kernel (path_resolution(7)).
     private static let maxLinks = 40
 
-    /// The file systems' types by mount point.
+    /// The file system types by mount point.
     private let mounts: [String: String]
     /// Returns a link's target; `nil` for anything else.
     private let readLink: (String) -> String?

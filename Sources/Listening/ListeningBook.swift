@@ -6,7 +6,7 @@ package struct ListeningChange: Sendable, Equatable {
     package var played: Bool
     /// The position in seconds.
     package var position: Double?
-    /// Where this stretch of listening began, in seconds.
+    /// The position at which this stretch of listening began, in seconds.
     package var started: Double
     /// The duration in seconds according to the player.
     package var total: Double?
@@ -19,21 +19,21 @@ package struct ListeningChange: Sendable, Equatable {
     }
 }
 
-/// Decides what players' reports mean. A value without IO: the caller passes the stored state and the time, and stores
-/// the change.
+/// The rules by which players' reports change what is stored. A value without IO: the caller passes the stored state
+/// and the time, and stores the change.
 ///
-/// A *stretch* is listening without a jump. An episode becomes played when one stretch reaches its tail from before it:
-/// a seek to the end does not count. It stays played until a person clears the mark, or until a new start from the
+/// A *stretch* is listening without a seek. An episode becomes played when one stretch reaches its tail from before it:
+/// a seek into the tail does not count. It stays played until a person clears the mark, or until a new start from the
 /// beginning has played for a minute.
 ///
-/// Two players may play the same episode. The position is that of the player which started, continued or jumped last,
-/// until it pauses or ends.
+/// Two players may play the same episode. The position that counts is that of the player which started, continued or
+/// sought last. Once that player has paused or ended, it is that of the next player to report anything.
 package struct ListeningBook: Sendable {
     /// The consequences of a report.
     package struct Verdict: Sendable, Equatable {
         /// The change to store; `nil` if there is none, or it is too early to write one.
         package var change: ListeningChange?
-        /// The position in seconds to which the player should jump, once.
+        /// The position in seconds to which the player should seek, once; `nil` if it should play on.
         package var resume: Double?
 
         package init(change: ListeningChange? = nil, resume: Double? = nil) {
@@ -51,50 +51,52 @@ package struct ListeningBook: Sendable {
     /// One player's listening to one episode, from `started` to `stopped`.
     fileprivate struct Session {
         var process: Int32?
-        /// Where the stretch began.
+        /// The position at which the stretch began.
         var stretch: Double
-        /// The last reported position, and when it was reported.
+        /// The last reported position, and the time of that report.
         var position: Double
         var reported: Instant
         var rate: Double
         var isPlaying = true
         /// Seconds of the episode played since the start.
         var listened: Double = 0
-        /// Whether playback began at the beginning and has not reached the tail since.
+        /// Whether playback began at the beginning, and has neither set nor cleared the played mark since.
         var isFromBeginning: Bool
-        /// Whether the player has started from the beginning and may be about to jump to where the person stopped: such
-        /// a start does not replace a stored position at once.
+        /// Whether the player has started from the beginning and may still seek to the stored position, which is
+        /// therefore not replaced yet.
         var isTentative: Bool
-        /// Whether this stretch has marked the episode as played: clearing the mark by hand is then final.
+        /// Whether this stretch has marked the episode as played. It does not mark it again after a person has cleared
+        /// the mark.
         var hasMarked = false
-        /// When a report was last to be written, whether or not it counted.
+        /// The time of the last report that was due to be written, even if it changed nothing.
         var written: Instant?
 
-        mutating func jump(to position: Double) {
+        /// Begins a stretch.
+        mutating func beginStretch(at position: Double) {
             stretch = position
             self.position = position
             hasMarked = false
         }
     }
 
-    /// The maximum number of sessions; the one that has been silent longest is dropped. A player ends its sessions, but
-    /// may be killed together with the process that watches it.
+    /// The maximum number of sessions; beyond it, the one with the oldest report is dropped. A session may never end: a
+    /// player may be killed together with the process that watches it.
     package static let capacity = 256
 
     private var sessions: [Key: Session] = [:]
-    /// The player whose position counts.
+    /// The player whose position counts, by episode.
     private var owners: [EpisodeID: Key] = [:]
-    /// When a script last reported for each process.
+    /// The time of the last report of a script, by its process.
     private var scripts: [Int32: Instant] = [:]
-    /// The time for which a script speaks for its process after its last report.
+    /// The time after a script's last report for which the bus's reports about its process are ignored.
     private static let scriptLifetime: Duration = .seconds(60)
 
     package init() {}
 
     /// Processes a report.
     ///
-    /// - Parameter now: a clock that never goes back. If it goes on while the machine sleeps, a position may be written
-    ///   an interval late after that.
+    /// - Parameter now: a clock that never goes back. If it counts time that the machine sleeps, a position may be
+    ///   written one interval late after a sleep.
     package mutating func handle(
         _ report: ListeningReport, stored: StoredListening, at now: Instant
     ) -> Verdict {
@@ -103,12 +105,12 @@ package struct ListeningBook: Sendable {
         if let process = report.process {
             if report.source == .script {
                 recordScript(process, at: now)
-            } else if let last = scripts[process], isSpokenFor(process, since: last, at: now) {
+            } else if let last = scripts[process], hasScript(process, since: last, at: now) {
                 return Verdict()
             }
         }
         if report.phase == .started { return start(report, key, stored, at: now) }
-        var session = sessions[key] ?? Self.unknown(report, stored, at: now)
+        var session = sessions[key] ?? Self.adopted(report, stored, at: now)
         let isKnown = sessions[key] != nil
         let wasPlaying = session.isPlaying && isKnown
         if report.phase == .seeked {
@@ -131,7 +133,8 @@ package struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.written, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // The previous daemon wrote at other times: the next report of playback is written too.
+        // The first write of an adopted session does not start an interval, so that its next report of playback is
+        // written too: the previous daemon wrote at other times.
         if isWritten, isKnown || report.phase != .playing { session.written = now }
         if report.phase == .stopped {
             remove(key)
@@ -156,8 +159,8 @@ package struct ListeningBook: Sendable {
     }
 
     /// Returns a session whose start was reported to a previous daemon. It continues the stretch that ended at the
-    /// stored position, if that is close behind.
-    private static func unknown(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
+    /// stored position, if the reported position is at or shortly after it.
+    private static func adopted(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
         let distance = stored.position.map { report.position - $0 } ?? -1
         let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
         let begin = isNear ? stored.position ?? report.position : report.position
@@ -167,13 +170,13 @@ package struct ListeningBook: Sendable {
             isFromBeginning: false, isTentative: false)
     }
 
-    /// Whether another player plays the episode, and its position counts.
+    /// Whether the player whose position counts is this one, or is playing.
     private func hasPlayingOwner(of key: Key) -> Bool {
         guard let owner = owners[key.episode] else { return false }
         return owner == key || sessions[owner]?.isPlaying ?? false
     }
 
-    /// Records that a script speaks for a process, and drops what the bus has said about it.
+    /// Records a script's report. The first one for a process removes the sessions that the bus reported for it.
     private mutating func recordScript(_ process: Int32, at now: Instant) {
         if scripts[process] == nil {
             for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }
@@ -184,7 +187,8 @@ package struct ListeningBook: Sendable {
         scripts[process] = now
     }
 
-    private func isSpokenFor(_ process: Int32, since last: Instant, at now: Instant) -> Bool {
+    /// Whether a script reports for the process, so that the bus's reports are ignored.
+    private func hasScript(_ process: Int32, since last: Instant, at now: Instant) -> Bool {
         now - last < Self.scriptLifetime
             || sessions.contains { $0.key.source == .script && $0.value.process == process }
     }
@@ -201,9 +205,9 @@ package struct ListeningBook: Sendable {
 }
 
 extension ListeningBook.Session {
-    /// Follows a jump.
+    /// Processes a seek.
     mutating func seek(to position: Double, _ stored: StoredListening) {
-        jump(to: position)
+        beginStretch(at: position)
         if position < ListeningRules.beginning {
             // A new start, such as that of a repeated file.
             isFromBeginning = true
@@ -213,20 +217,20 @@ extension ListeningBook.Session {
         if !Self.isResume(to: position, stored) { isTentative = false }
     }
 
-    /// Whether a jump leads to where the person stopped.
+    /// Whether a seek leads to the stored position, or a little before it.
     private static func isResume(to position: Double, _ stored: StoredListening) -> Bool {
         stored.position.map { position <= $0 && position >= $0 - ListeningRules.beginning } ?? false
     }
 
-    /// Follows playback. A distance that the player cannot have played since its last report is a jump that it did not
-    /// report.
+    /// Processes playback up to a position. A distance that the player cannot have played since its last report is a
+    /// seek that it did not report.
     mutating func advance(to position: Double, _ stored: StoredListening, rate: Double, at now: Instant) {
         let elapsed = isPlaying ? max(0, Double((now - reported) / .milliseconds(1)) / 1_000) : 0
         // A quarter more and five seconds, for reports that were delayed and positions that are estimates.
         let possible = elapsed * max(rate, self.rate) * 1.25 + 5
         let distance = position - self.position
         if distance < -2 || distance > possible {
-            jump(to: position)
+            beginStretch(at: position)
             if position >= ListeningRules.beginning, !Self.isResume(to: position, stored) { isTentative = false }
             return
         }
@@ -235,7 +239,7 @@ extension ListeningBook.Session {
         if listened >= ListeningRules.committed { isTentative = false }
     }
 
-    /// Returns the change to store.
+    /// Returns the change to store; `nil` if there is none.
     mutating func change(
         _ report: ListeningReport, _ stored: StoredListening, isOwner: Bool, isWritten: Bool
     ) -> ListeningChange? {
@@ -243,7 +247,7 @@ extension ListeningBook.Session {
         let end = (report.duration ?? stored.duration).map { $0 - ListeningRules.tail(of: $0) }
         let isInTail = end.map { report.position >= $0 } ?? false
         if report.phase == .seeked {
-            // A jump is not listening.
+            // A seek is not listening.
         } else if let end, isInTail, stretch < end, !played, !hasMarked, listened > 0 {
             (played, hasMarked, isFromBeginning) = (true, true, false)
         } else if played, isFromBeginning, !isInTail, listened >= ListeningRules.relisten {

@@ -2,15 +2,15 @@ package import TransferCore
 
 /// A player's report about an episode.
 package struct ListeningReport: Sendable, Codable, Equatable {
-    /// The last action of the player.
+    /// The player's action that a report describes.
     package enum Phase: String, Sendable, Codable, CaseIterable {
         /// It opened the episode, at `position`.
         case started
         /// It has played up to `position`, and continues.
         case playing
-        /// It jumped to `position`.
+        /// It sought to `position`.
         case seeked
-        /// It has played up to `position`, and pauses there.
+        /// It has played up to `position`, and paused there.
         case paused
         /// It has played up to `position`, and closed the episode or ended.
         case stopped
@@ -20,7 +20,7 @@ package struct ListeningReport: Sendable, Codable, Equatable {
     package enum Source: String, Sendable, Codable {
         /// The session bus.
         case mpris
-        /// A script in the player, which knows more than the bus: the bus's reports about the same process are ignored.
+        /// A script in the player. It knows more than the bus, so the bus's reports about its process are ignored.
         case script
     }
 
@@ -28,7 +28,7 @@ package struct ListeningReport: Sendable, Codable, Equatable {
     package var source: Source
     /// The player's process, if known.
     package var process: Int32?
-    /// The player's own name, by which its reports belong together: `vlc`, `mpv.instance42`.
+    /// The player's own name, which groups its reports: `vlc`, `mpv.instance42`.
     package var player: String
     package var phase: Phase
     /// Seconds from the beginning of the episode.
@@ -55,9 +55,9 @@ package struct ListeningReport: Sendable, Codable, Equatable {
     /// The maximum length of a player's name in bytes.
     package static let longestName = 255
 
-    /// Returns the report with a plausible duration, rate and position; `nil` if there is no position or no player.
+    /// Returns the report with a plausible duration, rate and position; `nil` if its position or player is invalid.
     ///
-    /// - Parameter known: The duration according to the feed, which counts where the player does not know it.
+    /// - Parameter known: The duration according to the feed, which bounds the position if the player states none.
     package func validated(within known: Double?) -> ListeningReport? {
         guard position.isFinite, position <= ListeningRules.longest, !player.isEmpty,
             player.utf8.count <= Self.longestName

@@ -1,12 +1,13 @@
 internal import Platform
 
-/// The rules by which a position becomes "in progress", "played" and "resumed". Positions are in seconds.
+/// The rules by which an episode counts as in progress or played, and playback resumes. All numbers are in seconds.
 package enum ListeningRules {
-    /// The position from which an episode that is not played counts as in progress.
+    /// The position from which an episode that is not played counts as in progress. Another value needs a migration of
+    /// the library: the condition of its index `episode_begun` states the number again.
     package static let inProgress: Double = 30
     /// A start below this position is a start from the beginning.
     package static let beginning: Double = 5
-    /// The listening after which a played episode that was started from the beginning is in progress again.
+    /// The listening after which a played episode that was started from the beginning is no longer played.
     package static let relisten: Double = 60
     /// The listening after which a start from the beginning replaces a stored position.
     package static let committed: Double = 10
@@ -17,9 +18,9 @@ package enum ListeningRules {
     /// The maximum position: ten years; more is a mistake.
     package static let longest: Double = 315_360_000
 
-    /// Whether the position of a report is written, if it counts: while a player plays a little before the interval has
-    /// passed, for timers that are early. The sender of reports times them by the same rule, so that what is stored is
-    /// never older than the interval.
+    /// Whether the position of a report is written, if that player's position counts: during playback once an interval,
+    /// with a tolerance for early timers. The sender of the reports times them by the same rule, so that the stored
+    /// position is never older than the interval.
     static func isWritten(_ phase: ListeningReport.Phase, after written: Instant?, at now: Instant) -> Bool {
         switch phase {
         case .started: false
@@ -28,16 +29,16 @@ package enum ListeningRules {
         }
     }
 
-    /// Returns the length of the end that is usually not listened to: credits and advertisements.
+    /// Returns the length of the tail, which is usually not listened to: credits and advertisements.
     package static func tail(of duration: Double) -> Double { min(max(30, duration * 0.02), duration * 0.25) }
 
-    /// Whether listening has begun and not been finished.
+    /// Whether listening has begun and is not finished.
     package static func isInProgress(played: Bool, position: Double?) -> Bool {
         !played && (position ?? 0) >= inProgress
     }
 
-    /// Returns the position at which a player that has started from the beginning should continue; `nil` if it should
-    /// not be moved. Never in the tail, where nothing is left to listen to.
+    /// Returns the position to which a player that has started from the beginning should seek; `nil` if it should play
+    /// on, as it should if the stored position is in the tail.
     package static func resume(_ stored: StoredListening, duration: Double?) -> Double? {
         guard isInProgress(played: stored.played, position: stored.position), let position = stored.position else {
             return nil

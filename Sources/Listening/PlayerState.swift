@@ -24,7 +24,7 @@ package struct PlayerTrack: Sendable, Equatable {
         self.length = length
     }
 
-    /// Whether both are the same track. Players announce a track again when they know more of it.
+    /// Whether both are the same track. Players announce a track again when they know more about it.
     func isSame(as other: PlayerTrack) -> Bool { url == other.url && (id == other.id || id == nil || other.id == nil) }
 }
 
@@ -56,30 +56,31 @@ package struct PlayerProperties: Sendable, Equatable {
     }
 }
 
-/// A limit of the signals of one player: bursts of `capacity`, and `perSecond` in the long run.
+/// A rate limit on the signals of one player: bursts of `capacity`, and `perSecond` in the long run.
 struct SignalBudget: Sendable {
     private static let capacity: Double = 50
     private static let perSecond: Double = 5
-    /// The number of signals that must be allowed again before the signals of an exhausted player are read.
-    private static let recovered: Double = 10
+    /// The budget that an exhausted player must regain before its signals are processed again.
+    private static let recovery: Double = 10
 
     private var left = capacity
     private var updated = Instant.start
-    /// When the signals of an exhausted player are read again; `nil` if they are read.
+    /// When the signals of an exhausted player are processed again; `nil` while they are processed.
     private(set) var until: Instant?
 
-    /// Counts a signal. Returns whether it may be processed.
+    /// Counts a signal, and returns whether it may be processed.
     mutating func spend(at now: Instant) -> Bool {
         if until != nil { return false }
         left = min(Self.capacity, left + max(0, seconds(now - updated)) * Self.perSecond) - 1
         updated = now
         guard left < 0 else { return true }
-        until = now + .seconds(Self.recovered / Self.perSecond)
+        until = now + .seconds(Self.recovery / Self.perSecond)
         return false
     }
 
+    /// Permits signals again.
     mutating func recover(at now: Instant) {
-        (left, updated, until) = (Self.recovered, now, nil)
+        (left, updated, until) = (Self.recovery, now, nil)
     }
 }
 

@@ -2,7 +2,7 @@ internal import Platform
 internal import TransferCore
 
 extension PlayerTracker {
-    /// A jump that the player is to be asked for, once.
+    /// A seek to the stored position that the player is to be asked for, once.
     struct Resume: Sendable {
         /// Seconds.
         var target: Double
@@ -16,13 +16,14 @@ extension PlayerTracker {
         let episode: EpisodeID
         var isPaused = false
         var resume: Resume?
-        var lastJump: Instant?
-        /// When a jump that followed another too closely is reported.
-        var jumpDue: Instant?
-        /// When a position was last reported that the daemon writes.
+        var lastSeek: Instant?
+        /// When a seek that followed another too closely is reported; `nil` if there is none.
+        var seekDue: Instant?
+        /// When a position that the daemon writes was last reported.
         var written: Instant?
     }
 
+    /// A player on the bus.
     struct Player: Sendable {
         let name: String
         let process: Int32?
@@ -36,11 +37,11 @@ extension PlayerTracker {
         /// The episode of the track's URL.
         var episode: EpisodeID?
         var session: Session?
-        /// When the position is read next.
+        /// When the position is read next; `nil` if it is not.
         var nextReading: Instant?
         var budget = SignalBudget()
 
-        var deadline: Instant? { [nextReading, session?.jumpDue, budget.until].compactMap(\.self).min() }
+        var deadline: Instant? { [nextReading, session?.seekDue, budget.until].compactMap(\.self).min() }
 
         /// Whether both are the same player. VLC has two connections to the bus, with the names `vlc` and
         /// `vlc.instancePID`.
@@ -48,9 +49,10 @@ extension PlayerTracker {
             process != nil && process == other.process && program.elementsEqual(other.program)
         }
 
+        /// The name without `.instance` and what follows.
         private var program: Substring { name.firstRange(of: ".instance").map { name[..<$0.lowerBound] } ?? name[...] }
 
-        /// Returns the position in seconds.
+        /// Returns the position in seconds, extrapolated from the last one; 0 if none is known.
         func estimate(at now: Instant) -> Double {
             let begin = position ?? 0
             guard status == .playing else { return begin }
@@ -101,37 +103,37 @@ extension PlayerTracker {
             if former == .stopped { player.position = nil }
             beginSession(id, &player, at: now)
         } else {
-            // The reading is reported.
+            // `measure` reports the reading.
             effects.append(.readPosition(id))
         }
     }
 
-    /// Follows a jump.
-    mutating func jump(_ id: PlayerID, _ player: inout Player, to position: Double, at now: Instant) {
+    /// Processes an announced seek.
+    mutating func seek(_ id: PlayerID, _ player: inout Player, to position: Double, at now: Instant) {
         let estimate = player.estimate(at: now)
         let isKnown = player.position != nil
         player.rebase(to: position, at: now)
         guard player.session != nil else { return beginSession(id, &player, at: now) }
-        // Some players announce one for each start.
+        // Some players announce a seek for each start of playback.
         if isKnown, abs(position - estimate) < 1 { return }
         if position >= ListeningRules.beginning { player.session?.resume = nil }
-        if let last = player.session?.lastJump, now - last < Self.jumpInterval {
-            player.session?.jumpDue = last + Self.jumpInterval
+        if let last = player.session?.lastSeek, now - last < Self.seekInterval {
+            player.session?.seekDue = last + Self.seekInterval
             return
         }
         if player.status == .playing { report(.playing, estimate, id, &player, at: now) }
         report(.seeked, position, id, &player, at: now)
-        player.session?.lastJump = now
+        player.session?.lastSeek = now
     }
 
     // MARK: Readings
 
-    /// Processes a reading of the position.
+    /// Processes a reading of the position; `nil` if the player did not answer.
     mutating func measure(_ id: PlayerID, _ player: inout Player, _ position: Double?, at now: Instant) {
         guard player.session != nil else {
             guard player.status != .stopped else { return }
             guard let position else {
-                // Some do not answer while they load a file.
+                // Some players do not answer while they load a file.
                 if player.episode != nil { player.nextReading = now + Self.startInterval }
                 return
             }
@@ -139,9 +141,9 @@ extension PlayerTracker {
             return beginSession(id, &player, at: now)
         }
         let estimate = player.estimate(at: now)
-        let isJump = position.map { hasJumped(to: $0, player, expected: estimate) } ?? false
+        let isSeek = position.map { hasSeeked(to: $0, player, expected: estimate) } ?? false
         if let position { player.rebase(to: position, at: now) }
-        if isJump {
+        if isSeek {
             if player.estimate(at: now) >= ListeningRules.beginning { player.session?.resume = nil }
             report(.seeked, player.estimate(at: now), id, &player, at: now)
         }
@@ -152,29 +154,31 @@ extension PlayerTracker {
             return
         }
         // A player that does not answer may not be playing either.
-        if position != nil, !isJump { report(.playing, player.estimate(at: now), id, &player, at: now) }
+        if position != nil, !isSeek { report(.playing, player.estimate(at: now), id, &player, at: now) }
         player.session?.isPaused = false
-        // When the daemon writes again, so that what is stored is never older than the interval.
+        // Read when the daemon may write again, so that the stored position is never older than the interval.
         let due = (player.session?.written ?? now) + Self.readInterval
         player.nextReading = due > now ? due : now + Self.readInterval
     }
 
-    /// Whether the player has not simply played: a reading before the last one, or beyond what it can have played. One
-    /// behind the estimate alone is a player that had to wait for bytes.
-    private func hasJumped(to position: Double, _ player: Player, expected: Double) -> Bool {
+    /// Whether a reading shows that the player sought: it lies before the last one, or beyond what the player can have
+    /// played. A reading that is only behind the estimate comes from a player that had to wait for bytes.
+    private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {
         guard let last = player.position else { return false }
-        // One that was found in a pause does not move at all.
+        // A player that was paused at its last report cannot have played.
         if player.status == .paused, player.session?.isPaused == true { return abs(position - last) >= 1 }
         return position < last - 2 || position > expected + 2 * max(1, player.rate)
     }
 
-    /// Moves a player that has started from the beginning, once it plays. Returns whether its reading was for that
-    /// purpose only. A player that does not say where it is is not moved: it may have resumed by itself.
+    /// Asks a player that has started from the beginning to seek to the stored position, once it plays or is paused. A
+    /// player that does not answer is not asked: it may have resumed by itself.
+    ///
+    /// - Returns: Whether the reading served only this purpose and is not reported.
     private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Instant) -> Bool {
         guard let resume = player.session?.resume else { return false }
         let position = player.estimate(at: now)
         // It has resumed by itself, or does not answer.
-        guard position < ListeningRules.beginning + seconds(Self.resumePatience) * max(1, player.rate),
+        guard position < ListeningRules.beginning + seconds(Self.resumeTimeout) * max(1, player.rate),
             isRead || now < resume.until
         else {
             player.session?.resume = nil
@@ -185,8 +189,8 @@ extension PlayerTracker {
             return true
         }
         player.session?.resume = nil
-        effects.append(.jump(id, track: player.track.id, to: resume.target, from: position))
-        // Not every player announces that it has jumped.
+        effects.append(.seek(id, track: player.track.id, to: resume.target, from: position))
+        // Not every player announces that seek.
         player.nextReading = now + .seconds(1)
         return true
     }

@@ -1,34 +1,37 @@
 package import Platform
 package import TransferCore
 
-/// Follows the players on the session bus, and derives reports about the episodes that they play. A value without IO.
+/// The state of the players on the session bus, from which reports about episodes are derived. A value without IO.
 ///
-/// A player announces its track, status and rate, and jumps; its position is not announced. It is read when playback
-/// begins, pauses or continues, and every ten seconds while it plays; between two readings it is the last one plus the
-/// elapsed time multiplied by the rate.
+/// A player announces its track, status, rate and seeks, but not its position. The position is read when playback
+/// begins, pauses or continues, and every ten seconds while the player plays; between two readings it is extrapolated
+/// from the last one at the playback rate.
 ///
-/// A player counts once its track is an episode that was opened in this mount while the bus was connected: the word of
-/// a program on the bus alone changes nothing. All times are of a clock that stops while the machine sleeps.
+/// A player counts only if its track is an episode that was open in this mount when the bus was connected, or was
+/// opened since, so that a message on the bus alone cannot cause a report. All times are of a clock that stops while
+/// the machine sleeps.
 package struct PlayerTracker: Sendable {
     /// A message of a player, or another event that concerns players.
     package enum Input: Sendable {
-        /// A player is on the bus.
+        /// A player is on the bus. The name is that on the bus, without MPRIS's prefix.
         case appeared(PlayerID, name: String, process: Int32?)
-        case left(PlayerID)
-        /// Changed properties, or the answer to `read`.
+        /// A player has left the bus.
+        case disappeared(PlayerID)
+        /// Changed properties, or the reply to `read`.
         case changed(PlayerID, PlayerProperties)
         /// The signal `Seeked`, with the new position in seconds.
-        case jumped(PlayerID, Double)
-        /// The answer to `readPosition` in seconds; `nil` if there was none.
+        case seeked(PlayerID, Double)
+        /// The reply to `readPosition` in seconds; `nil` for an error or a timeout.
         case position(PlayerID, Double?)
-        /// The answer to `locate`; `nil` if the URL is not an episode of this mount.
+        /// The result of `locate`; `nil` if the URL is not an episode of this mount.
         case located(PlayerID, url: String, EpisodeID?)
         /// A program has opened an episode in this mount.
         case opened(EpisodeID)
-        /// The answer to a report: where the player should continue, in seconds.
+        /// The daemon's response to a report: the position in seconds to which the player should seek, if any.
         case answered(PlayerID, session: Int, resume: Double?)
         /// The connection to the bus was lost or closed.
         case disconnected
+        /// The time of `deadline` has come.
         case tick
     }
 
@@ -40,26 +43,29 @@ package struct PlayerTracker: Sendable {
         /// Finds the episode of a URL.
         case locate(PlayerID, url: String)
         case report(PlayerID, session: Int, ListeningReport)
-        /// Asks the player to jump to a position, given in seconds; `from` is the position at which it is.
-        case jump(PlayerID, track: String?, to: Double, from: Double)
+        /// Asks the player to seek; `from` is its present position. Both positions are in seconds.
+        case seek(PlayerID, track: String?, to: Double, from: Double)
     }
 
     /// The interval of readings while a player plays.
     static let readInterval: Duration = .seconds(10)
-    /// The time after a start at which the position is read again: VLC announces no jump to its own start time.
+    /// The time after a session's start at which the position is read again: VLC does not announce its initial seek.
     static let startInterval: Duration = .seconds(1)
-    /// The interval of readings before a player is moved, and the time after which it is moved in any case.
+    /// The interval of readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)
-    static let resumePatience: Duration = .seconds(2)
-    /// The interval between two reported jumps: a person who holds a key makes twenty a second.
-    static let jumpInterval: Duration = .seconds(1)
+    /// The time after which a player that answers is asked to resume even if it does not seem to play yet. The
+    /// request to a player that does not answer is dropped then.
+    static let resumeTimeout: Duration = .seconds(2)
+    /// The minimum interval between two reported seeks: a person who holds a key makes twenty a second.
+    static let seekInterval: Duration = .seconds(1)
     /// The maximum number of players.
     package static let capacity = 64
 
     var players: [PlayerID: Player] = [:]
-    /// The episodes opened since the bus was connected.
+    /// The episodes that were open when the bus was connected, or were opened since.
     private var opened: Set<EpisodeID> = []
     private var lastSession = 0
+    /// The effects of the current input.
     var effects: [Effect] = []
 
     package init() {}
@@ -77,7 +83,7 @@ package struct PlayerTracker: Sendable {
             else { break }
             players[id] = player
             effects.append(.read(id))
-        case .left(let id):
+        case .disappeared(let id):
             with(id) { player, tracker in tracker.endSession(id, &player, at: now) }
             players[id] = nil
         case .changed(let id, let properties):
@@ -85,10 +91,10 @@ package struct PlayerTracker: Sendable {
                 guard player.budget.spend(at: now) else { return }
                 tracker.change(id, &player, properties, at: now)
             }
-        case .jumped(let id, let position):
+        case .seeked(let id, let position):
             with(id) { player, tracker in
                 guard player.budget.spend(at: now), isPosition(position) else { return }
-                tracker.jump(id, &player, to: max(0, position), at: now)
+                tracker.seek(id, &player, to: max(0, position), at: now)
             }
         case .position(let id, let position):
             with(id) { player, tracker in
@@ -110,7 +116,7 @@ package struct PlayerTracker: Sendable {
         case .answered(let id, let session, let resume):
             with(id) { player, _ in
                 guard let resume, player.session?.number == session, player.canSeek else { return }
-                player.session?.resume = Resume(target: resume, until: now + Self.resumePatience)
+                player.session?.resume = Resume(target: resume, until: now + Self.resumeTimeout)
                 player.nextReading = now + Self.resumeInterval
             }
         case .disconnected:
@@ -132,7 +138,7 @@ package struct PlayerTracker: Sendable {
         for id in players.keys {
             with(id) { player, tracker in
                 if let until = player.budget.until, until <= now {
-                    // Its signals since were dropped.
+                    // Its signals have been dropped: read the present state.
                     player.budget.recover(at: now)
                     tracker.effects.append(.read(id))
                 }
@@ -140,9 +146,9 @@ package struct PlayerTracker: Sendable {
                     player.nextReading = player.status == .playing ? now + Self.readInterval : nil
                     tracker.effects.append(.readPosition(id))
                 }
-                if let due = player.session?.jumpDue, due <= now {
-                    player.session?.jumpDue = nil
-                    player.session?.lastJump = now
+                if let due = player.session?.seekDue, due <= now {
+                    player.session?.seekDue = nil
+                    player.session?.lastSeek = now
                     tracker.report(.seeked, player.estimate(at: now), id, &player, at: now)
                 }
             }
@@ -151,7 +157,8 @@ package struct PlayerTracker: Sendable {
 
     // MARK: Sessions
 
-    /// Begins a session if the player plays an episode that was opened here, and its position is known.
+    /// Begins a session if the player plays or pauses an episode that was opened here. If its position is not known,
+    /// reads it first.
     mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         guard player.session == nil, player.status != .stopped, let episode = player.episode, opened.contains(episode)
         else { return }

@@ -2,19 +2,20 @@ package import Glibc
 
 /// Atomic replacement of files: a reader finds either the complete old content or the complete new content.
 package enum AtomicFile {
-    /// The reason why a file could not be written, one line.
+    /// The error of a file that could not be written, as one line.
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
 
         package init(description: String) { self.description = description }
     }
 
-    /// Writes a temporary file beside `path`, syncs it and renames it to `path`. If `path` is a symbolic link, its
-    /// target is replaced.
+    /// Writes a temporary file in the same folder, syncs it and renames it to `path`. If `path` is a symbolic link to
+    /// an existing file, that file is replaced. On an error the old file is unchanged.
     ///
     /// - Parameters:
     ///   - mode: The mode of the new file, before the process's umask.
-    ///   - isSoleWriter: No other process writes this file. Temporary files left by a killed writer are then removed.
+    ///   - isSoleWriter: Whether no other process writes this file. The temporary file then has a fixed name, so that
+    ///     one left by a killed writer is removed.
     package static func write(
         _ bytes: [UInt8], to path: String, mode: mode_t, isSoleWriter: Bool = false
     ) throws(Problem) {

@@ -11,7 +11,8 @@ package func retryingInterrupts<Value: SignedInteger>(_ call: () -> Value) -> Va
     }
 }
 
-/// Waits until a child process exits, and returns its status. The corresponding C function is `waitpid`.
+/// Waits until a child process exits, and returns its wait status; 0 if `child` is not a child of this process. The
+/// corresponding C function is `waitpid`.
 package func waitForExit(of child: Int32) -> Int32 {
     var status: Int32 = 0
     _ = retryingInterrupts { waitpid(child, &status, 0) }

@@ -1,6 +1,7 @@
 /// The kernel's tables of mounts: /proc/self/mountinfo, see proc_pid_mountinfo(5), and /proc/self/mounts, see fstab(5).
 package enum MountInfo {
-    /// Decodes space, tab, newline and backslash, which are written as a backslash and three octal digits.
+    /// Decodes the octal escapes of a field, such as `\040`. The kernel escapes space, tab, newline and backslash;
+    /// newer kernels also `#`.
     package static func unescaped(_ field: Substring) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]

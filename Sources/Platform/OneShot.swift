@@ -4,7 +4,7 @@ internal import Synchronization
 /// A value that one thread delivers and another waits for.
 package final class OneShot<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
-    private let isDelivered = DispatchSemaphore(value: 0)
+    private let delivery = DispatchSemaphore(value: 0)
 
     package init() {}
 
@@ -15,14 +15,14 @@ package final class OneShot<Value: Sendable>: Sendable {
             current = value
             return true
         }
-        if isFirst { isDelivered.signal() }
+        if isFirst { delivery.signal() }
     }
 
     /// Blocks until the value is delivered. Only one thread may wait.
     ///
     /// - Returns: `nil` after `seconds` without a value.
     package func wait(seconds: Double) -> Value? {
-        guard isDelivered.wait(timeout: .now() + seconds) == .success else { return nil }
+        guard delivery.wait(timeout: .now() + seconds) == .success else { return nil }
         return value.withLock { $0 }
     }
 }

@@ -3,10 +3,10 @@ internal import Glibc
 
 /// The parameters of a process to start with posix_spawn(3).
 ///
-/// The child's standard input and output are /dev/null. It inherits standard error and `inheritedDescriptors`; other
-/// descriptors are closed, including those that a library has opened without close-on-exec. All signals are unblocked
-/// and have their default disposition. Otherwise the child would inherit blocked and ignored signals, and a shell
-/// cannot trap a signal that was ignored when it started.
+/// The child's standard input and output are /dev/null, and its standard error is `standardError`. It inherits
+/// `inheritedDescriptors`; all other descriptors are closed, including those that a library has opened without
+/// close-on-exec. All signals are unblocked and have their default disposition. Otherwise the child would inherit
+/// blocked and ignored signals, and a shell cannot trap a signal that was ignored when it started.
 package struct ProcessSpawner {
     /// The child's standard error.
     package enum StandardError {
@@ -18,7 +18,7 @@ package struct ProcessSpawner {
         case descriptor(Int32)
     }
 
-    /// The reason why a program could not be started.
+    /// The error of a program that could not be started.
     package struct Failure: Error, CustomStringConvertible {
         /// The value of errno.
         package let code: Int32
@@ -26,13 +26,13 @@ package struct ProcessSpawner {
         package var description: String { String(cString: strerror(code)) }
     }
 
-    /// The path of the program. Without a slash it is looked up in PATH.
+    /// The path of the program. Without a slash it is looked up in this process's PATH.
     private let program: String
     /// The arguments; the first is the program's name.
     private let arguments: [String]
     private let environment: [String: String]
     package var standardError = StandardError.inherited
-    /// Descriptors of this process that the child inherits, as 3, 4, ….
+    /// Descriptors of this process that the child inherits. They become its descriptors 3, 4, ….
     package var inheritedDescriptors: [Int32] = []
     /// Whether the child starts a new session. Signals from this process's terminal then do not reach it.
     package var startsSession = false
@@ -62,7 +62,7 @@ package struct ProcessSpawner {
         case .descriptor(let descriptor): sources.append((descriptor, STDERR_FILENO))
         }
         let end = Self.firstInherited + Int32(inheritedDescriptors.count)
-        // Duplicate each source above the targets: its own number may be a target, and be overwritten before its turn.
+        // Duplicate each source above the targets: otherwise dup2 could overwrite a source before it is duplicated.
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         for (source, number) in sources {

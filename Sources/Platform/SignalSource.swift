@@ -1,8 +1,8 @@
 package import Dispatch
 internal import Glibc
 
-/// Calls `action` on a queue whenever the process gets the signal, in place of its default effect, until the source is
-/// cancelled.
+/// Calls `action` on a queue of its own whenever the process receives the signal, instead of the default action, until
+/// the source is cancelled. After that the signal is ignored.
 package func signalSource(
     _ number: Int32, _ action: @escaping @Sendable () -> Void
 ) -> any DispatchSourceSignal {

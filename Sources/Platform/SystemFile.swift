@@ -1,6 +1,6 @@
 import Glibc
 
-/// Small files of /proc and /sys.
+/// Access to small files of /proc and /sys.
 package enum SystemFile {
     /// Returns the content; `nil` if the file cannot be read. Invalid UTF-8 is replaced.
     package static func contents(_ path: String) -> String? {

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The thread pool that runs Swift concurrency instead of the runtime's global executor.
 ///
-/// The global executor is libdispatch, which checks the threads of its global queues once a second from the first job
-/// on for the life of the process. It would wake a processor for an idle daemon and an idle mount. The threads here
+/// The global executor is libdispatch, which from the first job on checks the threads of its global queues once a
+/// second, for the life of the process. An idle daemon or mount would wake a processor every second. The threads here
 /// sleep until there is a job.
 ///
 /// A task avoids the global executor if it is started with this pool as its executor preference: the functions it
@@ -18,29 +18,30 @@ package final class WorkerPool: TaskExecutor {
     package static let shared = WorkerPool()
 
     private struct State {
-        /// Waiting jobs, the oldest last. When empty it is replaced by `arrived`, reversed, so that each job is moved
-        /// once.
-        var waiting: [UnownedJob] = []
-        var arrived: [UnownedJob] = []
+        /// The front of the queue, oldest job last. When empty it is replaced by `back`, reversed, so that each job is
+        /// moved once.
+        var front: [UnownedJob] = []
+        /// The back of the queue, newest job last.
+        var back: [UnownedJob] = []
         var threads = 0
-        /// The number of sleeping threads that have not been woken.
+        /// The number of sleeping threads that have not been signalled.
         var idle = 0
 
         mutating func next() -> UnownedJob? {
-            if waiting.isEmpty {
-                waiting = arrived.reversed()
-                arrived.removeAll(keepingCapacity: true)
+            if front.isEmpty {
+                front = back.reversed()
+                back.removeAll(keepingCapacity: true)
             }
-            return waiting.popLast()
+            return front.popLast()
         }
     }
 
-    private enum Wanted { case nothing, wake, thread }
+    private enum EnqueueAction { case none, wakeThread, createThread }
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
-    /// Maximum number of threads. A job creates a thread if none is idle. At least four, because jobs that wait for the
-    /// disk leave processors unused.
+    /// The maximum number of threads. A job creates a thread if none is idle. At least four, because a job that waits
+    /// for the disk leaves its processor unused.
     private let limit = max(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     private init() {}
@@ -58,24 +59,24 @@ package final class WorkerPool: TaskExecutor {
     /// Queues a job, and wakes or creates a thread for it.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let wanted = state.withLock { state -> Wanted in
-            state.arrived.append(job)
+        let action = state.withLock { state -> EnqueueAction in
+            state.back.append(job)
             if state.idle > 0 {
                 state.idle -= 1
-                return .wake
+                return .wakeThread
             }
-            guard state.threads < limit else { return .nothing }
+            guard state.threads < limit else { return .none }
             state.threads += 1
-            return .thread
+            return .createThread
         }
-        switch wanted {
-        case .nothing: break
-        case .wake: wake.signal()
-        case .thread: startThread("podfs-worker") { [self] in work() }
+        switch action {
+        case .none: break
+        case .wakeThread: wake.signal()
+        case .createThread: startThread("podfs-worker") { [self] in work() }
         }
     }
 
-    /// The body of a thread. Signals are blocked, as on libdispatch's threads.
+    /// Runs jobs forever, in a thread of the pool. Signals are blocked, as on libdispatch's threads.
     private func work() {
         var all = sigset_t()
         sigfillset(&all)

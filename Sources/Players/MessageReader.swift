@@ -2,7 +2,7 @@ internal import CSystemd
 internal import Glibc
 internal import Listening
 
-/// Reads bounded values from a D-Bus message. Confined to one thread, as sd-bus requires.
+/// A reader of bounded values from a D-Bus message. Confined to one thread, as sd-bus requires.
 struct MessageReader {
     /// D-Bus's type codes, see sd_bus_message_append(3).
     enum Code {
@@ -24,7 +24,7 @@ struct MessageReader {
     /// An `sd_bus_message`.
     let message: OpaquePointer?
 
-    /// Reads a text of at most `limit` bytes. A longer one is skipped and read as empty.
+    /// Reads a text of at most `limit` bytes; a longer one is skipped and returned as empty. `nil` if there is no text.
     func text(_ code: CChar = Code.string, limit: Int) -> String? {
         // A pointer into the message.
         var text: UnsafePointer<CChar>?
@@ -47,7 +47,7 @@ struct MessageReader {
         return sd_bus_message_exit_container(message) >= 0
     }
 
-    /// Reads the content of a variant of these types; `nil`, without reading, if it has another type.
+    /// Reads the content of a variant if its type code is one of `types`; otherwise returns `nil` and reads nothing.
     private func variant<Value>(_ types: String, _ read: (CChar) -> Value?) -> Value? {
         var contents: UnsafePointer<CChar>?
         guard sd_bus_message_peek_type(message, nil, &contents) > 0, let contents, contents[1] == 0,

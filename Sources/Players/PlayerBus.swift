@@ -3,8 +3,8 @@ internal import Listening
 
 /// The players on the session bus, by MPRIS 2.2 over sd-bus(3).
 ///
-/// Subscribes to signals first and asks for the present players then, so that none is missed. Starts no player and no
-/// bus. Confined to one thread, as sd-bus requires; nothing waits for an answer.
+/// Subscribes to signals before it asks for the present players, so that none is missed. Starts no player and no bus.
+/// Confined to one thread, as sd-bus requires; no call blocks for its reply.
 final class PlayerBus {
     static let prefix = "org.mpris.MediaPlayer2."
     private static let path = "/org/mpris/MediaPlayer2"
@@ -12,27 +12,27 @@ final class PlayerBus {
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let bus = "org.freedesktop.DBus"
     private static let busPath = "/org/freedesktop/DBus"
-    /// The limit of names, which a bus bounds to 255 bytes.
+    /// The maximum length of a bus name in bytes (D-Bus Specification, "Valid Names").
     private static let longestName = 255
-    /// Timeout of a call in microseconds.
+    /// The timeout of a call in microseconds.
     private static let timeout: UInt64 = 2_000_000
-    /// A proxy that repeats what the active player says, under a name of its own.
+    /// A proxy that repeats the messages of the active player under a name of its own.
     private static let proxy = prefix + "playerctld"
-    /// The track of a player without one.
+    /// The track that a player without a track announces.
     private static let noTrack = "/org/mpris/MediaPlayer2/TrackList/NoTrack"
 
     /// The `sd_bus`.
     private var connection: OpaquePointer?
-    /// The players, which receive signals by these unique names.
+    /// The players on the bus, by the unique names that their signals bear.
     private var known: Set<PlayerID> = []
     private let receive: (PlayerTracker.Input) -> Void
-    /// The number of calls without an answer.
+    /// The number of calls whose reply is outstanding.
     private(set) var unanswered = 0
 
     /// Connects to a bus.
     ///
-    /// - Parameter receive: Called with what players say, during `process`.
-    /// - Returns: `nil` if there is no bus.
+    /// - Parameter receive: Called with the players' messages, during `process`.
+    /// - Returns: `nil` if there is no bus at the address.
     init?(address: String, receive: @escaping (PlayerTracker.Input) -> Void) {
         self.receive = receive
         guard sd_bus_new(&connection) >= 0 else { return nil }
@@ -51,7 +51,7 @@ final class PlayerBus {
         connection = nil
     }
 
-    /// The descriptor to poll, its events, and when `process` is due in microseconds of CLOCK_MONOTONIC.
+    /// The descriptor to poll, its events, and the time at which `process` is due, in microseconds of CLOCK_MONOTONIC.
     var descriptor: Int32 { connection.map { sd_bus_get_fd($0) } ?? -1 }
     var events: Int16 { connection.map { Int16(truncatingIfNeeded: sd_bus_get_events($0)) } ?? 0 }
     var deadline: UInt64? {
@@ -77,7 +77,7 @@ final class PlayerBus {
 
     private typealias Answer = (PlayerBus, MessageReader?) -> Void
 
-    /// The handler of an answer; retained until it comes, or the connection ends.
+    /// The handler of a reply; retained until the reply arrives, or the connection ends.
     private final class Pending {
         weak var bus: PlayerBus?
         let answer: Answer
@@ -88,7 +88,9 @@ final class PlayerBus {
         }
     }
 
-    /// Calls a method. `answer` gets `nil` for an error or a timeout.
+    /// Calls a method. `answer` gets the reply, or `nil` for an error or a timeout.
+    ///
+    /// - Returns: Whether the call was sent.
     @discardableResult
     private func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String,
@@ -121,7 +123,7 @@ final class PlayerBus {
             return false
         }
         unanswered += 1
-        // The connection owns the slot, and releases the answer with it.
+        // The connection owns the slot, and releases `pending` with it.
         sd_bus_slot_set_destroy_callback(slot) { pointer in
             if let pointer { Unmanaged<Pending>.fromOpaque(pointer).release() }
         }
@@ -134,6 +136,7 @@ final class PlayerBus {
         { message in texts.allSatisfy { sd_bus_message_append_basic(message, MessageReader.Code.string, $0) >= 0 } }
     }
 
+    /// Reads all properties of a player.
     func read(_ id: PlayerID) {
         call(id.name, Self.path, Self.properties, "GetAll", append: Self.append(Self.player)) { bus, reader in
             if let reader { bus.receive(.changed(id, reader.properties())) }
@@ -146,8 +149,8 @@ final class PlayerBus {
         }
     }
 
-    /// Asks a player to jump; positions are in seconds.
-    func jump(_ id: PlayerID, track: String?, to target: Double, from position: Double) {
+    /// Asks a player to seek; positions are in seconds.
+    func seek(_ id: PlayerID, track: String?, to target: Double, from position: Double) {
         var target = Int64(target * 1_000_000)
         if let track, track != Self.noTrack {
             let isSent = call(id.name, Self.path, Self.player, "SetPosition") { message in
@@ -156,7 +159,7 @@ final class PlayerBus {
             }
             if isSent { return }
         }
-        // Some players name no track, or one that is not a path.
+        // Some players announce no track, or one that is not an object path.
         var offset = target - Int64(position * 1_000_000)
         call(id.name, Self.path, Self.player, "Seek") { message in
             sd_bus_message_append_basic(message, MessageReader.Code.int64, &offset) >= 0
@@ -183,10 +186,11 @@ final class PlayerBus {
         }
     }
 
+    /// Adds the player that owns a name, unless it is known.
     private func found(_ name: String, _ owner: String) {
         guard name != Self.proxy else { return }
         let id = PlayerID(owner)
-        // A player may have two names.
+        // A player may own two names.
         guard known.count < PlayerTracker.capacity, known.insert(id).inserted else { return }
         call(Self.bus, Self.busPath, Self.bus, "GetConnectionUnixProcessID", append: Self.append(owner)) {
             bus, reader in
@@ -214,7 +218,7 @@ final class PlayerBus {
         let changed =
             "type='signal',path='\(Self.path)',interface='\(Self.properties)',member='PropertiesChanged',"
             + "arg0='\(Self.player)'"
-        let jumped = "type='signal',path='\(Self.path)',interface='\(Self.player)',member='Seeked'"
+        let seeked = "type='signal',path='\(Self.path)',interface='\(Self.player)',member='Seeked'"
         let owner =
             "type='signal',sender='\(Self.bus)',path='\(Self.busPath)',interface='\(Self.bus)',"
             + "member='NameOwnerChanged',arg0namespace='org.mpris.MediaPlayer2'"
@@ -225,7 +229,7 @@ final class PlayerBus {
                 return 0
             }, nil, pointer) >= 0
             && sd_bus_add_match_async(
-                connection, nil, jumped,
+                connection, nil, seeked,
                 { message, pointer, _ in
                     PlayerBus.bus(pointer)?.seeked(message)
                     return 0
@@ -238,6 +242,7 @@ final class PlayerBus {
                 }, nil, pointer) >= 0
     }
 
+    /// Returns the player that sent a message; `nil` if it is not known.
     private func sender(_ message: OpaquePointer?) -> PlayerID? {
         guard let name = sd_bus_message_get_sender(message) else { return nil }
         let id = PlayerID(String(cString: name))
@@ -256,7 +261,7 @@ final class PlayerBus {
         guard let id = sender(message) else { return }
         var position: Int64 = 0
         guard sd_bus_message_read_basic(message, MessageReader.Code.int64, &position) > 0 else { return }
-        receive(.jumped(id, Double(position) / 1_000_000))
+        receive(.seeked(id, Double(position) / 1_000_000))
     }
 
     /// Handles `NameOwnerChanged(s name, s old, s new)`.
@@ -265,7 +270,7 @@ final class PlayerBus {
         guard let name = reader.text(limit: Self.longestName), name.hasPrefix(Self.prefix),
             let old = reader.text(limit: Self.longestName), let new = reader.text(limit: Self.longestName)
         else { return }
-        if !old.isEmpty, known.remove(PlayerID(old)) != nil { receive(.left(PlayerID(old))) }
+        if !old.isEmpty, known.remove(PlayerID(old)) != nil { receive(.disappeared(PlayerID(old))) }
         if !new.isEmpty { found(name, new) }
     }
 }

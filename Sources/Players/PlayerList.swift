@@ -2,10 +2,11 @@ internal import Glibc
 internal import Listening
 internal import Platform
 
-/// The players that are on a bus now.
+/// The players on a bus at the time of the call.
 package enum PlayerList {
-    /// Returns their names, such as `vlc`, sorted; `nil` if there is no bus at the address, or it does not answer.
-    package static func names(at address: String, within patience: Duration = .seconds(1)) -> [String]? {
+    /// Returns their names, such as `vlc`, sorted; `nil` if there is no bus at the address, or a reply does not arrive
+    /// in time.
+    package static func names(at address: String, within timeout: Duration = .seconds(1)) -> [String]? {
         let found = Found()
         guard
             let bus = PlayerBus(
@@ -14,7 +15,7 @@ package enum PlayerList {
                     if case .appeared(_, let name, _) = input { found.names.append(name) }
                 })
         else { return nil }
-        let end = SystemClock.monotonic.milliseconds + Int64(patience / .milliseconds(1))
+        let end = SystemClock.monotonic.milliseconds + Int64(timeout / .milliseconds(1))
         while bus.unanswered > 0 {
             guard let hasMore = bus.process() else { return nil }
             let rest = end - SystemClock.monotonic.milliseconds

@@ -5,19 +5,20 @@ internal import Platform
 internal import Synchronization
 package import TransferCore
 
-/// Watches the players on the session bus while an episode is open, on a thread of its own.
+/// A watch of the players on the session bus while an episode is open, on a thread of its own. Thread-safe.
 ///
-/// The thread begins with the first open and ends some seconds after the last close: without an open episode there is
-/// neither a thread nor a connection. It waits in poll(2) for the bus, for opens and answers, and for the tracker's
-/// deadline.
+/// The thread begins with the first open and ends `Options.linger` after the last close; while it does not run, there
+/// is no connection. It waits in poll(2) for the bus, for inputs from other threads, and for the tracker's deadline.
 package final class PlayerWatch: Sendable {
     /// The parts of the mount that the watch uses.
     package struct Mount: Sendable {
-        /// Returns the episode of a path in the file system of this mount, by its components.
+        /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
-        /// Returns the names of an open episode's file, by which paths that lead here through links are recognized.
+        /// Returns the name of an open episode's file, by which paths that lead here through links are recognized;
+        /// `nil` if it is not known.
         package var fileName: @Sendable (EpisodeID) -> String?
-        /// Sends a report to the daemon, and passes on where the player should continue.
+        /// Sends a report to the daemon. The callback gets the position in seconds to which the player should seek, if
+        /// any; on any thread.
         package var report: @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
 
         package init(
@@ -34,14 +35,14 @@ package final class PlayerWatch: Sendable {
     package struct Options: Sendable {
         /// The absolute path of the mounted folder, without links.
         package var folder: String
-        /// The bus; `nil` if there is none now.
+        /// Returns the address of the bus; `nil` if there is none now.
         package var address: @Sendable () -> String?
-        /// The time for which the connection outlives the last close, after which a player sends its last signals.
+        /// The time for which the connection outlives the last close: a player sends its last signals after it.
         package var linger: Duration = .seconds(10)
-        /// Whether players are asked to jump to where the person stopped.
+        /// Whether players are asked to seek to the stored position.
         package var resumes: Bool
-        /// Returns the components below the mounted folder of a path that leads there through links. May take seconds;
-        /// called on a thread of its own.
+        /// Returns the components below the mounted folder of a path that leads there through links; `nil` if it leads
+        /// elsewhere. May take seconds; called on a thread of its own.
         package var resolve: @Sendable (String) -> [String]?
 
         package init(
@@ -56,19 +57,21 @@ package final class PlayerWatch: Sendable {
     }
 
     private struct State {
+        /// The number of opens by episode; never 0.
         var open: [EpisodeID: Int] = [:]
         var isRunning = false
         var isEnded = false
-        /// Inputs of other threads.
+        /// Inputs from other threads.
         var inbox: [PlayerTracker.Input] = []
         /// The number of running `resolve` calls.
         var resolving = 0
     }
 
-    /// Programs that open a file only for a moment do not lead to a connection.
-    private static let patience: Duration = .milliseconds(200)
+    /// The delay before a connection: programs that open a file only for a moment lead to none.
+    private static let connectDelay: Duration = .milliseconds(200)
     /// The interval between two attempts to connect.
     private static let retryInterval: Duration = .seconds(30)
+    /// The maximum number of concurrent `resolve` calls.
     private static let maxResolving = 4
 
     private let options: Options
@@ -95,20 +98,21 @@ package final class PlayerWatch: Sendable {
         if starts { startThread("podfs-players") { [self] in run(wake) } } else { wake.send() }
     }
 
+    /// Records a close of an episode. Returns at once.
     package func closed(_ episode: EpisodeID) {
         let isLast = state.withLock { state in
             guard let count = state.open[episode] else { return false }
             state.open[episode] = count > 1 ? count - 1 : nil
             return state.open.isEmpty
         }
-        // The thread then waits no longer than `linger`.
+        // The thread then ends within `linger`, unless an episode is opened.
         if isLast { wake?.send() }
     }
 
-    /// Whether there is a thread, and perhaps a connection.
+    /// Whether the thread runs. It need not have a connection.
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// Ends the thread, which reports the players' last positions first.
+    /// Makes the thread report the players' last positions and end. Returns at once; later opens have no effect.
     package func stop() {
         state.withLock { $0.isEnded = true }
         wake?.send()
@@ -125,7 +129,7 @@ package final class PlayerWatch: Sendable {
 
     private func run(_ wake: WakeSignal) {
         while true {
-            wake.wait(for: Self.patience)
+            wake.wait(for: Self.connectDelay)
             let isDone = state.withLock { state in
                 guard state.open.isEmpty || state.isEnded else { return false }
                 (state.isRunning, state.inbox) = (false, [])
@@ -133,22 +137,22 @@ package final class PlayerWatch: Sendable {
             }
             if isDone { return }
             guard let address = options.address() else {
-                wake.wait(for: Self.retryInterval, while: { isOpen })
+                wake.wait(for: Self.retryInterval, while: { hasOpenEpisode })
                 continue
             }
             follow(address, wake)
-            if isOpen { wake.wait(for: Self.retryInterval, while: { isOpen }) }
+            if hasOpenEpisode { wake.wait(for: Self.retryInterval, while: { hasOpenEpisode }) }
         }
     }
 
-    private var isOpen: Bool { state.withLock { !$0.open.isEmpty && !$0.isEnded } }
+    private var hasOpenEpisode: Bool { state.withLock { !$0.open.isEmpty && !$0.isEnded } }
 
     /// Follows the players on a bus, until the connection is lost or no episode is open.
     private func follow(_ address: String, _ wake: WakeSignal) {
         let inputs = InputQueue()
         guard let bus = PlayerBus(address: address, receive: { inputs.items.append($0) }) else { return }
         var tracker = PlayerTracker()
-        // Opens before the connection count too: their players are still there.
+        // Episodes opened before the connection count too: their players may still have them open.
         for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
         var closedSince: Instant?
         var isConnected = true
@@ -165,7 +169,7 @@ package final class PlayerWatch: Sendable {
                 return state.inbox
             }
             if let deadline = tracker.deadline, deadline <= now { inputs.items.append(.tick) }
-            closedSince = isOpen ? nil : closedSince ?? now
+            closedSince = hasOpenEpisode ? nil : closedSince ?? now
             if let closedSince, now - closedSince >= options.linger || state.withLock({ $0.isEnded }) {
                 isConnected = false
             }
@@ -176,11 +180,12 @@ package final class PlayerWatch: Sendable {
         perform(tracker.handle(.disconnected, at: Self.now), on: bus)
     }
 
-    /// Received inputs, in order.
+    /// Inputs that the bus has received, in order.
     private final class InputQueue {
         var items: [PlayerTracker.Input] = []
     }
 
+    /// Waits for the bus, a signal from another thread, or the first of the deadlines.
     private func wait(_ bus: PlayerBus, _ first: Instant?, _ second: Instant?, _ wake: WakeSignal) {
         let busDeadline = bus.deadline.map { Instant(uptime: .microseconds(Int64(clamping: $0))) }
         let next = [first, second, busDeadline].compactMap(\.self).min()
@@ -198,8 +203,8 @@ package final class PlayerWatch: Sendable {
             switch effect {
             case .read(let id): bus.read(id)
             case .readPosition(let id): bus.readPosition(id)
-            case .jump(let id, let track, let target, let position):
-                bus.jump(id, track: track, to: target, from: position)
+            case .seek(let id, let track, let target, let position):
+                bus.seek(id, track: track, to: target, from: position)
             case .locate(let id, let url): locate(id, url)
             case .report(let id, let session, let report):
                 mount.report(report) { [weak self] resume in
@@ -212,13 +217,14 @@ package final class PlayerWatch: Sendable {
 
     // MARK: Paths
 
+    /// Finds the episode of a URL. Posts nothing if the URL is clearly not of this mount.
     private func locate(_ id: PlayerID, _ url: String) {
         guard let path = FileURL.path(url) else { return }
         if let names = FileURL.components(path, below: options.folder) {
             return post(.located(id, url: url, mount.episode(names)))
         }
-        // Music from elsewhere costs nothing: only a file with the name of an open episode is looked for.
-        guard let name = FileURL.components(path)?.last, isOpen(name) else { return }
+        // Links are resolved only for a file with the name of an open episode, not for music from elsewhere.
+        guard let name = FileURL.components(path)?.last, isNameOfOpenEpisode(name) else { return }
         let begins = state.withLock { state in
             guard state.resolving < Self.maxResolving else { return false }
             state.resolving += 1
@@ -233,8 +239,9 @@ package final class PlayerWatch: Sendable {
         }
     }
 
-    /// Whether an open episode has this file name, or one that the name of a link to it begins with.
-    private func isOpen(_ name: String) -> Bool {
+    /// Whether the name may be that of an open episode's file, or of a link to it: it begins with the file's name
+    /// without its extension.
+    private func isNameOfOpenEpisode(_ name: String) -> Bool {
         state.withLock { Array($0.open.keys) }.contains { episode in
             guard let file = mount.fileName(episode) else { return false }
             let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file[...]
@@ -261,13 +268,13 @@ private final class WakeSignal: Sendable {
         eventfd_read(descriptor, &count)
     }
 
-    /// Waits for a signal, or for the time.
+    /// Waits for a signal, at most for the given time.
     func wait(for time: Duration) {
         var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&descriptors, 1, Int32(clamping: Int64(time / .milliseconds(1))))
     }
 
-    /// Waits for the time, or until a signal for which `condition` is false.
+    /// Waits until `condition` is false or the time has passed. Checks the condition again after each signal.
     func wait(for time: Duration, while condition: () -> Bool) {
         let end = SystemClock.monotonic.milliseconds + Int64(time / .milliseconds(1))
         while condition() {

@@ -3,10 +3,10 @@ internal import Glibc
 /// The address of the user's session bus.
 package enum SessionBus {
     /// The address in `DBUS_SESSION_BUS_ADDRESS`, else that of the socket `bus` in `XDG_RUNTIME_DIR`; `nil` if there is
-    /// neither. Never starts a bus.
+    /// neither, or the variable's transport would start a process. Never starts a bus.
     package static func address(_ environment: [String: String]) -> String? {
         if let given = environment["DBUS_SESSION_BUS_ADDRESS"], !given.isEmpty {
-            // These start a process.
+            // These transports start a process.
             return given.hasPrefix("autolaunch:") || given.hasPrefix("unixexec:") ? nil : given
         }
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.utf8.first == UInt8(ascii: "/") else { return nil }
@@ -16,7 +16,7 @@ package enum SessionBus {
         return "unix:path=" + socket.utf8.map(escaped).joined()
     }
 
-    /// Returns a byte as in a D-Bus address.
+    /// Returns a byte escaped as in a D-Bus address.
     private static func escaped(_ byte: UInt8) -> String {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

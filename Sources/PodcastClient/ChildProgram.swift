@@ -2,12 +2,13 @@ internal import CLinux
 internal import Glibc
 internal import Platform
 
-/// Runs a program until it exits, with empty standard input and with its standard error captured.
+/// A child process with empty standard input, whose standard error is captured until it exits.
 package enum ChildProgram {
     /// The outcome of a program.
     package struct Result: Sendable {
         /// The exit code, 128 + signal, or 127 if the program could not be started.
         package var status: Int32
+        /// The text on standard error.
         package var errors: String
 
         package init(status: Int32, errors: String) {
@@ -16,8 +17,8 @@ package enum ChildProgram {
         }
     }
 
-    /// Starts `path` with `arguments` (the first is its name) and waits for it. `ProcessSpawner` describes the
-    /// inheritance.
+    /// Starts `path` with `arguments` (the first is the program's name), and blocks until it exits. `ProcessSpawner`
+    /// describes what the child inherits.
     package static func run(_ path: String, _ arguments: [String], environment: [String: String]) -> Result {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { return Result(status: 127, errors: "pipe failed") }

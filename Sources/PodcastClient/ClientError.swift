@@ -2,11 +2,11 @@
 package struct ClientError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     package enum Code: Sendable {
-        /// No daemon runs, and none could be started.
+        /// No daemon could be reached or started.
         case unreachable
-        /// The daemon serves another installation, has an incompatible version, or sent an unexpected reply.
-        case disagrees
-        /// The connection broke before the response arrived.
+        /// The daemon serves another installation, is newer than this program, or sent an unexpected reply.
+        case incompatible
+        /// The connection ended before the response arrived.
         case disconnected
     }
 

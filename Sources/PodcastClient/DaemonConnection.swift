@@ -6,11 +6,10 @@ internal import Synchronization
 
 /// A connection to the daemon's socket.
 ///
-/// Requests may be sent from any thread; responses and events are delivered on the connection's own thread, and the
-/// callbacks must not block it. When the connection ends, all outstanding requests get `ClientError.disconnected`, then
-/// `onClose` is called.
+/// Thread-safe. Responses and events are delivered on the connection's own thread, and the callbacks must not block it.
+/// When the connection ends, all outstanding requests get `ClientError.disconnected`, then `onClose` is called.
 package final class DaemonConnection: Sendable {
-    /// Called with the response or an error: exactly once, or not at all if the request is cancelled first.
+    /// Called with the response or an error: once, or never if the request is cancelled first.
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
 
     private struct State {
@@ -21,13 +20,14 @@ package final class DaemonConnection: Sendable {
 
     private let descriptor: Int32
     private let state = Mutex(State())
+    /// Held while a frame is written, so that frames do not mix.
     private let sending = Mutex(())
     private let onEvent: @Sendable (Event) -> Void
     private let onClose: @Sendable () -> Void
 
-    /// Connects to a socket.
+    /// Connects to a socket. Throws `ClientError.unreachable` if that fails, or the socket belongs to another user.
     ///
-    /// - Returns: `nil` if no process listens on it.
+    /// - Returns: `nil` if no process listens on the socket.
     package static func connect(
         to path: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
@@ -101,7 +101,7 @@ package final class DaemonConnection: Sendable {
         write(Frame(kind: kind, number: number, payload: payload))
     }
 
-    /// Cancels the request `number`; its `answer` is not called any more. Does nothing if it has been answered.
+    /// Cancels the request `number`, whose `answer` is then never called. Does nothing if the response has arrived.
     package func cancel(_ number: UInt32) {
         let wasWaiting = state.withLock { $0.waiting.removeValue(forKey: number) != nil }
         if wasWaiting { post(.cancel, number: number) }
@@ -111,7 +111,7 @@ package final class DaemonConnection: Sendable {
         let bytes = frame.bytes
         sending.withLock { _ in
             let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
-            // After that the receiving thread reads the end of the stream and fails all outstanding requests.
+            // The receiving thread then reads the end of the stream, and fails all outstanding requests.
             if sent < bytes.count { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
@@ -165,7 +165,7 @@ extension DaemonConnection {
     package func perform(_ command: Command) async throws -> Reply {
         let frame = try await exchange(.command, WireJSON.encode(command))
         guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
-            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return reply
     }

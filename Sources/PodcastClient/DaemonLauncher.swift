@@ -3,10 +3,11 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 package import PodcastProtocol
+internal import Synchronization
 
-/// Connects to the daemon of an installation, or starts it.
+/// The access to an installation's daemon, which is started if none runs.
 package struct DaemonLauncher: Sendable {
-    package let places: InstallationPaths
+    package let paths: InstallationPaths
     /// The version of the library's schema in this program.
     package let schema: Int
     /// The program to start: `podfs` itself.
@@ -15,44 +16,51 @@ package struct DaemonLauncher: Sendable {
     package let onNotice: @Sendable (String) -> Void
 
     package init(
-        places: InstallationPaths, schema: Int, executable: String = "/proc/self/exe",
+        paths: InstallationPaths, schema: Int, executable: String = "/proc/self/exe",
         onNotice: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        self.places = places
+        self.paths = paths
         self.schema = schema
         self.executable = executable
         self.onNotice = onNotice
     }
 
-    /// Connects to a running daemon. Makes an older daemon exit.
+    /// Connects to a running daemon. Makes an older daemon exit. Blocks until the daemon has responded. Throws
+    /// `ClientError`: `incompatible` for a newer daemon, or one with another library or cache.
     ///
-    /// - Returns: `nil` if no daemon runs, the running one does not answer, or it was older.
+    /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
+    /// - Returns: `nil` if no daemon runs, the running one does not respond, or it was older.
     package func connect(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection? {
-        guard let connection = try DaemonConnection.connect(to: places.socket, onEvent: onEvent, onClose: onClose)
+        let end = ConnectionEnd(onClose)
+        guard
+            let connection = try DaemonConnection.connect(
+                to: paths.socket, onEvent: onEvent, onClose: { end.connectionClosed() })
         else {
             return nil
         }
         let hello = Hello(
-            protocolVersion: protocolVersion, schema: schema, library: places.library, cache: places.cache,
+            protocolVersion: protocolVersion, schema: schema, library: paths.library, cache: paths.cache,
             role: role, pid: getpid())
         guard let welcome = greet(connection, hello) else {
             connection.close()
             return nil
         }
-        if welcome.library != places.library || welcome.cache != places.cache {
+        if welcome.library != paths.library || welcome.cache != paths.cache {
             connection.close()
+            let other =
+                welcome.library != paths.library ? "the library \(welcome.library)" : "the cache \(welcome.cache)"
             throw ClientError(
-                .disagrees,
-                "the daemon at \(places.socket) (process \(welcome.pid)) serves \(welcome.library): "
+                .incompatible,
+                "the daemon at \(paths.socket) (process \(welcome.pid)) serves \(other): "
                     + "give each environment its own XDG_RUNTIME_DIR")
         }
         if welcome.protocolVersion > protocolVersion || welcome.schema > schema {
             connection.close()
             throw ClientError(
-                .disagrees,
+                .incompatible,
                 "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use the newer program")
         }
         if welcome.protocolVersion < protocolVersion || welcome.schema < schema {
@@ -60,10 +68,13 @@ package struct DaemonLauncher: Sendable {
             return nil
         }
         if let notice = welcome.notice { onNotice(notice) }
+        end.connectionAccepted()
         return connection
     }
 
-    /// Connects, starting a daemon if none runs. Returns when the daemon has answered.
+    /// Connects, and starts a daemon if none runs. Blocks until the daemon has responded. Throws `ClientError`.
+    ///
+    /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
     package func connectOrStart(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
@@ -71,24 +82,24 @@ package struct DaemonLauncher: Sendable {
         if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
         try makeFolders()
         // One process at a time starts a daemon; the others then find it running.
-        let lock = open(places.startLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = open(paths.startLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else {
-            throw ClientError(.unreachable, "\(places.startLock): \(String(cString: strerror(errno)))")
+            throw ClientError(.unreachable, "\(paths.startLock): \(String(cString: strerror(errno)))")
         }
         defer { close(lock) }
         _ = retryingInterrupts { flock(lock, LOCK_EX) }
         if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
-        // A daemon that is killed once it is ready, before it answers, is followed by another.
+        // A daemon may be killed after its start and before it responds: start another then.
         for _ in 1...3 {
             try start()
             if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
         }
-        throw ClientError(.unreachable, "the daemon was started but does not answer: see \(places.log)")
+        throw ClientError(.unreachable, "the daemon was started but does not answer: see \(paths.log)")
     }
 
     /// Creates the installation's folders, mode 0700.
     package func makeFolders() throws {
-        for folder in places.folders {
+        for folder in paths.folders {
             do {
                 try FileManager.default.createDirectory(
                     atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -98,7 +109,7 @@ package struct DaemonLauncher: Sendable {
         }
     }
 
-    /// Sends the hello and blocks until the answer, ten seconds at most; a working daemon answers at once.
+    /// Sends the hello and blocks until the response, at most ten seconds; a working daemon responds at once.
     private func greet(_ connection: DaemonConnection, _ hello: Hello) -> Welcome? {
         let answer = OneShot<Welcome?>()
         connection.send(.hello, WireJSON.encode(hello)) { result in
@@ -108,7 +119,7 @@ package struct DaemonLauncher: Sendable {
         return answer.wait(seconds: 10) ?? nil
     }
 
-    /// Asks an older daemon to exit, and waits for it.
+    /// Asks an older daemon to exit, and blocks until it has exited, at most about 20 seconds.
     private func replace(_ connection: DaemonConnection, process: Int32) {
         let gone = DispatchSemaphore(value: 0)
         connection.send(.command, WireJSON.encode(Command.leave)) { _ in gone.signal() }
@@ -126,14 +137,44 @@ package struct DaemonLauncher: Sendable {
         poll(&entry, 1, 10_000)
     }
 
-    /// Runs `podfs daemon`, which exits when the background daemon listens.
+    /// Runs `podfs daemon`, which exits once the background daemon listens.
     private func start() throws {
         let environment = ProcessInfo.processInfo.environment
         let result = ChildProgram.run(executable, ["podfs", "daemon"], environment: environment)
         guard result.status == 0 else {
             let reason = result.errors.trimmingCharacters(in: .whitespacesAndNewlines)
-            let message = reason.isEmpty ? "exit code \(result.status); see \(places.log)" : reason
+            let message = reason.isEmpty ? "exit code \(result.status); see \(paths.log)" : reason
             throw ClientError(.unreachable, "the daemon did not start: \(message)")
         }
+    }
+}
+
+/// The end of a connection, reported only if the connection was accepted: callers know nothing of connections to older
+/// daemons and to those that do not respond. Thread-safe.
+private final class ConnectionEnd: Sendable {
+    private struct State {
+        var isAccepted = false
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let onClose: @Sendable () -> Void
+
+    init(_ onClose: @escaping @Sendable () -> Void) { self.onClose = onClose }
+
+    func connectionAccepted() {
+        let isClosed = state.withLock { state in
+            state.isAccepted = true
+            return state.isClosed
+        }
+        if isClosed { onClose() }
+    }
+
+    func connectionClosed() {
+        let isAccepted = state.withLock { state in
+            state.isClosed = true
+            return state.isAccepted
+        }
+        if isAccepted { onClose() }
     }
 }

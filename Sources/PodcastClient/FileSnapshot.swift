@@ -4,9 +4,9 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// A copy of a file in the uploads folder, so that the original may be changed or removed.
+/// A copy, in the uploads folder, of a file to publish, so that the original may be changed or removed.
 ///
-/// This object holds a lock on the copy, and the daemon removes no locked copy: retain it until the daemon has
+/// This object holds a lock on the copy, and the daemon removes no locked copy: retain the object until the daemon has
 /// confirmed the upload. A copy that was not handed over is removed with the object.
 package final class FileSnapshot: Sendable {
     /// The reason why a file cannot be copied, one line.
@@ -21,12 +21,12 @@ package final class FileSnapshot: Sendable {
     private let descriptor: Int32
     private let isHandedOver = Atomic(false)
 
-    /// The size of a copied piece: irrelevant on a file system that shares blocks, elsewhere large compared with the
-    /// cost of a call.
-    private static let piece = 8 << 20
+    /// The number of bytes copied by one system call: so many that the cost of the call is negligible. On a file system
+    /// that shares blocks the number does not matter.
+    private static let chunkSize = 8 << 20
 
-    /// Copies `file` into `folder`, and returns when the copy is on the disk. A file system that shares blocks needs
-    /// neither time nor space for it (`copy_file_range`).
+    /// Copies `file` into `folder`, and returns once the copy is on the disk. On a file system that shares blocks, the
+    /// copy costs neither time nor space (copy_file_range(2)).
     package static func make(of file: String, in folder: String) throws(Problem) -> FileSnapshot {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else { throw problem(file, "cannot be read") }
@@ -63,8 +63,8 @@ package final class FileSnapshot: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Leaves the copy to the daemon: it is not removed with this object. Call once the daemon has confirmed the
-    /// upload.
+    /// Leaves the copy to the daemon, so that it is not removed with this object. Call once the daemon has confirmed
+    /// the upload.
     package func handOver() { isHandedOver.store(true, ordering: .relaxed) }
 
     deinit {
@@ -86,10 +86,10 @@ package final class FileSnapshot: Sendable {
 
     private static func copy(_ source: Int32, to target: Int32, _ file: String) throws(Problem) {
         while true {
-            let count = retryingInterrupts { clinux_copy_file_range(source, target, piece) }
+            let count = retryingInterrupts { clinux_copy_file_range(source, target, chunkSize) }
             if count == 0 { break }
             if count > 0 { continue }
-            // The kernel cannot copy between these two file systems, or the source has no size.
+            // The kernel or a file system does not support this call for these two files.
             guard [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(errno) else {
                 throw problem(file, "cannot be copied")
             }
@@ -122,6 +122,7 @@ package final class FileSnapshot: Sendable {
         close(descriptor)
     }
 
+    /// Returns the problem that `errno` describes.
     private static func problem(_ file: String, _ what: String) -> Problem {
         let isFull = errno == ENOSPC || errno == EDQUOT
         let reason = isFull ? "there is no space for a copy of it" : String(cString: strerror(errno))

@@ -8,21 +8,21 @@ package import TransferCore
 /// `completed`, `failed`, or a `state` of `remote` if it was cancelled. Thread-safe; the delegate is called on the
 /// connection's thread and must not block it.
 package final class TransferSession: Sendable {
-    /// Called with each event of the session.
+    /// Called with every event of the daemon, including those of other clients' tasks.
     package typealias Delegate = @Sendable (Event) -> Void
 
     /// A caller that waits for the end of a task.
     private struct Waiter {
-        /// Whether the waiter also wants the event that the task waits for space.
+        /// Whether an event that the task waits for space ends the wait as well.
         var includesSpaceWait: Bool
         var continuation: CheckedContinuation<Event, any Error>
     }
 
     private struct State {
         var waiting: [EpisodeID: [Waiter]] = [:]
-        /// Final events of tasks without a waiter so far.
+        /// Final events for which nobody has waited yet.
         var finalEvents: [EpisodeID: Event] = [:]
-        /// The last event of tasks that wait for space.
+        /// The last event of each task that waits for space.
         var waitingForSpace: [EpisodeID: Event] = [:]
         var isEnded = false
     }
@@ -71,17 +71,17 @@ package final class TransferSession: Sendable {
         }
     }
 
+    /// The error of a wait whose connection has ended, including by `close`.
     fileprivate static let daemonExited = ClientError(.disconnected, "the daemon has exited")
 
     let connection: DaemonConnection
     private let inbox: Inbox
-    /// Tasks of a background session from an earlier connection, in the daemon's state: running or suspended.
+    /// Tasks of a background session that earlier connections have created: running, queued, suspended or failed.
     package let outstanding: [TaskInfo]
-    /// Final events of a background session that arrived while no client was connected, oldest first; see
-    /// `acknowledge`.
+    /// Final events of a background session since the last acknowledged one, oldest first; see `acknowledge`.
     package let missedEvents: [Event]
 
-    /// Connects, starting a daemon if none runs.
+    /// Connects, and starts a daemon if none runs. Throws `ClientError` or `Failure`.
     package static func open(
         _ configuration: SessionConfiguration, launcher: DaemonLauncher, delegate: @escaping Delegate = { _ in }
     ) async throws -> TransferSession {
@@ -91,7 +91,7 @@ package final class TransferSession: Sendable {
         // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
         guard case .session(let tasks, let ended) = try await connection.perform(.openSession(configuration)) else {
-            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return TransferSession(connection: connection, inbox: inbox, outstanding: tasks, missedEvents: ended)
     }
@@ -103,14 +103,14 @@ package final class TransferSession: Sendable {
         self.missedEvents = missedEvents
     }
 
-    /// Closes the connection. A background session's tasks continue; others end.
+    /// Closes the connection. A background session's tasks continue; others end. Waits for final events throw.
     package func close() { connection.close() }
 
     /// Creates a suspended task for an episode. If another client has a task for the same episode, both are the same
     /// task.
     package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
-            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return DownloadTask(session: self, info: info, episode: episode)
     }
@@ -119,7 +119,7 @@ package final class TransferSession: Sendable {
     /// the file has changed on the server.
     package func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
-            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }
@@ -139,7 +139,7 @@ package final class TransferSession: Sendable {
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
         let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
             episodes)
-        // The stored events of the others are stale: new ones will follow.
+        // Events that are stored for the other episodes are stale.
         inbox.state.withLock { state in
             for episode in episodes where !waitingForSpace.contains(episode) { state.waitingForSpace[episode] = nil }
         }
@@ -209,7 +209,7 @@ package struct DownloadTask: Sendable {
         try await session.finalEvent(of: episode, includesSpaceWait: false)
     }
 
-    /// Waits for the final event, or for one that says that the task waits for space (`Event.waitsForSpace`).
+    /// Waits for the final event, or for one that says that the task waits for space (`TaskReport.waitsForSpace`).
     package func finalEventOrSpaceWait() async throws -> Event {
         try await session.finalEvent(of: episode, includesSpaceWait: true)
     }

@@ -1,11 +1,11 @@
 /// An incremental parser of feeds: RSS 2.0, RSS 1.0, Atom and JSON Feed.
 ///
 /// Pass the bytes in pieces of any size, then call ``finish()``. The result depends on the bytes only, not on how they
-/// were split. For XML memory stays constant except for the result. (JSON is collected completely.)
+/// were split. For XML, memory use is constant apart from the result; JSON is buffered completely before it is parsed.
 ///
-/// Not thread-safe. Never opens a file or a connection, whatever the document asks for.
+/// Not thread-safe. Never opens a file or a connection, whatever the document refers to.
 package final class FeedParser {
-    /// The type of the document, as far as known.
+    /// The type of the document, once its first bytes show it.
     private enum Phase {
         case undecided
         case xml(XMLDocument)
@@ -19,27 +19,29 @@ package final class FeedParser {
     private let limits: FeedLimits
     private let onItem: ((Item) -> Void)?
     private var phase = Phase.undecided
-    /// The first bytes as received, to name a document that is not a feed.
+    /// The first ``FileSignature/size`` bytes as received, to name the format of a document that is not a feed.
     private var beginning: [UInt8] = []
     /// The first bytes, until there are enough to determine the encoding; `nil` afterwards.
     private var head: [UInt8]? = []
+    /// The number of bytes received, up to and including the piece that exceeds the limit.
     private var received = 0
     private var converter: CharsetConverter?
     private var cleaner = UTF8Cleaner()
     private var block = UTF8Cleaner.Block(size: FeedParser.blockSize)
+    /// Whether the document is labelled as Latin-1: bytes that are not UTF-8 then need no diagnostic.
     private var expectsLatin = false
-    private var hasNotedRepair = false
-    private var hasNotedOmission = false
+    private var hasReportedRepair = false
+    private var hasReportedOmission = false
     /// The number of line feeds before the XML.
     private var skippedLines = 0
     private var hasSkippedSpace = false
     /// Diagnostics from before the reader was created.
     private var diagnostics: [Diagnostic] = []
 
-    /// The number of bytes from which the encoding is determined: the XML declaration is within the first hundred, and
-    /// text follows.
+    /// The number of bytes from which the encoding is determined. The XML declaration is within the first hundred; the
+    /// text after it helps to guess.
     private static let headSize = 32 << 10
-    /// The size of the blocks passed to the scanner, in bytes; an incomplete token waits for the next block.
+    /// The size in bytes of the blocks passed to the scanner, which keeps an incomplete token for the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes searched for a web page's title.
     private static let pageSize = 64 * 1024
@@ -47,9 +49,9 @@ package final class FeedParser {
     /// - Parameters:
     ///   - contentType: The value of the response's Content-Type field, for its `charset`.
     ///   - base: The final URL of the document, for relative references.
-    ///   - onItem: Receives each complete item, instead of ``Feed/items``, so that a large feed need not be in memory.
-    ///     Its author is set also if it equals the show's. If ``finish()`` throws, the document is not a feed and the
-    ///     items are invalid.
+    ///   - onItem: Receives each complete item. ``Feed/items`` then stays empty, so that a large feed need not be in
+    ///     memory. The item's author is set even if it equals the show's. If ``finish()`` throws, the document is not a
+    ///     feed and the items are invalid.
     package init(
         contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard,
         onItem: ((Item) -> Void)? = nil
@@ -71,12 +73,13 @@ package final class FeedParser {
         return try parser.finish()
     }
 
-    /// Whether the size limit is reached, so that all further bytes are ignored.
+    /// Whether the size limit has been exceeded; all further bytes are ignored.
     package var isFull: Bool { received > limits.bytes }
 
     /// Parses the next bytes of the document. Must not be called after ``finish()``.
     package func parse(_ bytes: UnsafeRawBufferPointer) {
-        // One byte more than the limit is accepted, to distinguish a truncated document from one that just fits.
+        // Bytes beyond the limit are counted but not parsed, so that `isFull` tells a truncated document from one that
+        // just fits.
         let room = limits.bytes - received
         guard room >= 0 else { return }
         received += bytes.count
@@ -107,7 +110,7 @@ package final class FeedParser {
         }
     }
 
-    /// The format of a document that is no feed, as far as its first bytes show, with its article.
+    /// The name of the file format that the first bytes show, with its article, such as `an MP3 file`; `nil` for text.
     var foreignFormat: String? { FileSignature.name(of: beginning) }
 
     private func finishFeed() throws -> Feed {
@@ -124,7 +127,7 @@ package final class FeedParser {
         }
     }
 
-    /// The type of a complete document, independent of what the caller expects.
+    /// The type of a complete document, with its content.
     enum Document {
         case empty
         case html(title: String?)
@@ -216,13 +219,13 @@ package final class FeedParser {
 
     // MARK: From UTF-8 to the reader
 
-    /// Passes the block to the scanner, or collects it. All blocks except the last have the same size, so that their
-    /// boundaries do not depend on the pieces.
+    /// Passes the block to the scanner, or collects it if the document is not XML. All blocks except the last have the
+    /// same size, so that their boundaries do not depend on the pieces.
     private func deliver(isLast: Bool) {
         if case .undecided = phase {
             skipSpace()
             guard isLast || block.isFull, block.count > 0 else { return }
-            decide()
+            detectType()
             // Leading bytes were removed: fill the block first, like all others.
             guard isLast || block.isFull else { return }
         }
@@ -232,7 +235,7 @@ package final class FeedParser {
         switch phase {
         case .xml(let parser): parser.scanner.push(bytes)
         case .json(var collected):
-            // Moved out of the enumeration first: otherwise each block would copy all of them.
+            // If the enumeration still referred to the array, each append would copy the whole array.
             phase = .undecided
             collected.append(contentsOf: bytes)
             phase = .json(collected)
@@ -269,7 +272,8 @@ package final class FeedParser {
         drop(count)
     }
 
-    private func decide() {
+    /// Determines the type of the document from the first block.
+    private func detectType() {
         let head = block.contents
         switch DocumentHead.classify(head) {
         case .json: phase = .json([])
@@ -290,28 +294,28 @@ package final class FeedParser {
         }
     }
 
-    /// Reports the first correction and the first omission of characters in the document, if they are among the first
-    /// `count` bytes of the block. Later positions wait for the next block, since how many of them are already known
-    /// depends on how the document was split.
+    /// Reports the document's first repaired and first omitted character, if they are in the first `count` bytes of the
+    /// block. Later offsets wait for the next block: whether they are already known depends on how the document was
+    /// split.
     private func diagnoseRepairs(before count: Int) {
-        if let place = cleaner.firstRepair {
-            if place < count, !hasNotedRepair, !expectsLatin, converter == nil {
-                diagnose("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
-                hasNotedRepair = true
+        if let offset = cleaner.firstRepair {
+            if offset < count, !hasReportedRepair, !expectsLatin, converter == nil {
+                diagnose("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: offset)
+                hasReportedRepair = true
             }
-            if place < count { cleaner.firstRepair = nil }
+            if offset < count { cleaner.firstRepair = nil }
         }
-        if let place = cleaner.firstOmission {
-            if place < count, !hasNotedOmission {
-                diagnose("characters that XML does not allow are removed", at: place)
-                hasNotedOmission = true
+        if let offset = cleaner.firstOmission {
+            if offset < count, !hasReportedOmission {
+                diagnose("characters that XML does not allow are removed", at: offset)
+                hasReportedOmission = true
             }
-            if place < count { cleaner.firstOmission = nil }
+            if offset < count { cleaner.firstOmission = nil }
         }
     }
 
-    private func diagnose(_ message: String, at place: Int) {
-        let linesInBlock = block.contents.prefix(place).count { $0 == UInt8(ascii: "\n") }
+    private func diagnose(_ message: String, at offset: Int) {
+        let linesInBlock = block.contents.prefix(offset).count { $0 == UInt8(ascii: "\n") }
         guard case .xml(let parser) = phase else {
             diagnostics.append(Diagnostic(line: 1 + skippedLines + linesInBlock, message: message))
             return

@@ -4,10 +4,10 @@ internal import PodcastLibrary
 internal import Synchronization
 internal import SystemPackage
 
-// Names and attributes, from the library only.
+// Names and attributes, without requests to the daemon.
 extension PodcastFilesystem: FilesystemOperations {
-    /// The maximum length of a name in bytes, as reported by statfs(2). The kernel sends names of up to four times that
-    /// length (FUSE_NAME_MAX), or up to the length of a path.
+    /// The maximum length of a name in bytes, as reported by statfs(2). The kernel also sends longer names: up to 1,024
+    /// bytes (FUSE_NAME_MAX), newer kernels up to the length of a path.
     private static let longestName = Int(NAME_MAX)
 
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
@@ -26,7 +26,7 @@ extension PodcastFilesystem: FilesystemOperations {
             if !request.reply(entry: found), let number = NodeNumber(found.node) {
                 state.withLock { $0.kernel.abandonLookup(number) }
             }
-            // A change during the lookup may have invalidated the name before the kernel had it.
+            // A change during the lookup may have invalidated the name before the kernel cached it.
             if found.entryTimeout > 0, state.withLock({ $0.kernel.changes.last }) != change {
                 send([.entry(parent: node, name: name)])
             }

@@ -10,8 +10,8 @@ internal import TransferCore
 
 /// The podcast filesystem: answers the kernel's requests from the library, the cache and the daemon's events.
 ///
-/// No thread waits for the network. Requests that need it are parked until the daemon responds; all others are answered
-/// on the calling thread, from local files.
+/// No thread waits for the network. Requests that need it are parked until the daemon responds. All others are answered
+/// from local files on the calling thread; some opens wait for an invalidation of the kernel's attributes.
 package final class PodcastFilesystem: Sendable {
     /// The settings of a mount.
     package struct Options: Sendable {
@@ -26,17 +26,17 @@ package final class PodcastFilesystem: Sendable {
         package var feeds: FilePath
         /// The folder in which the daemon stores art, transcripts and chapters.
         package var assets: FilePath
-        /// Programs that may not open uncached files, by the names of their executables.
+        /// Programs whose opens must not use the network, by the names of their executables: they may open completely
+        /// cached episodes and generated files.
         package var indexers: Set<String>
         /// Programs whose reads of uncached episodes fetch only the ranges that they read.
         package var probes = Probes.listed([])
-        /// The address under which a web server shares the mounted folder, without a slash at its end; `nil` if none
-        /// does.
+        /// The URL under which a web server shares the mounted folder, without a slash at its end; `nil` if none does.
         package var shareBase: String?
-        /// Whether there is a folder of tagged files.
+        /// Whether the mount has a folder of tagged files.
         package var hasTagged = false
-        /// Called after an event of the daemon, and after a request that may have allocated much memory: a folder's
-        /// listing, the content of a generated file.
+        /// Called after events of the daemon, and after the close of a folder or a generated file: the caller may
+        /// return freed memory to the system.
         package var onWork: @Sendable () -> Void = {}
 
         package init(
@@ -53,7 +53,7 @@ package final class PodcastFilesystem: Sendable {
         }
     }
 
-    /// The kernel's view and the open files, in one critical section.
+    /// The state of the kernel's caches, and the open files, under one lock.
     struct State: Sendable {
         var kernel = KernelCache()
         var files = OpenFiles()
@@ -63,16 +63,20 @@ package final class PodcastFilesystem: Sendable {
     let options: Options
     let link: DaemonLink
     let live = LiveTasks()
-    let parked = ParkedReads()
+    let parked = ParkedRequests()
     let assetFailures = AssetFailures()
     let subscriptions = SubscriptionsFile()
     let state = Mutex(State())
     /// The receiver of invalidations, and the registration of files for passthrough. `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)?)?>(nil)
     let eventTimes = Mutex(EventTimes())
+    /// The names of the shows' folders when the connection to a daemon was last lost, or at the start; empty while a
+    /// daemon is connected.
+    let lastFolderNames = Mutex<Set<String>>([])
     /// The watch of players; `nil` if there is none.
     let players = Mutex<PlayerWatch?>(nil)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
+    /// The time at which the mount was created, in seconds of Unix time.
     let started = Int64(time(nil))
 
     package init(library: Library, options: Options, link: DaemonLink) {
@@ -99,6 +103,7 @@ package final class PodcastFilesystem: Sendable {
     package func start(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)? = nil, startsDaemon: Bool) {
         kernelLink.withLock { $0 = (notifier, backings) }
         eventTimes.withLock { $0.moment = now }
+        recordFolderNames()
         link.start(
             observer: DaemonLink.Observer(
                 event: { [weak self] in self?.handle($0) }, connected: { [weak self] in self?.connected($0) },
@@ -114,8 +119,8 @@ package final class PodcastFilesystem: Sendable {
         link.close()
     }
 
-    /// Fails every parked request with EIO, and for a second all further ones: the kernel requests each failed page
-    /// once more.
+    /// Fails every parked request with EIO, and for a second every read that would be parked: the kernel requests each
+    /// failed page once more.
     package func failParked() {
         for read in parked.removeAll() {
             link.cancel(read.token)
@@ -123,6 +128,8 @@ package final class PodcastFilesystem: Sendable {
         }
     }
 
+    /// Whether a user is the owner or serves the mount. These two may set control attributes, and open files that may
+    /// contain secrets.
     func mayControl(_ uid: UInt32) -> Bool { uid == options.owner.uid || uid == options.mounter }
 
     /// The current time in seconds of Unix time.

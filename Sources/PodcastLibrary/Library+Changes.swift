@@ -9,9 +9,9 @@ extension Library {
         /// The file name; for an alternate, the path below the show's folder.
         package var name: String
         package var generation: Int
-        /// Whether it was removed from all listings.
+        /// Whether the episode was removed from all listings.
         package var isBuried: Bool
-        /// The episode of which it is an alternate.
+        /// The episode of which this is an alternate; `nil` for an episode.
         package var alternateOf: EpisodeID?
 
         /// The name in the folder that contains the file.
@@ -28,7 +28,7 @@ extension Library {
             id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4], alternateOf: row[5])
     }
 
-    /// Returns an episode's position in the tree; cheap.
+    /// Returns an episode's position in the tree, even if it is buried. Cheap.
     package func place(of episode: EpisodeID) throws -> EpisodePlace? {
         try read { db in
             try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) e.id = ?"), arguments: [episode])
@@ -36,7 +36,7 @@ extension Library {
         }
     }
 
-    /// Returns the episodes that changed at `moment` or later, for a reader that has missed events. Reads the whole
+    /// Returns the episodes that changed at `moment` or later, for a reader that has missed events. Scans the whole
     /// table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
@@ -44,7 +44,7 @@ extension Library {
         }
     }
 
-    /// Returns the changed episodes of one show; cheap.
+    /// Returns the episodes of one show that changed at `moment` or later. Cheap.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             let statement = try db.cachedStatement(sql: "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?")
@@ -52,7 +52,7 @@ extension Library {
         }
     }
 
-    /// Returns the number of cached bytes, as last persisted.
+    /// Returns the number of cached bytes of all episodes, as last persisted.
     package func cachedBytes() throws -> Int64 {
         try read { db in
             try StoredNumber.fetchOne(

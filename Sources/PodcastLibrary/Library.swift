@@ -6,8 +6,9 @@ package import TransferCore
 /// The subscriptions and their episodes, in a SQLite file.
 ///
 /// One process writes (the daemon), any number read at the same time: the file is in WAL mode, so that readers and the
-/// writer never wait for each other. Every write is one transaction. It survives the end of the process at once, and a
-/// power failure from the next checkpoint on (`synchronous=NORMAL`, https://www.sqlite.org/wal.html).
+/// writer never wait for each other. Every write is one transaction. A committed transaction survives a crash of the
+/// process; it survives a power failure from the next checkpoint on (`synchronous=NORMAL`,
+/// https://www.sqlite.org/wal.html).
 ///
 /// Thread-safe. Calls block for the duration of a query (fractions of a millisecond) or of a merge (seconds for a feed
 /// of tens of thousands of items). Errors are `LibraryError`.
@@ -21,6 +22,7 @@ package final class Library: Sendable {
     let readers: ReaderConnections
     /// The `pthread_self` value of the thread executing `group`; 0 if there is none.
     private let grouping = Atomic<UInt>(0)
+    /// The update of the views' episodes in each transaction.
     let materializedViews = MaterializedViews()
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
@@ -31,10 +33,10 @@ package final class Library: Sendable {
 
     /// Opens the library for the writing process; creates it if there is none, migrates it if it is old.
     ///
-    /// The file has mode 0600, and its folder 0700 if this call creates it. A damaged file is never replaced.
+    /// The file has mode 0600; a folder that this call creates has mode 0700. A damaged file is never replaced.
     package static func openForWriting(at path: String) throws -> Library { try openForWriting(at: path, readers: nil) }
 
-    /// Opens the library with reading connections that have already checked it, if any.
+    /// - Parameter readers: Open reading connections to reuse; `nil` creates new ones.
     static func openForWriting(at path: String, readers: ReaderConnections?) throws -> Library {
         try prepareFile(at: path)
         let (pool, found) = try LibraryError.translating(path, isOpening: true) {
@@ -70,8 +72,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Interprets an empty library: if it has a backup or a log it once had content, and the file or its log was
-    /// damaged since. SQLite silently ignores a log whose header is damaged.
+    /// Returns the error for an empty library: `damaged` if it has a backup or a log, since it then once had content,
+    /// otherwise `missing`. SQLite silently ignores a log whose header is damaged.
     private static func absence(of path: String, reason: String) -> LibraryError {
         hasBackup(path) || hasLog(path) ? .damaged(path: path, reason: reason) : .missing(path: path)
     }
@@ -92,8 +94,9 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the log into the file, except the part that a reader still needs, so that the one file contains the whole
-    /// library when a person copies it or the log is damaged. Waits at most a second for readers.
+    /// Writes the log into the file, so that a copy of the file alone, or a file whose log is damaged, contains the
+    /// whole library. Waits at most a second for readers; what is newer than a remaining reader's snapshot stays in the
+    /// log.
     package func checkpoint() throws {
         guard let writer else { throw LibraryError.readOnly }
         try LibraryError.translating(path) {
@@ -109,8 +112,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the log into the file and closes the library, which is then entirely in that file.
-    func closeWhole() throws {
+    /// Writes the whole log into the file and closes the library: the file alone then contains it.
+    func closeAfterCheckpoint() throws {
         try LibraryError.translating(path) {
             try readers.close()
             guard let writer else { throw LibraryError.readOnly }
@@ -121,6 +124,8 @@ package final class Library: Sendable {
 
     /// Checks the whole file for damage, which takes seconds for a large one. Runs `PRAGMA quick_check`, or
     /// `integrity_check`, which also compares the indices with their tables.
+    ///
+    /// - Throws: `damaged`, with the first problem.
     package func check(withIndices: Bool = false) throws {
         let pragma = withIndices ? "integrity_check" : "quick_check"
         let result = try query { db in try String.fetchAll(db, sql: "PRAGMA \(pragma)(1)") }
@@ -151,7 +156,7 @@ package final class Library: Sendable {
 
     // MARK: - Ids
 
-    /// The greatest assigned ids.
+    /// The highest ids assigned so far; 0 if there are none.
     package struct Identifiers: Sendable, Equatable {
         package var podcast: ShowID
         package var episode: EpisodeID
@@ -164,7 +169,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Returns the highest identifiers that the library has assigned.
+    /// Returns the highest ids assigned so far.
     package func identifiers() throws -> Identifiers {
         try query { db in
             var result = Identifiers(podcast: 0, episode: 0, download: 0)
@@ -182,10 +187,10 @@ package final class Library: Sendable {
         }
     }
 
-    /// Ensures that no id up to these is assigned from now on.
+    /// Ensures that all ids assigned from now on are higher than these.
     ///
-    /// For a library that was rebuilt or restored from a backup: ids assigned after the backup are inode numbers that
-    /// running programs and the kernel may still use.
+    /// For a library that was rebuilt or restored from a backup: the ids that the lost library had assigned are inode
+    /// numbers, which running programs and the kernel may still use.
     package func reserve(_ identifiers: Identifiers) throws {
         try write { db in
             for (table, last) in [
@@ -204,8 +209,8 @@ package final class Library: Sendable {
 
     // MARK: - Access
 
-    /// Runs one statement. It sees a consistent state without an explicit transaction, which would add two statements
-    /// to every lookup.
+    /// Runs `body` without an explicit transaction, which would add two statements to every lookup: each statement sees
+    /// a consistent state of its own. Inside `group`, on the writing connection.
     func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -215,12 +220,12 @@ package final class Library: Sendable {
 
     /// Returns a number that changes when any process has written to the library.
     ///
-    /// `PRAGMA data_version`, which is specific to a connection: the same one is always used.
+    /// The number is `PRAGMA data_version`, which is comparable only on one connection: all calls use the same.
     package func changeCounter() throws -> Int64 {
         try LibraryError.translating(path) { try readers.changeCounter() }
     }
 
-    /// Runs several statements that see the same state.
+    /// Runs several statements that see the same state. Inside `group`, on the writing connection.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -228,7 +233,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Runs an atomic transaction, or inside `group` an atomic part of one.
+    /// Runs a transaction; inside `group`, a savepoint of its transaction.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
         return try LibraryError.translating(path) {
@@ -245,11 +250,11 @@ package final class Library: Sendable {
         }
     }
 
-    /// Combines several writes in one transaction: updating the index pages and starting a transaction cost more than a
-    /// small write itself. Each part is atomic by itself; this thread's reads see the parts written so far, others see
-    /// them at the end. Other writers wait.
+    /// Combines several writes in one transaction: starting a transaction and updating the index pages cost more than a
+    /// small write itself. Each write is a savepoint. Reads of this thread see the writes made so far; other threads
+    /// and processes see all of them at the end. Other writers wait.
     ///
-    /// - Throws: The error of `body`, or the failure of the transaction. Nothing of any part is then in the library.
+    /// - Throws: The error of `body`, or the failure of the transaction. All writes are then rolled back.
     package func group<Value>(_ body: () throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
         if isInGroup { return try body() }
@@ -262,7 +267,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Runs a transaction, and updates the views that it affects as the last part of it.
+    /// Runs a transaction, which ends with an update of the views that it affects.
     private func transaction<Value>(_ writer: DatabasePool, _ body: (Database) throws -> Value) throws -> Value {
         do {
             return try writer.write { db in
@@ -272,13 +277,13 @@ package final class Library: Sendable {
             }
         } catch {
             // The transaction may have changed a view before it was rolled back.
-            materializedViews.forget()
+            materializedViews.invalidate()
             throw error
         }
     }
 
-    /// Whether this thread executes `group`. A concurrent change cannot make this true: a thread stores only its own
-    /// id.
+    /// Whether this thread executes `group`. A race with another thread cannot make this true: each thread stores only
+    /// its own id.
     private var isInGroup: Bool { grouping.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     // MARK: - Opening
@@ -287,7 +292,8 @@ package final class Library: Sendable {
         var configuration = Configuration()
         configuration.readonly = readOnly
         configuration.foreignKeysEnabled = true
-        // Readers wait only while another process recovers the log of a killed writer, or removes it when it exits.
+        // In seconds. Readers wait only while another process recovers the log of a killed writer, or removes the log
+        // when it exits.
         configuration.busyMode = .timeout(10)
         configuration.label = "library"
         configuration.prepareDatabase { db in
@@ -302,8 +308,8 @@ package final class Library: Sendable {
         return configuration
     }
 
-    /// Creates folder and file with their modes, before SQLite would create them with others. The log and the shared
-    /// memory inherit the file's mode.
+    /// Creates the folder and the file with their modes, which SQLite would not use. The log and the shared-memory file
+    /// inherit the file's mode.
     ///
     /// An existing file is not opened: closing any descriptor of it would release the locks of another connection in
     /// this process (fcntl(2), "Advisory record locking").
@@ -321,6 +327,7 @@ package final class Library: Sendable {
         }
     }
 
+    /// Creates a folder, and its missing parents, with mode 0700.
     private static func createFolder(_ folder: String, for path: String) throws {
         if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
         guard errno == ENOENT, let slash = folder.lastIndex(of: "/"), slash > folder.startIndex else {
@@ -330,6 +337,7 @@ package final class Library: Sendable {
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw systemError(path) }
     }
 
+    /// Returns the error for the current `errno`.
     private static func systemError(_ path: String) -> LibraryError {
         errno == ENOSPC ? .diskFull(path: path) : .failed(path: path, reason: String(cString: strerror(errno)))
     }

@@ -19,7 +19,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case noSuchRendition(episode: EpisodeID, generation: Int)
     /// The rendition is older than the episode's current generation, or has another file with the same generation.
     case staleGeneration(episode: EpisodeID, given: Int, current: Int)
-    /// The library was opened for reading.
+    /// The library was opened for reading, or its file is not writable.
     case readOnly
     /// Another process held the lock for longer than the timeout.
     case busy(path: String)
@@ -64,7 +64,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Converts SQLite's result codes to errors of this module (https://www.sqlite.org/rescode.html).
+    /// Runs `body`, and converts SQLite's result codes to errors of this module (https://www.sqlite.org/rescode.html).
     ///
     /// - Parameter isOpening: Whether a library of this version is being opened. A statement that SQLite cannot parse
     ///   then means a damaged schema.

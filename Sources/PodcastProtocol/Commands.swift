@@ -2,7 +2,7 @@ internal import Foundation
 package import Listening
 package import TransferCore
 
-/// The version of the protocol; both sides must agree.
+/// The version of the protocol, which must be the same on both sides.
 package let protocolVersion = 3
 
 /// The first message of a client.
@@ -16,6 +16,7 @@ package struct Hello: Sendable, Codable, Equatable {
     package var protocolVersion: Int
     /// The version of the library's schema in the client.
     package var schema: Int
+    /// The paths of the library and of the cache folder.
     package var library: String
     package var cache: String
     package var role: Role
@@ -31,12 +32,13 @@ package struct Hello: Sendable, Codable, Equatable {
     }
 }
 
-/// The daemon's answer to a `Hello`.
+/// The daemon's response to a `Hello`.
 package struct Welcome: Sendable, Codable, Equatable {
     package var protocolVersion: Int
     package var schema: Int
     package var library: String
     package var cache: String
+    /// The daemon's version of podfs.
     package var version: String
     package var pid: Int32
     /// A message for the user, sent to the first command that connects.
@@ -63,12 +65,13 @@ package enum TaskAction: String, Sendable, Codable, CaseIterable {
 
 /// The lifetime of a client's tasks.
 package enum SessionConfiguration: Sendable, Codable, Equatable {
-    /// Tasks end with the client's connection, unless another client has the same one; received bytes stay cached.
+    /// Tasks end with the client's connection, unless another client has resumed the same one or a program has the
+    /// episode open. Received bytes stay cached.
     case `default`
-    /// As `default`, but no bytes stay on the disk.
+    /// As `default`, but the received bytes are removed, unless the episode is pinned.
     case ephemeral
     /// Tasks outlive the client and the daemon. A client that reconnects with the same identifier gets the outstanding
-    /// tasks, and the final events of those that have ended in the meantime.
+    /// tasks, and the final events since the last one that it acknowledged.
     case background(identifier: String)
 }
 
@@ -81,12 +84,14 @@ package enum Command: Sendable, Codable, Equatable {
     /// Refreshes shows; all if the list is empty.
     case refresh(podcasts: [ShowID])
     case rename(podcast: ShowID?, episode: EpisodeID?, name: String)
-    /// Renames the episodes of these shows, or of all if there is none, by their templates. The reply is `renamed`.
+    /// Renames the episodes of these shows, or of all shows if the list is empty, by the shows' templates. The reply is
+    /// `renamed`.
     case renameByTemplate(podcasts: [ShowID], isDryRun: Bool)
     /// Fetches a feed and returns the JSON of `podfs inspect`; stores nothing.
     case inspect(url: String)
     case tasks
     case counters
+    /// Performs an action on episodes. The reply is `acted`.
     case act(TaskAction, episodes: [EpisodeID])
     /// Starts the upload of a copy in the uploads folder. A repeated request with the same copy is the same upload.
     case publish(PublishRequest)
@@ -98,7 +103,7 @@ package enum Command: Sendable, Codable, Equatable {
     case setShowPlayed(podcast: ShowID, Bool)
     /// Reports what a player does with an episode; answered by `listening`.
     case report(ListeningReport)
-    /// Sets the show's own settings, each as `KEY=VALUE`, or removes one with `KEY=`. All or none are set. A `keep`
+    /// Sets the show's own settings, each by `KEY=VALUE`; `KEY=` removes one. All or none are changed. A `keep`
     /// that would remove cached or played episodes is refused unless `confirmed` is true.
     case set(podcast: ShowID, assignments: [String], confirmed: Bool? = nil)
     /// Changes a view, or creates one, by `KEY=VALUE`; `KEY=` removes a condition. The other keys stay.
@@ -125,12 +130,12 @@ package enum Command: Sendable, Codable, Equatable {
     case search(term: String, limit: Int)
     /// Searches like `search`, and creates rows for the results, which are removed a day after they were last found.
     case searchFolder(term: String)
-    /// Fetches the feed of a found show, unless it is fresh.
+    /// Fetches the feed of a show that a search has found, unless it is fresh.
     case fetchShow(podcast: ShowID)
-    /// Ensures that an asset is cached; the row is the show's or the episode's.
+    /// Ensures that an asset is cached. `id` is the show's for `cover`, otherwise the episode's.
     case asset(AssetKind, id: Int64)
-    /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. `acted`
-    /// contains the number of good ones, and the defect of each other one.
+    /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. The reply is
+    /// `acted`, with the number of intact files and the defect of each other one.
     case verify(episodes: [EpisodeID])
     /// Records what a file in `Tagged` contains; answered by `taggedFile`. Sizes are bytes.
     case setTaggedFile(
@@ -171,9 +176,9 @@ package enum Reply: Sendable, Codable, Equatable {
     /// The name in the cache's folder `assets`, and the size in bytes.
     case asset(file: String, size: Int64)
     case sync(SyncStatus)
-    /// The position in seconds to which the player should jump, once; `nil` if it should play on.
+    /// The position in seconds to which the player should seek, once; `nil` if it should play on.
     case listening(resume: Double?)
-    /// `nil` if nothing had arrived.
+    /// The data with which a cancelled task can be continued; `nil` if no byte had arrived.
     case resumeData(ResumeData?)
     /// The number of the file's version.
     case taggedFile(version: Int)
@@ -200,11 +205,11 @@ package struct RenamedPath: Sendable, Codable, Equatable {
 
 /// The effect of a changed `keep` on a show's episodes.
 package struct KeepChange: Sendable, Codable, Equatable {
-    /// The number of removed episodes, the number before, and the freed bytes.
+    /// The number of removed episodes, the number of episodes before, and the number of freed bytes.
     package var removed: Int
     package var total: Int
     package var bytes: Int64
-    /// The number of listed episodes that returned.
+    /// The number of formerly removed episodes that are restored, since the feed still lists them.
     package var returned: Int
 
     package init(removed: Int, total: Int, bytes: Int64, returned: Int) {
@@ -237,11 +242,12 @@ package struct TaskInfo: Sendable, Codable, Equatable {
 
     package var id: TaskID
     package var kind: Kind
-    /// `SHOW/EPISODE`, or `SHOW`.
+    /// `SHOW/EPISODE` or `SHOW`; the title of an upload, the term of a search.
     package var path: String
     /// The episode, if the task concerns one.
     package var episode: EpisodeID?
     package var state: TaskState
+    /// The numbers of bytes: received, or sent by an upload, and in all; the latter `nil` if it is not known.
     package var received: Int64
     package var expected: Int64?
     /// Bytes per second.

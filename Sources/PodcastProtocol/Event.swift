@@ -2,9 +2,9 @@ package import Listening
 internal import Platform
 package import TransferCore
 
-/// An event, sent to every client that watches.
+/// An event, which the daemon sends to every watching client.
 package struct Event: Sendable, Equatable {
-    /// The kind of an event with its subject.
+    /// The kind of an event, and its subject.
     package enum Body: Sendable, Equatable {
         /// A task has received or sent more bytes.
         case progress(TaskReport)
@@ -22,10 +22,11 @@ package struct Event: Sendable, Equatable {
         case view(name: String, isRemoved: Bool)
         /// A player's report was stored. The path is `SHOW/EPISODE`.
         case listening(EpisodeID, path: String, StoredListening)
-        /// No task is active or queued any more.
+        /// No download or upload is running or queued any more, except for downloads that wait for space.
         case idle
     }
 
+    /// The number of the event; later events have higher numbers.
     package let sequence: Int64
     /// Seconds since 1970 UTC.
     package let time: Int64
@@ -40,7 +41,7 @@ package struct Event: Sendable, Equatable {
 
 /// The subject and the progress of a task, in its events.
 package struct TaskReport: Sendable, Equatable {
-    /// The task; `nil` in a failure without a task.
+    /// The task; `nil` for a transfer without one, such as a probe or a failed open.
     package var id: TaskID?
     package var kind = TaskInfo.Kind.download
     package var episode: EpisodeID?
@@ -48,14 +49,14 @@ package struct TaskReport: Sendable, Equatable {
     package var generation: Int?
     package var path: String?
     package var state: TaskState
-    /// The numbers of bytes.
+    /// The numbers of bytes: received, or sent by an upload, and in all.
     package var received: Int64?
     package var expected: Int64?
     /// Bytes per second.
     package var rate: Double?
     /// The cached ranges, as text.
     package var ranges: String?
-    /// The identifier of the task's background session.
+    /// The identifier of the task's session.
     package var session: String?
     package var error: String?
     /// Whether the task waits for space for the whole file; `error` has the reason.
@@ -97,9 +98,9 @@ extension Event {
         }
     }
 
-    /// The time of the next attempt after a failure, in seconds since 1970 UTC, rounded up.
+    /// The time of the next attempt after a failure, in seconds since 1970 UTC, at most one second off.
     package var nextTry: Int64? {
-        // The number comes from another process.
+        // The limit prevents an overflow: the number comes from another process.
         task?.retryIn.map { time + min(max($0, .zero), .milliseconds(1 << 40)).seconds + 1 }
     }
 
@@ -111,7 +112,7 @@ extension Event {
         }
     }
 
-    /// The reported listening.
+    /// The stored listening in an event of that kind.
     package var listening: StoredListening? {
         if case .listening(_, _, let listening) = body { listening } else { nil }
     }
@@ -130,14 +131,14 @@ extension Event {
     package var endsTask: Bool {
         switch body {
         case .completed, .failed: true
-        // A cancelled download or upload.
+        // A cancelled download or upload, or a finished fetch.
         case .state(let report): report.state == .remote || report.state == .cancelled
         case .progress, .episode, .show, .view, .listening, .idle: false
         }
     }
 }
 
-// The stored form, one flat object: daemons store it for weeks, so it outlives a version of the protocol.
+// The stored form, one flat object. Daemons store it for weeks, so it must remain readable across protocol versions.
 extension Event: Codable {
     fileprivate struct Stored: Codable {
         var sequence: Int64
@@ -165,7 +166,7 @@ extension Event: Codable {
         var retryIn: Int64?
     }
 
-    /// Decodes the stored form; fails without a state or a subject.
+    /// Decodes the stored form. Throws if the state or the subject is missing.
     package init(from decoder: any Decoder) throws {
         let stored = try Stored(from: decoder)
         let body: Body? =

@@ -1,7 +1,7 @@
 /// One message on the socket: a length, a kind, the number of its request, and a payload.
 ///
-/// Wire format: payload length (4 bytes, little-endian), kind (1), number (4), payload. Messages of each read have a
-/// fixed binary format; all others are JSON.
+/// Wire format: payload length (4 bytes, little-endian), kind (1), number (4), payload. The payloads of `open`, `read`,
+/// `close`, `opened`, `grant` and `failure` have a fixed binary format, that of `cancel` is empty; all others are JSON.
 package struct Frame: Sendable, Equatable {
     /// The kind of a frame. The raw values are part of the wire format.
     package enum Kind: UInt8, Sendable {
@@ -23,13 +23,14 @@ package struct Frame: Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// The number of the request: chosen by the client, repeated in the response; 0 in events.
+    /// The number of the request: chosen by the client, repeated in the response and in `cancel`; 0 in all other
+    /// frames.
     package var number: UInt32
     package var payload: [UInt8]
 
     package static let headerSize = 9
-    /// The maximum payload; the largest are the list of all tasks and an inspected feed.
-    package static let largestPayload = 128 << 20
+    /// The maximum size of a payload in bytes; the largest are the list of all tasks and an inspected feed.
+    package static let maxPayloadSize = 128 << 20
 
     package init(kind: Kind, number: UInt32, payload: [UInt8] = []) {
         self.kind = kind
@@ -55,6 +56,7 @@ package struct FrameDecoder: Sendable {
     }
 
     private var buffer: [UInt8] = []
+    /// The index of the first byte that no frame has consumed.
     private var start = 0
 
     package init() {}
@@ -62,12 +64,12 @@ package struct FrameDecoder: Sendable {
     /// Appends received bytes.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
-    /// Returns the next complete frame; `nil` if more bytes are needed.
+    /// Returns the next complete frame; `nil` if more bytes are needed. Throws `Malformed`.
     package mutating func next() throws -> Frame? {
         guard buffer.count - start >= Frame.headerSize else { return nil }
         var reader = WireReader(buffer[start..<(start + Frame.headerSize)])
         guard let length = reader.uint32(), let kindByte = reader.uint8(), let number = reader.uint32(),
-            let kind = Frame.Kind(rawValue: kindByte), length <= UInt32(Frame.largestPayload)
+            let kind = Frame.Kind(rawValue: kindByte), length <= UInt32(Frame.maxPayloadSize)
         else { throw Malformed() }
         let end = start + Frame.headerSize + Int(length)
         guard buffer.count >= end else { return nil }

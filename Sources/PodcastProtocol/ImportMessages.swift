@@ -4,7 +4,7 @@ package struct ImportItem: Sendable, Codable, Equatable {
     /// The show's name and site in the list, used until the feed is fetched.
     package var title: String?
     package var link: String?
-    /// The folders of the list that contain it.
+    /// The list's folders that contain it.
     package var folders: [String]?
 
     package init(url: String, title: String? = nil, link: String? = nil, folders: [String]? = nil) {

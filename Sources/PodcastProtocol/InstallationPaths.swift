@@ -7,15 +7,15 @@ package struct InstallationPaths: Sendable, Equatable {
     package var cache: String
     /// `$XDG_CONFIG_HOME/podfs`.
     package var config: String
-    /// `$XDG_STATE_HOME/podfs`: the log.
+    /// `$XDG_STATE_HOME/podfs`: the log, and the daemon's markers.
     package var state: String
-    /// `$XDG_RUNTIME_DIR/podfs`, or without that variable a folder in the state folder: the socket.
+    /// `$XDG_RUNTIME_DIR/podfs`, or without that variable the folder `run` in `state`: the socket.
     package var runtime: String
 
     /// - Parameter environment: The process's variables. Relative paths are ignored, as the specification requires.
-    /// - Returns: `nil` if neither the variables nor HOME are set.
+    /// - Returns: `nil` if one of the first four variables is missing, and HOME as well.
     package init?(environment: [String: String]) {
-        /// Returns the normalized folder of a variable: daemon and client compare their paths as text.
+        /// Returns the folder of a variable without slashes at its end: daemon and client compare paths as text.
         func base(_ variable: String) -> String? {
             guard var value = environment[variable], value.hasPrefix("/") else { return nil }
             while value.hasSuffix("/") { value.removeLast() }
@@ -48,7 +48,7 @@ package struct InstallationPaths: Sendable, Equatable {
     package var uploads: String { data + "/uploads" }
     /// The user names and passwords of upload servers, until the uploads have finished.
     package var uploadCredentials: String { data + "/upload-credentials.json" }
-    /// Art, transcripts and chapters.
+    /// The files of assets: artwork, transcripts and chapters.
     package var assets: String { cache + "/assets" }
     package var configFile: String { config + "/config.toml" }
     package var socket: String { runtime + "/daemon.sock" }
@@ -66,6 +66,6 @@ package struct InstallationPaths: Sendable, Equatable {
     /// The lock of the process that starts a daemon, so that only one does.
     package var startLock: String { runtime + "/start.lock" }
 
-    /// All folders, in the order of their creation; each 0700.
+    /// All folders, in the order of their creation, each with mode 0700.
     package var folders: [String] { [data, feeds, uploads, cache, assets, config, state, runtime] }
 }

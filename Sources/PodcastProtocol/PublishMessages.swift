@@ -4,6 +4,7 @@ package struct SnapshotFile: Sendable, Codable, Equatable {
     package var file: String
     /// The name of the original file.
     package var name: String
+    /// The media type.
     package var type: String?
 
     package init(file: String, name: String, type: String? = nil) {
@@ -15,7 +16,7 @@ package struct SnapshotFile: Sendable, Codable, Equatable {
 
 /// A request to publish an episode.
 package struct PublishRequest: Sendable, Codable, Equatable {
-    /// The address, including user info.
+    /// The URL of the server, including user info.
     package var url: String
     package var title: String
     package var description: String?

@@ -5,7 +5,7 @@ package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// Whether the first bytes of the episode are a sufficient answer if there is no file yet and they include `range`.
+    /// Whether `Grant.head` is a sufficient response if there is no file yet and it includes `range`.
     package var takesHead: Bool
     package var kind: ReaderKind
 
@@ -41,7 +41,7 @@ package struct ReadRequest: Sendable, Equatable {
     }
 }
 
-/// The episode to open, and for what.
+/// A request to open an episode.
 package struct OpenRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var kind: ReaderKind
@@ -67,7 +67,7 @@ package struct OpenRequest: Sendable, Equatable {
     }
 }
 
-/// The episode of a close.
+/// The episode that was closed, or opened without a request: the payload of `close` and `opened`.
 package struct EpisodeReference: Sendable, Equatable {
     package var episode: EpisodeID
 
@@ -150,7 +150,7 @@ package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// The errno for readers; 0 if there is no suitable one.
+    /// The errno that readers get; 0 if none is suitable.
     package var errorNumber: Int32
     /// One line: the error and its remedy.
     package var message: String

@@ -1,10 +1,10 @@
-/// A sync server, with the account and its password.
+/// A request to start synchronization: the server, the account and its password.
 package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConvertible {
     package var url: String
     package var user: String?
     package var password: String
     package var device: String?
-    /// `gpodder` or `nextcloud`; `nil` detects it.
+    /// The server's API, `gpodder` or `nextcloud`; `nil` to detect it.
     package var kind: String?
     package var allowsHTTP: Bool
 
@@ -24,7 +24,7 @@ package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConve
     package var description: String { "login" }
 }
 
-/// The state of the synchronization. Empty without a login.
+/// The state of the synchronization; empty without an account.
 package struct SyncStatus: Sendable, Codable, Equatable {
     /// The state of the exchange with the server.
     package enum State: String, Sendable, Codable {
@@ -42,13 +42,13 @@ package struct SyncStatus: Sendable, Codable, Equatable {
     package var device: String?
     /// The error of the last synchronization, one line.
     package var error: String?
-    /// Seconds since 1970 UTC.
+    /// The times of the last and the next synchronization, in seconds since 1970 UTC.
     package var lastSync: Int64?
     package var nextSync: Int64?
     /// The numbers of unsent changes.
     package var waitingSubscriptions = 0
     package var waitingActions = 0
-    /// The number of states waiting for their episodes.
+    /// The number of positions received for episodes that are not in the library yet.
     package var parkedActions = 0
 
     package init() {}

@@ -4,13 +4,13 @@ package enum TaskState: String, Sendable, Codable, Equatable {
     /// There is no task, and the file is not completely cached. Also the state in the final event of a cancelled
     /// download and of a finished feed task.
     case remote
-    /// The task waits for a connection, for space in the cache, or for its next retry.
+    /// The task waits for a connection, for space in the cache, for its next retry, or until automatic tasks may run.
     case queued
     case running
     /// The user has suspended the task: the download in the background pauses, but reads are still served. Also set
     /// while the disk is full.
     case suspended
-    /// Every byte of a download is present and verified.
+    /// Every byte of a download is present, synced and hashed.
     case cached
     case failed
     /// The file is the playlist of a stream: players fetch the media themselves, and nothing is downloaded.

@@ -40,6 +40,6 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
 
     package var description: String { message }
 
-    /// Whether the network may be at fault, and not the server: nothing was reached, or nothing came.
+    /// Whether the network may be at fault, and not the server: no server was reached, or no bytes arrived.
     var isOutage: Bool { code == .unreachable || code == .timedOut }
 }

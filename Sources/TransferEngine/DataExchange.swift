@@ -7,11 +7,12 @@ package struct DataRequest: Sendable {
     package var fields: [(name: String, value: String)] = []
     /// The body of a POST; `nil` for a GET.
     package var body: [UInt8]?
+    /// The User-Agent, overriding the engine's.
     package var userAgent: String?
     /// The space of the address that led to this one: a redirect, or a changed name lookup, may not lead to a more
     /// private one. `nil` if a person entered the address.
     package var reach: AddressSpace?
-    /// Credentials, sent if they match the address.
+    /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
     /// The maximum size of the response, in bytes after decoding.
     package var limit: Int
@@ -78,11 +79,13 @@ final class DataExchange: EasyHandleReceiver {
     private let request: DataRequest
     private let receiver: any DataReceiver
     private(set) var handle: EasyHandle?
+    /// The number of received bytes.
     private var received = 0
+    /// Whether the response exceeds `DataRequest.limit`.
     private var tooLarge = false
 
-    /// The default timeout: ten minutes, for the largest feed at one megabit a second; a server that
-    /// sends a byte now and then must not hold up a refresh forever.
+    /// The default timeout: ten minutes, for the largest feed at one megabit a second; a server that sends a byte now
+    /// and then must not hold up a refresh forever.
     static let timeout = Duration.seconds(600)
 
     init(_ task: DataTask) {

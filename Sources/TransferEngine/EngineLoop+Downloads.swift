@@ -15,10 +15,11 @@ extension EngineLoop {
         return download
     }
 
-    func forget(_ key: MediaID) {
+    /// Unloads a download whose file was removed.
+    func discard(_ key: MediaID) {
         let download = downloads[key]
         downloads[key] = nil
-        download?.forget()
+        download?.discard()
     }
 
     func setDiscretionary(allowed: Bool) {
@@ -29,8 +30,8 @@ extension EngineLoop {
 
     // MARK: Storage
 
-    /// Handles a write that found no space: there is none for other downloads either. The owner is notified once, until
-    /// it reports that there is space.
+    /// Handles a write that found no space: there is none for other downloads either. The owner is notified only
+    /// once until `setStorageFull(nil)`.
     func storageFailed(_ error: TransferError, of key: MediaID) {
         guard case .available = downloads.storage else { return }
         downloads.storage = .full(error, byOwner: false)

@@ -3,7 +3,8 @@ internal import TransferCore
 
 // Changes of this computer's network.
 extension EngineLoop {
-    /// Ends the connections whose own address is gone, and lets downloads continue when there is a way again.
+    /// Ends the connections whose local address is gone, and lets downloads continue when servers may be reachable
+    /// again.
     func networkChanged(_ change: NetworkAddresses.Change) {
         if change.isNone { return }
         for download in downloads.all { download.networkChanged(change) }

@@ -11,6 +11,7 @@ extension EngineLoop {
         upload.resume()
     }
 
+    /// Requests a slot; `start` is called when the upload has it, perhaps before this returns.
     func requestUploadSlot(_ upload: Upload, start: @escaping () -> Void) {
         if uploads.requestSlot(upload, start: start) { start() }
     }
@@ -28,7 +29,7 @@ extension EngineLoop {
         for upload in uploads.all {
             if let due = upload.deadline, due <= now { upload.tick() }
         }
-        uploads.removeOver()
+        uploads.removeEnded()
         return uploads.all.compactMap(\.deadline).min()
     }
 }
@@ -50,7 +51,7 @@ struct Uploads {
 
     var all: Dictionary<TaskID, Upload>.Values { table.values }
 
-    mutating func removeOver() { for (key, upload) in table where upload.isOver { table[key] = nil } }
+    mutating func removeEnded() { for (key, upload) in table where upload.hasEnded { table[key] = nil } }
 
     /// Requests a slot.
     ///
@@ -67,7 +68,7 @@ struct Uploads {
     /// Frees the slot of an upload.
     ///
     /// - Parameter startsNext: Whether the next upload gets it.
-    /// - Returns: The start of the next upload.
+    /// - Returns: The closure that starts the next upload; `nil` if none starts.
     mutating func releaseSlot(_ upload: Upload, startsNext: Bool) -> (() -> Void)? {
         waiting.removeAll { $0.upload === upload }
         guard active.remove(ObjectIdentifier(upload)) != nil, startsNext else { return nil }

@@ -22,6 +22,7 @@ final class EngineLoop {
     private(set) var now = Instant.start
     /// The number of iterations of the loop; constant while it is idle.
     private(set) var rounds = 0
+    /// Whether `stop` was called.
     private(set) var isStopping = false
 
     init?(

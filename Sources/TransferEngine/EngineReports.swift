@@ -1,12 +1,14 @@
 internal import Platform
 
-/// The events sent to the owner, and the number that it has processed.
+/// The delivery of events to the owner, and the number of events that it has processed.
 ///
 /// Confined to the engine's thread.
 struct EngineReports {
     private let events: @Sendable (TransferEvent) -> Void
     private let iterationEnded: @Sendable (Instant) -> Duration?
+    /// The number of events sent so far.
     private var emitted = 0
+    /// The number of those that the owner has processed.
     private var acknowledged = 0
 
     init(

@@ -33,6 +33,7 @@ final class Mailbox: Sendable {
         return !isClosed
     }
 
+    /// Returns the closures added since the last call, and makes the descriptor unreadable.
     func drain() -> [Work] {
         var value: eventfd_t = 0
         eventfd_read(descriptor, &value)

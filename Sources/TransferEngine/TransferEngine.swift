@@ -19,7 +19,9 @@ package final class TransferEngine: Sendable {
 
     let cache: ContentCache
     let mailbox = Mailbox()
+    /// The last number of a wait or of data requests.
     private let lastWait = Atomic<Int64>(0)
+    /// Signalled when the engine's thread has ended.
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameters:
@@ -79,7 +81,7 @@ package final class TransferEngine: Sendable {
         return id
     }
 
-    /// Requests `range` of a rendition; answers when its bytes up to the end of the file are present.
+    /// Requests `range` of a rendition; answers when every byte of it below the end of the file is present.
     ///
     /// - Parameter takesHead: Whether to answer from the first bytes if they include the range and there is no file
     ///   yet.
@@ -175,7 +177,7 @@ package final class TransferEngine: Sendable {
     }
 
     /// Ends the connections of a removed file, and fails its waiting readers.
-    package func forget(_ key: MediaID) { mailbox.post { $0.forget(key) } }
+    package func discard(_ key: MediaID) { mailbox.post { $0.discard(key) } }
 
     /// Returns the state of every loaded download.
     package func snapshots() async -> [DownloadSnapshot] {
@@ -199,7 +201,7 @@ package final class TransferEngine: Sendable {
         mailbox.post { $0.download(key)?.setAwaitsSpace(reason) }
     }
 
-    /// Reports that the whole file of a download can never fit: its task fails, unless it is read.
+    /// Reports that the whole file of a download can never fit: its task fails, unless a program has the file open.
     package func exceedsSpace(_ key: MediaID, _ error: TransferError) {
         mailbox.post { $0.download(key)?.exceedsSpace(error) }
     }
@@ -219,7 +221,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Sends requests. `didEnd` is called for each of them, even if the engine has ended.
+    /// Sends requests. Each receiver's `didEnd` is called, even if the engine has ended.
     package func send(_ tasks: [DataTask]) { send(tasks, number: newWait()) }
 
     private func send(_ tasks: [DataTask], number: Int64) {

@@ -3,9 +3,9 @@ import Foundation
 import PodcastClient
 import PodcastProtocol
 
-/// The reason why a command failed: one line for people, an exit code for programs.
+/// The error of a command: one line for people, an exit code for programs.
 struct CommandError: Error, CustomStringConvertible {
-    /// The exit codes are stable; see podfs(1).
+    /// The exit codes, which are stable; see podfs(1).
     enum Code: Int32 {
         case failed = 1
         case partlyFailed = 2
@@ -34,7 +34,8 @@ struct CommandError: Error, CustomStringConvertible {
     }
 }
 
-/// A command of podfs. Its errors are printed on standard error as one line, and determine the exit code.
+/// A command of podfs. An error thrown by `perform` is printed on standard error as one line, and determines the exit
+/// code. A command that throws `ExitCode` has reported its errors itself.
 protocol PodfsCommand: AsyncParsableCommand {
     func perform() async throws
 }

@@ -5,14 +5,16 @@ import PodcastProtocol
 import Synchronization
 import TransferCore
 
-/// Waits for downloads on behalf of a command. They belong to the session shared by all commands, so they continue when
-/// the command is interrupted. If the daemon is killed, the command continues with its successor.
+/// A command's wait for downloads.
+///
+/// The downloads belong to the background session that all commands share, so they continue when the command is
+/// interrupted. If the daemon exits or is killed, the command reconnects to the next one.
 struct DownloadWait {
     private let installation: Installation
     private let episodes: [EpisodeID]
 
-    /// The maximum number of consecutive daemons that exit without an event.
-    private static let patience = 6
+    /// The number of consecutive daemons that exit without an event, after which the command fails.
+    private static let maximumFailures = 6
 
     init(installation: Installation, episodes: [EpisodeID]) {
         self.installation = installation
@@ -21,24 +23,27 @@ struct DownloadWait {
         self.episodes = episodes.filter { seen.insert($0).inserted }
     }
 
+    /// The state that the callback for events shares with `run`.
     private struct EventState {
         let board = TaskBoard()
+        /// Whether the current daemon has sent an event.
         var hasArrived = false
+        /// The number of downloads that have ended, including failed and cancelled ones.
         var done = 0
         var retryErrors = RetryErrorLog()
     }
 
-    /// The reasons for waits that were printed already, where no line can be redrawn.
+    /// The retry reasons that were already printed, so that each is printed once. Used if no progress line is shown.
     struct RetryErrorLog {
         private var printed: [TaskID: String] = [:]
 
-        /// Returns a line for an event with a new reason; `nil` if it needs none.
+        /// Returns the line to print for an event; `nil` if its reason was already printed, or it has none.
         mutating func line(for event: Event) -> String? {
             guard let report = event.task, let task = report.id, let path = report.path, !event.endsTask else {
                 return nil
             }
             guard let error = report.error else {
-                // Bytes have arrived: a later failure is reported again.
+                // Bytes have arrived: the next failure is printed, even if its reason is the same.
                 if report.state == .running, report.received ?? 0 > 0 { printed[task] = nil }
                 return nil
             }
@@ -48,8 +53,8 @@ struct DownloadWait {
         }
     }
 
-    /// Downloads all episodes for which there is space; returns when all others wait for space. The daemon downloads
-    /// those later.
+    /// Downloads the episodes, and returns when each has finished or failed, was cancelled, or waits for space. Those
+    /// that wait are downloaded by the daemon once there is space.
     ///
     /// - Returns: A line for each episode that is not complete.
     func run() async throws -> [String] {
@@ -81,21 +86,25 @@ struct DownloadWait {
             } catch {
                 guard let error = error as? ClientError, error.code == .disconnected else { throw error }
                 failures = events.withLock { $0.hasArrived } ? 0 : failures + 1
-                guard failures < Self.patience else { throw error }
+                guard failures < Self.maximumFailures else { throw error }
             }
             await Timers.sleep(for: .milliseconds(100 << failures))
             try Task.checkCancellation()
         }
     }
 
-    /// The downloads that have not ended.
+    /// The downloads that have not ended, and the problems of those that have.
     fileprivate struct Remaining {
         var episodes: [EpisodeID]
+        /// A line for each episode that is not complete.
         var problems: [String] = []
         /// The sequence number of the last event before the command; `nil` until a daemon has answered.
         var baseline: Int64?
     }
 
+    /// Starts the remaining downloads and waits for their final events, during the life of one daemon.
+    ///
+    /// - Parameter onFinish: Called with the number of downloads that have ended.
     private func finish(
         _ remaining: inout Remaining, in session: TransferSession, onFinish: (Int) -> Void
     ) async throws {
@@ -116,8 +125,8 @@ struct DownloadWait {
             }
             tasks.append(try await session.downloadTask(episode: episode))
         }
-        // All tasks are created before the first is started, so that the final event of a quick task is not mistaken
-        // for that of a later one.
+        // All tasks are created before the first is started: otherwise the final event of a quick task could be taken
+        // for that of a task created later.
         for task in tasks { try await task.resume() }
         onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {
@@ -132,7 +141,7 @@ struct DownloadWait {
                 onFinish(episodes.count - remaining.episodes.count)
             }
             let remain = waiting.map(\.task.episode)
-            // Some may have been given space when others ended.
+            // Downloads that waited for space may have got it when others ended.
             if waiting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
                 for (task, event) in waiting { remaining.record(event, episode: task.episode, path: task.info.path) }
                 return

@@ -10,45 +10,46 @@ import PodcastService
 import TransferCore
 import TransferEngine
 
-/// The installation that a command works on: paths from this environment, configuration, daemon.
+/// The installation of podfs that a command works on: paths from this process's environment, configuration, daemon.
 struct Installation: Sendable {
-    let places: InstallationPaths
+    let paths: InstallationPaths
 
     init() throws {
-        guard let places = InstallationPaths(environment: ProcessInfo.processInfo.environment) else {
+        guard let paths = InstallationPaths(environment: ProcessInfo.processInfo.environment) else {
             throw CommandError(
                 .failed, "neither HOME nor the XDG variables are set: podfs cannot find its folders; set HOME")
         }
-        self.places = places
+        self.paths = paths
     }
 
     var launcher: DaemonLauncher {
-        DaemonLauncher(places: places, schema: Library.schemaVersion) { Terminal.error($0) }
+        DaemonLauncher(paths: paths, schema: Library.schemaVersion) { Terminal.error($0) }
     }
 
-    /// Reads the configuration file; errors contain the line.
-    func configuration() throws -> Configuration { try Configuration.load(from: places.configFile) }
+    /// Reads the configuration file; errors contain the line number.
+    func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
-    /// Opens the library for reading; `nil` if there is none because no show was ever subscribed. If it is damaged,
-    /// old, or missing although there is a list of subscriptions, the daemon repairs it first.
+    /// Opens the library for reading; `nil` if there is none because nothing was ever subscribed. If the library is
+    /// damaged or has an older schema, or only the copy of the subscriptions exists, the daemon first repairs, migrates
+    /// or restores it.
     func library() throws -> Library? {
         do {
-            return try Library.openForReading(at: places.library)
-        } catch LibraryError.missing where SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty {
+            return try Library.openForReading(at: paths.library)
+        } catch LibraryError.missing where SubscriptionsCopy.read(paths.subscriptionsCopy).isEmpty {
             return nil
         } catch LibraryError.missing, LibraryError.damaged, LibraryError.olderSchema {
             try launcher.connectOrStart(role: .command).close()
-            return try Library.openForReading(at: places.library)
+            return try Library.openForReading(at: paths.library)
         }
     }
 
-    /// Whether a library exists, in whatever state.
+    /// Whether a library file exists and is not empty; it may be damaged or of another schema.
     var hasLibrary: Bool {
         var status = stat()
-        return stat(places.library, &status) == 0 && status.st_size > 0
+        return stat(paths.library, &status) == 0 && status.st_size > 0
     }
 
-    /// Opens the library for a command whose arguments are shows or episodes; throws if there is none.
+    /// Opens the library for a command whose arguments are shows or episodes; throws if there is no library.
     func existingLibrary() throws -> Library {
         guard let library = try library() else {
             throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
@@ -56,10 +57,12 @@ struct Installation: Sendable {
         return library
     }
 
-    /// Connects to the daemon, starting one if none runs. Reads the configuration first, since an error would stop the
-    /// daemon too.
+    /// Connects to the daemon, starting one if none runs. Reads the configuration first, so that the command reports an
+    /// error in it: a daemon does not start with an invalid configuration.
     ///
-    /// - Parameter onEvent: Called with events, once `Command.watch` was sent.
+    /// - Parameters:
+    ///   - onEvent: Called with each event after `Command.watch` was sent.
+    ///   - onClose: Called once, when the connection is closed.
     func daemon(
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
@@ -67,10 +70,10 @@ struct Installation: Sendable {
         return try launcher.connectOrStart(role: .command, onEvent: onEvent, onClose: onClose)
     }
 
-    /// Connects to the daemon if one runs.
+    /// Connects to the daemon; `nil` if none runs.
     func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
 
-    /// Returns the daemon's part of the configuration.
+    /// Returns the daemon's configuration: the settings of the file, and the callback for this process's heap trimmer.
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
         var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")
@@ -84,9 +87,9 @@ struct Installation: Sendable {
         transfers.network.reach.exceptions = configuration.transfers.allowPrivate
         if let file = configuration.transfers.authorities {
             try launcher.makeFolders()
-            transfers.network.authorities = try transfers.network.authorities.adding(file, writing: places.authorities)
+            transfers.network.authorities = try transfers.network.authorities.adding(file, writing: paths.authorities)
         }
-        var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
+        var service = ServiceConfiguration(paths: paths, version: Podfs.version, transfers: transfers)
         service.nameTemplate = configuration.names.template.portable(configuration.names.isPortable)
         service.idleExit = configuration.daemon.idleExit
         service.onDownload = configuration.hooks.onDownload

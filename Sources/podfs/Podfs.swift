@@ -1,7 +1,7 @@
 import ArgumentParser
 import Platform
 
-/// The program. Without a subcommand it shows its help.
+/// The root command, which prints its help if no subcommand is given.
 @main
 struct Podfs: AsyncParsableCommand {
     /// The version, also sent in User-Agent.
@@ -51,7 +51,7 @@ struct Podfs: AsyncParsableCommand {
             }
         } catch {
             let code = exitCode(for: error)
-            // Help, versions and completions are no mistakes, and commands have reported their own errors.
+            // Help, version and completion scripts are not errors, and commands have already reported theirs.
             if code == .success || error is ExitCode { exit(withError: error) }
             let mistake = UsageMistake(
                 arguments, root: self, message: message(for: error), full: fullMessage(for: error))

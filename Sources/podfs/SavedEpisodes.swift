@@ -7,17 +7,22 @@ import PodcastLibrary
 import SystemPackage
 import TransferCore
 
-/// Cached episodes of a show, to be saved in a folder of the user.
+/// The completely cached episodes of a show, to be saved in another folder before the show is removed.
 ///
-/// A file is linked if the folder is on the cache's file system, which takes no time and no space, otherwise copied.
-/// Complete cache files are never written again, so a link is as good as a copy.
+/// A file is hard-linked if the folder is on the cache's file system, which takes no time and no space; otherwise it is
+/// copied. Complete cache files are never written again, so a link is as good as a copy.
 struct SavedEpisodes {
     private struct Item {
+        /// The path of the cache file.
         var source: String
+        /// The name of the cache file.
         var file: String
+        /// The path of the saved file.
         var target: String
         var size: Int64
+        /// The recorded state of the cache file; `nil` if an earlier version of podfs has recorded none.
         var state: FileState?
+        /// The mtime of the saved file, in seconds since 1970.
         var modified: Int64
     }
 
@@ -26,8 +31,10 @@ struct SavedEpisodes {
 
     var count: Int { items.count }
 
+    /// Lists the episodes; creates no file.
+    ///
     /// - Parameter cache: The cache's folder.
-    /// - Throws: If a file already exists. Nothing has been created then.
+    /// - Throws: `CommandError` if one of the files already exists.
     init(of podcast: ShowID, to folder: String, library: Library, cache: String) throws {
         self.folder = folder
         items = try library.episodes(of: podcast).compactMap { episode in
@@ -43,11 +50,11 @@ struct SavedEpisodes {
         }
     }
 
-    /// Creates the folder and the files. Files already created stay when a later one fails.
+    /// Creates the folder and the files. The files created before an error stay.
     func save(cache: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for item in items {
-            // While the reader is open the daemon does not evict the file.
+            // The reader's lease prevents the daemon from evicting the file.
             let reader: MediaReader
             do {
                 reader = try MediaReader(
@@ -61,12 +68,13 @@ struct SavedEpisodes {
                 guard errno != EEXIST else { throw Self.problem(item.target) }
                 try copy(item, from: reader)
             }
-            try finish(item)
+            try setAttributes(of: item)
             withExtendedLifetime(reader) {}
         }
     }
 
-    private func finish(_ item: Item) throws {
+    /// Sets the mode and the mtime of a saved file.
+    private func setAttributes(of item: Item) throws {
         // The mode that programs usually give a new file.
         let mask = umask(0)
         umask(mask)

@@ -113,18 +113,18 @@ extension CoreSimulation {
     }
 
     mutating func plan(_ evicted: inout [Input]) -> StoragePlan {
-        var situation = StorageSituation(
+        var snapshot = StorageSnapshot(
             used: Int64(cached.count) * Self.size + transfers.values.reduce(0) { $0 + $1.received },
             diskTotal: 10_000, diskFree: diskFree, transfers: core.tasks.storageTransfers(open: []),
             files: cached.sorted().map { StorageFile(id: "\($0)", bytes: Self.size, lastUse: .seconds(0)) })
-        var plan = core.space.policy.plan(for: situation)
+        var plan = core.space.policy.plan(for: snapshot)
         while let file = plan.evictions.first {
             if let media = cached.first(where: { "\($0)" == file }) {
                 cached.remove(media)
                 evicted.append(.evicted(media))
             }
-            situation.remove(file)
-            plan = core.space.policy.plan(for: situation)
+            snapshot.remove(file)
+            plan = core.space.policy.plan(for: snapshot)
         }
         return plan
     }

@@ -143,7 +143,7 @@ struct CoreSimulation {
                 }
                 hasRows = true
                 switch row {
-                case .received, .kept, .uploadFailed, .uploadRemoved: break
+                case .received, .event, .uploadFailed, .uploadRemoved: break
                 case .removed(let id): newRows[id] = nil
                 case .failed(let id, _): newRows[id]?.hasFailed = true
                 case .suspended(let id, let suspended): newRows[id]?.isSuspended = suspended
@@ -166,7 +166,7 @@ struct CoreSimulation {
 
     mutating func settle() throws {
         effects += core.handle(.fetching(isFetching), at: now)
-        let wanted = core.settle(at: now)
+        let wanted = core.finishBatch(at: now)
         if wanted.contains(.runHook(.idle)) { try check(!hasActive, "an idle event although something goes on") }
         effects += wanted
         if core.isIdle { try checkThatNothingIsLeft() }
@@ -205,7 +205,7 @@ struct CoreSimulation {
         case .stopWriting(let reason):
             hasStopped = reason != nil
             for media in transfers.keys.sorted() { report(media) }
-        case .allowDiscretionary, .forgetFutureSchedules, .moveUnsent, .workEnded, .runHook: break
+        case .allowDiscretionary, .clearFutureSchedules, .moveUnsent, .workEnded, .runHook: break
         case .abandon(let media, _):
             if core.tasks.downloads[media]?.session == ClientSession.passing { abandoned.append(media) }
         case .assessSpace:
@@ -221,7 +221,7 @@ struct CoreSimulation {
         case .readConditions:
             try check(!isReadingConditions, "the conditions are read twice at a time")
             isReadingConditions = true
-        case .tell(let event): try hear(event)
+        case .broadcast(let event): try hear(event)
         case .perform(let chore): performed.insert(chore)
         case .wake(let deadline): wakesAt = deadline
         case .leave:

@@ -70,10 +70,10 @@ struct BackingFileTests {
         let file = try FileDescriptor.open("/proc/self/exe", .readOnly, options: [.closeOnExec])
         defer { try? file.close() }
         let backings = kernel.session.backingFiles
-        #expect(backings.areTaken == Privilege.isAdministrator)
+        #expect(backings.areAccepted == Privilege.isAdministrator)
         // A socket does not support the call.
         #expect(backings.register(file) == nil)
-        #expect(!backings.areTaken)
+        #expect(!backings.areAccepted)
         #expect(backings.register(file) == nil)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -7,10 +8,19 @@ import Testing
 /// When the last reference is released, browser and driver are killed: they are in the process group of a `timeout`,
 /// which also kills them after five minutes.
 final class Browser: Sendable {
-    /// Whether Debian's packages `chromium` and `chromium-driver` are installed.
-    static let isInstalled = ["chromium", "chromedriver"].allSatisfy { name in
-        FileManager.default.isExecutableFile(atPath: "/usr/bin/\(name)")
-    }
+    /// Whether Debian's packages `chromium` and `chromium-driver` are installed, and localhost has an address: the
+    /// driver connects to the browser by this name, and a system made by debootstrap(8) alone has no /etc/hosts.
+    static let isAvailable =
+        ["chromium", "chromedriver"].allSatisfy { name in
+            FileManager.default.isExecutableFile(atPath: "/usr/bin/\(name)")
+        } && hasLocalhost
+    static let requirement: Comment = "needs chromium, chromium-driver, and localhost in /etc/hosts"
+
+    private static let hasLocalhost: Bool = {
+        var found: UnsafeMutablePointer<addrinfo>?
+        defer { freeaddrinfo(found) }
+        return getaddrinfo("localhost", nil, nil, &found) == 0
+    }()
 
     struct Failure: Error, CustomStringConvertible {
         let description: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The pages of a mount in a real browser.
-@Suite(.enabled(if: Browser.isInstalled, "needs chromium and chromium-driver"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: Browser.isAvailable, Browser.requirement), .timeLimit(.minutes(10)))
 struct BrowserTests {
     /// Creates a sound of a minute with a seek index in the first frame.
     private static func sound(in directory: TemporaryDirectory) async throws -> [UInt8] {

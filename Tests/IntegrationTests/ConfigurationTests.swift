@@ -192,6 +192,7 @@ import Testing
         ("transfers.filling = \"3\"", "config.toml:1: transfers.filling: expected a whole number from 1 to 64"),
         ("transfers.rate_limit = \"0\"", "config.toml:1: transfers.rate_limit: expected a rate"),
         ("transfers.stall = \"20 parsecs\"", "config.toml:1: transfers.stall: expected a duration above zero"),
+        ("sync.interval = \"0.5 s\"", "config.toml:1: sync.interval: expected a duration of at least 1 s"),
         ("transfers.allow_private = [\"10.0.0.0/33\"]", "config.toml:1: transfers.allow_private: expected hosts"),
         ("transfers.allow_private = \"nas.lan\"", "config.toml:1: transfers.allow_private: expected hosts"),
         ("discretionary.allow_metered = \"yes\"", "config.toml:1: discretionary.allow_metered: expected true or false"),

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import PodcastLibrary
+import PodcastProtocol
 import TestSupport
 import Testing
 import TransferCore
@@ -65,6 +67,39 @@ struct EventsTests {
         #expect(try lines(later.output).map(\.path) == ["Example Show/2026-01-02 Episode 2.mp3"])
         let text = try await show.home.run("events", "--since", "0", "--once")
         #expect(text.output.contains(" completed 293.0 KiB \(path)\n"))
+    }
+
+    /// The first daemon exits before it has sent an event.
+    @Test func endsBetweenTwoDaemonsArePrintedAlsoWithoutABeginning() async throws {
+        func completed(_ sequence: Int64, _ path: String) -> Event {
+            var report = TaskReport(id: TaskID(sequence), state: .cached)
+            report.path = path
+            return Event(sequence: sequence, time: 0, .completed(report))
+        }
+        let (early, late) = (completed(3, "Show/Early.mp3"), completed(7, "Show/Late.mp3"))
+        let home = try PodfsHome()
+        try home.directory.makeDirectory("run/podfs")
+        let welcome = Welcome(
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: home.library,
+            cache: home.cacheDirectory, version: "1", pid: getpid())
+        let daemon = try ScriptedDaemon(path: home.socket) { connection, frame in
+            func reply(_ reply: Reply) -> Frame {
+                Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(reply))
+            }
+            if frame.kind == .hello {
+                return .init(frame: Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
+            }
+            guard case .events(let since)? = WireJSON.decode(Command.self, frame.payload) else {
+                return .init(frame: reply(.done))
+            }
+            let stored = connection == 1 ? [early] : [early, late]
+            return .init(frame: reply(.events(stored.filter { $0.sequence > since })), isLast: connection == 1)
+        }
+        let watcher = try home.start("events")
+        try await watcher.waitForOutput("Late.mp3")
+        #expect(!watcher.output.contains("Early.mp3"), "\(watcher.output)")
+        withExtendedLifetime(daemon) {}
+        watcher.kill()
     }
 
     @Test func aDownloadThatFailsFailsTheCommandThatWaitsForIt() async throws {

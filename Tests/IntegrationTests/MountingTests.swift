@@ -26,6 +26,27 @@ import Testing
         #expect(!ordinary.mount.isMounted)
     }
 
+    /// Without the option `allow_other`, root has no access to a user's mount.
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
+    func rootDetachesAUsersBusyMountOnlyByForce() async throws {
+        let ordinary = try await OrdinaryHome()
+        let folder = ordinary.mount.mountPoint
+        let mounted = try await ordinary.run(ordinary.program, "mount", folder)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let command = ordinary.namespace.entering(
+            OrdinaryHome.asUser + ["sh", "-c", "cd \"$0\" && echo in && exec sleep 600", folder])
+        let holder = try ChildProcess(command[0], Array(command.dropFirst()), environment: ordinary.home.environment)
+        try await holder.waitForOutput("in")
+        let refused = try await ordinary.runAsRoot([ordinary.program, "unmount", folder])
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("is in use by sleep ("), "\(refused.error)")
+        #expect(ordinary.mount.isMounted)
+        let forced = try await ordinary.runAsRoot([ordinary.program, "unmount", "--force", folder])
+        #expect(forced.exitCode == 0, "\(forced.error)")
+        #expect(!ordinary.mount.isMounted)
+        holder.kill()
+    }
+
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func aUserWithoutAccessToTheDeviceGetsARemedy() async throws {
         let ordinary = try await OrdinaryHome()
@@ -140,6 +161,8 @@ import Testing
         let read = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(read.standardOutput) && read.standardOutput.count == 300_000)
         // It is recognized as podfs's also with another type.
+        let missing = try await show.home.run("download", "\(show.mount.mountPoint)/Missing")
+        #expect(missing.error.contains("does not exist; see: podfs list"), "\(missing.error)")
         let twice = try await show.home.run("mount", show.mount.mountPoint)
         #expect(twice.error.contains("is mounted already"), "\(twice.error)")
         let unmounted = try await show.home.run("unmount", show.mount.mountPoint)

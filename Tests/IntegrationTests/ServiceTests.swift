@@ -82,7 +82,8 @@ import Testing
         for name in ["podfs-mount@.service", "podfs.service", "podfs.socket"] {
             let text = try String(contentsOfFile: "\(units)/\(name)", encoding: .utf8)
             #expect(!text.contains("Environment") && !text.contains(home.directory.path), "\(text)")
-            #expect(name == "podfs.socket" || text.contains("ExecStart=/usr/bin/podfs "), "\(text)")
+            let command = name == "podfs.service" ? "ExecStart=/usr/bin/podfs " : "ExecStart=:/usr/bin/podfs "
+            #expect(name == "podfs.socket" || text.contains(command), "\(text)")
         }
         let socket = try String(contentsOfFile: "\(units)/podfs.socket", encoding: .utf8)
         #expect(socket.contains("ListenStream=%t/podfs/daemon.sock\n"))
@@ -111,6 +112,14 @@ import Testing
         #expect(result.output.contains("[Desktop Entry]\nType=Application\n"))
         #expect(result.output.contains("Exec=\"\(PodfsHome.executable)\" mount \"/srv/p\"\n"), "\(result.output)")
         #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
+    @Test(arguments: [
+        ("/srv/My Podcasts", "/srv/My Podcasts"), (#"/a"b"#, #"/a\\"b"#), ("/a`b$c", #"/a\\`b\\$c"#),
+        (#"/a\b"#, #"/a\\\\b"#), ("/100%", "/100%%"), ("/a\nb\tc\rd", #"/a\nb\tc\rd"#),
+    ])
+    func anAutostartEntryQuotesTheFolder(folder: String, quoted: String) {
+        #expect(Service.execArgument(folder) == "\"\(quoted)\"")
     }
 
     @Test(.enabled(if: InstalledProgram.exists("systemd-analyze"))) func systemdFindsNothingWrongWithTheUnits()
@@ -155,11 +164,24 @@ import Testing
     @Test func theUsualInstallationNeedsNoVariables() throws {
         let environment = ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]
         let account = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""
-        let places = try #require(InstallationPaths(environment: environment.merging(["HOME": account]) { $1 }))
+        let paths = try #require(InstallationPaths(environment: environment.merging(["HOME": account]) { $1 }))
         let units = Units(
-            executable: "/opt/a b/po%d$x", places: places, environment: environment.merging(["HOME": account]) { $1 })
+            executable: "/opt/a b/po%d$x", paths: paths, environment: environment.merging(["HOME": account]) { $1 })
         let texts = units.all.map(\.text).joined()
         #expect(texts.contains("ListenStream=%t/podfs/daemon.sock\n") && !texts.contains("Environment="))
-        #expect(texts.contains("ExecStart=\"/opt/a b/po%%d$$x\" daemon --foreground\n"), "\(texts)")
+        #expect(texts.contains("ExecStart=\"/opt/a b/po%%d$x\" daemon --foreground\n"), "\(texts)")
+    }
+
+    @Test func aDollarSignIsNotExpanded() throws {
+        let environment = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/r", "XDG_CACHE_HOME": "/b$c"]
+        let paths = try #require(InstallationPaths(environment: environment))
+        let texts = Units(executable: "/usr/bin/podfs", paths: paths, environment: environment).all.map(\.text)
+        for text in texts where text.contains("[Service]") {
+            #expect(text.contains("Environment=\"XDG_CACHE_HOME=/b$c\"\n"), "\(text)")
+        }
+        // The prefix applies to the folder's name.
+        let mount = try #require(texts.last)
+        #expect(mount.contains("\nExecStart=:/usr/bin/podfs mount --foreground %f\n"), "\(mount)")
+        #expect(mount.contains("\nExecStartPre=:/bin/mkdir -p %f\n"), "\(mount)")
     }
 }

@@ -137,6 +137,21 @@ struct StatusScreenTests {
         #expect(board.total(now: 0) == nil)
     }
 
+    @Test func completedUploadsAreNoPartOfTheTotal() {
+        var report = TaskReport(id: 9, state: .completed)
+        report.kind = .upload
+        report.received = 1_000
+        board.apply(Event(sequence: 1, time: 0, .completed(report)), now: 0)
+        board.replace(
+            with: [
+                task(1, "a", received: 50, expected: 100),
+                task(2, "b", state: .queued, received: 0, expected: nil, rate: nil),
+            ], now: 0)
+        #expect(board.done == 1)
+        let total = board.total(now: 0)?.task
+        #expect(total?.received == 50 && total?.expected == 200)
+    }
+
     @Test func aTaskWithoutASizeCountsAsAnAverageOne() {
         board.replace(
             with: [
@@ -182,6 +197,27 @@ struct StatusScreenTests {
                 "cached [####################] 100.0%", nil, "queued [....................] 0.0%",
                 "cancelled [....................] 0.0%", nil,
             ])
+    }
+
+    @Test func anUploadsLinesSayHowItEnds() {
+        var log = StatusLog()
+        func line(_ state: TaskState, received: Int64, error: String? = nil) -> String? {
+            var report = TaskReport(id: 8, state: state)
+            report.kind = .upload
+            report.path = "A title"
+            report.received = received
+            report.expected = 100
+            report.error = error
+            return log.line(for: Event(sequence: 1, time: 0, state == .failed ? .failed(report) : .state(report)))
+        }
+        #expect(line(.running, received: 40)?.hasPrefix("running   [########") == true)
+        #expect(
+            line(.failed, received: 40, error: "the server answered 403")?.hasSuffix(": the server answered 403")
+                == true)
+        #expect(line(.queued, received: 40)?.hasPrefix("queued ") == true)
+        #expect(line(.cancelled, received: 40)?.contains("upload:8 A title") == true)
+        // A cancelled task is no longer known.
+        #expect(line(.cancelled, received: 40)?.hasPrefix("cancelled ") == true)
     }
 
     @Test func theEnvironmentDecidesWhatIsDrawn() {

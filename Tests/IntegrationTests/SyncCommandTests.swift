@@ -66,6 +66,9 @@ import Testing
         #expect(try await login("--user", "anna", "--kind", "soundcloud").exitCode == 64)
         #expect(try await login("--user", "anna", "--device", "my device").exitCode == 64)
         #expect(try await login("--user", "anna", password: "\n").exitCode == 64)
+        let long = try await login("--user", "anna", password: String(repeating: "x", count: 4_097) + "\n")
+        #expect(long.exitCode == 64 && long.error.contains("longer than 4096 bytes"), "\(long.error)")
+        #expect(try await login("--user", "anna", password: String(repeating: "x", count: 4_096) + "\n").exitCode == 77)
         let open = try await home.run(
             ["sync", "login", "http://sync.example", "--user", "a", "--password-stdin"], input: Array("x\n".utf8))
         #expect(open.exitCode == 64 && open.error.contains("--allow-http"))

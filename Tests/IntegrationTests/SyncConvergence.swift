@@ -105,8 +105,8 @@ final class SyncConvergence {
     // MARK: Daemons
 
     private func connection(_ home: Int) async throws -> DaemonConnection {
-        let places = try #require(InstallationPaths(environment: homes[home].environment))
-        let launcher = DaemonLauncher(places: places, schema: Library.schemaVersion)
+        let paths = try #require(InstallationPaths(environment: homes[home].environment))
+        let launcher = DaemonLauncher(paths: paths, schema: Library.schemaVersion)
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
             if let found = try? launcher.connect(role: .command) { return found }

@@ -127,7 +127,7 @@ import TransferCore
         #expect(ListeningRules.resume(room.stored, duration: 1_000) == nil, "there is nothing left to listen to")
     }
 
-    @Test func aJumpThatWasNotReportedDoesNotCount() {
+    @Test func aSeekThatWasNotReportedDoesNotCount() {
         var room = Room()
         room.report(.started, 0)
         room.play(from: 0, to: 20)
@@ -265,7 +265,7 @@ import TransferCore
         #expect(room.stored.position == 500, "repeated short starts do not move it back")
         room.report(.started, 0)
         room.report(.stopped, 497.2, after: 1)
-        #expect(room.stored.position == 500, "nor does a jump that was not reported")
+        #expect(room.stored.position == 500, "nor does a seek that was not reported")
         room.report(.started, 0)
         room.play(from: 0, to: 12)
         room.report(.paused, 12)
@@ -368,7 +368,7 @@ import TransferCore
         #expect(room.stored.played)
     }
 
-    @Test func aNewDaemonDoesNotCountAJumpAsListening() {
+    @Test func aNewDaemonDoesNotCountASeekAsListening() {
         var room = Room()
         room.stored.position = 300
         room.report(.playing, 985)

@@ -51,7 +51,7 @@ import TransferCore
             isFromBeginning = position < ListeningRules.beginning
         }
 
-        mutating func jump(to position: Double) {
+        mutating func seek(to position: Double) {
             self.position = position
             stretch = position
             if position < ListeningRules.beginning { (listened, isFromBeginning) = (0, true) }
@@ -80,13 +80,13 @@ import TransferCore
             #expect(resume == nil || person.position < ListeningRules.beginning && !before.played)
             if let resume, person.random.chance(70) {
                 person.now += 0.5
-                person.jump(to: resume)
+                person.seek(to: resume)
                 _ = person.report(.seeked)
             }
             for _ in 0..<Int.random(in: 0..<6, using: &person.random) {
                 switch Int.random(in: 0..<4, using: &person.random) {
                 case 0:
-                    person.jump(
+                    person.seek(
                         to: (Double.random(in: 0..<person.duration, using: &person.random) * 1_000).rounded() / 1_000)
                     _ = person.report(.seeked)
                 case 1:

@@ -83,7 +83,7 @@ import TransferCore
         var room = Room()
         room.start(at: 20)
         room.send(.changed(Self.vlc, PlayerProperties(rate: 2)), after: 5)
-        room.send(.left(Self.vlc), after: 4)
+        room.send(.disappeared(Self.vlc), after: 4)
         #expect(room.reports == ["stopped 33.0"])
         #expect(room.tracker.deadline == nil)
     }
@@ -115,27 +115,27 @@ import TransferCore
         #expect(room.reports == ["started 0.2"])
     }
 
-    @Test func aJumpIsReportedWithWhatWasPlayedBefore() {
+    @Test func aSeekIsReportedWithWhatWasPlayedBefore() {
         var room = Room()
         room.start()
-        room.send(.jumped(Self.vlc, 0.1))
+        room.send(.seeked(Self.vlc, 0.1))
         #expect(room.reports.isEmpty, "some players announce one at the start")
-        room.send(.jumped(Self.vlc, 500), after: 8)
+        room.send(.seeked(Self.vlc, 500), after: 8)
         #expect(room.reports == ["playing 8.1", "seeked 500.0"])
-        // A held key: the last jump is reported a second later.
-        for number in 1...40 { room.send(.jumped(Self.vlc, Double(500 + 5 * number)), after: 0.01) }
+        // A held key: the last seek is reported a second later.
+        for number in 1...40 { room.send(.seeked(Self.vlc, Double(500 + 5 * number)), after: 0.01) }
         #expect(room.reports.isEmpty)
         room.send(.tick, after: 1)
         #expect(room.reports == ["seeked 701.0"])
     }
 
-    @Test func aJumpThatWasNotAnnouncedIsFoundByReading() {
+    @Test func aSeekThatWasNotAnnouncedIsFoundByReading() {
         var room = Room()
         room.start()
         room.send(.tick, after: 10)
         room.send(.position(Self.vlc, 300))
         #expect(room.reports == ["seeked 300.0"])
-        // A player that waited for bytes has not jumped.
+        // A player that waited for bytes has not sought.
         room.send(.tick, after: 10)
         room.send(.position(Self.vlc, 301))
         #expect(room.reports == ["playing 301.0"])
@@ -151,7 +151,7 @@ import TransferCore
                 Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing, position: 900)))
         room.send(.located(Self.vlc, url: Self.url, 1))
         #expect(room.effects.isEmpty)
-        room.send(.left(Self.vlc))
+        room.send(.disappeared(Self.vlc))
         #expect(room.effects.isEmpty)
     }
 
@@ -169,7 +169,7 @@ import TransferCore
         var room = Room()
         room.start(at: 10)
         for wrong in [Double.nan, .infinity, -.infinity, 1e300] {
-            room.send(.jumped(Self.vlc, wrong))
+            room.send(.seeked(Self.vlc, wrong))
             #expect(room.effects.isEmpty)
             room.send(.changed(Self.vlc, PlayerProperties(rate: wrong)))
             #expect(room.effects.isEmpty)
@@ -183,7 +183,7 @@ import TransferCore
         room.start(at: 10)
         var effects = 0
         for number in 0..<10_000 {
-            room.send(.jumped(Self.vlc, Double(number % 1_000)), after: 0.000_1)
+            room.send(.seeked(Self.vlc, Double(number % 1_000)), after: 0.000_1)
             effects += room.effects.count
         }
         #expect(effects <= 4)
@@ -227,8 +227,8 @@ import TransferCore
 
     // MARK: Resuming
 
-    private func isJump(_ effects: [PlayerTracker.Effect]) -> Bool {
-        effects.contains { if case .jump = $0 { true } else { false } }
+    private func isSeek(_ effects: [PlayerTracker.Effect]) -> Bool {
+        effects.contains { if case .seek = $0 { true } else { false } }
     }
 
     @Test func aPlayerIsMovedOnceItPlays() {
@@ -241,7 +241,7 @@ import TransferCore
         #expect(room.effects.isEmpty, "it does not play yet")
         room.send(.tick, after: 0.3)
         room.send(.position(Self.vlc, 0.4))
-        #expect(room.effects == [.jump(Self.vlc, track: "/t/1", to: 497, from: 0.4)])
+        #expect(room.effects == [.seek(Self.vlc, track: "/t/1", to: 497, from: 0.4)])
         room.send(.tick, after: 1)
         room.send(.position(Self.vlc, 498))
         #expect(room.reports == ["seeked 498.0"])
@@ -249,7 +249,7 @@ import TransferCore
         for _ in 0..<10 {
             room.send(.tick, after: 10)
             room.send(.position(Self.vlc, 0))
-            #expect(!isJump(room.effects), "never in a loop")
+            #expect(!isSeek(room.effects), "never in a loop")
         }
     }
 
@@ -259,7 +259,7 @@ import TransferCore
         room.send(.answered(Self.vlc, session: 1, resume: 497))
         room.send(.tick, after: 0.3)
         room.send(.position(Self.vlc, 0))
-        #expect(isJump(room.effects))
+        #expect(isSeek(room.effects))
     }
 
     @Test func aPlayerThatResumedByItselfIsNotMoved() {
@@ -267,13 +267,13 @@ import TransferCore
             var room = Room()
             room.start()
             room.send(.answered(Self.vlc, session: 1, resume: 497))
-            if isAnnounced { room.send(.jumped(Self.vlc, 480), after: 0.2) }
+            if isAnnounced { room.send(.seeked(Self.vlc, 480), after: 0.2) }
             room.send(.tick, after: 0.3)
             room.send(.position(Self.vlc, 480.3))
-            #expect(!isJump(room.effects))
+            #expect(!isSeek(room.effects))
             room.send(.tick, after: 10)
             room.send(.position(Self.vlc, 490))
-            #expect(!isJump(room.effects))
+            #expect(!isSeek(room.effects))
         }
     }
 
@@ -288,7 +288,7 @@ import TransferCore
                 guard room.effects.contains(.readPosition(Self.vlc)) else { continue }
                 readings += 1
                 room.send(.position(Self.vlc, nil))
-                #expect(!isJump(room.effects))
+                #expect(!isSeek(room.effects))
             }
             #expect(readings < 12, "it is not asked for ever")
         }
@@ -312,8 +312,8 @@ import TransferCore
         room.start()
         room.send(.tick, after: 1)
         room.send(.position(Self.vlc, 1))
-        // The daemon writes this jump, and not the reading 9.4 seconds later.
-        room.send(.jumped(Self.vlc, 500), after: 0.6)
+        // The daemon writes this seek, and not the reading 9.4 seconds later.
+        room.send(.seeked(Self.vlc, 500), after: 0.6)
         room.send(.tick, after: 9.4)
         room.send(.position(Self.vlc, 509.4))
         #expect(room.tracker.deadline == .milliseconds(111_600))
@@ -326,7 +326,7 @@ import TransferCore
         room.send(.answered(Self.vlc, session: 1, resume: 497))
         room.send(.tick, after: 3)
         room.send(.position(Self.vlc, 0.5))
-        #expect(!isJump(room.effects))
+        #expect(!isSeek(room.effects))
     }
 
     @Test func aPlayerThatCannotSeekIsNotAsked() {
@@ -336,6 +336,6 @@ import TransferCore
         room.send(.answered(Self.vlc, session: 1, resume: 497))
         room.send(.tick, after: 3)
         room.send(.position(Self.vlc, 0.5))
-        #expect(!isJump(room.effects))
+        #expect(!isSeek(room.effects))
     }
 }

@@ -79,15 +79,15 @@ extension PlayerWorld {
 
     mutating func seek(_ index: Int, to position: Double, isOwn: Bool = true) {
         guard let file = players[index].file, players[index].hasFile else { return }
-        // A silent jump in a pause cannot be known before playback.
-        let isAnnounced = players[index].announcesJumps || players[index].status == .paused
-        note("\(players[index].name) jumps to \(position), \(isOwn), announced \(isAnnounced)")
+        // A silent seek in a pause cannot be known before playback.
+        let isAnnounced = players[index].announcesSeeks || players[index].status == .paused
+        note("\(players[index].name) seeks to \(position), \(isOwn), announced \(isAnnounced)")
         let isNear = abs(players[index].position(at: now) - min(position, players[index].length)) < 1
-        players[index].jump(to: position, at: now)
-        if isOwn { players[index].jumped = now }
+        players[index].seek(to: position, at: now)
+        if isOwn { players[index].seeked = now }
         let others = players.count { $0.file == file && $0.hasFile } > 1
         disturb(file, isAnnounced && !others ? 1_300 : 11_000, by: isNear ? nil : index)
-        if isAnnounced { send(.jumped(players[index].id, players[index].position(at: now))) }
+        if isAnnounced { send(.seeked(players[index].id, players[index].position(at: now))) }
     }
 
     private mutating func toggle(_ index: Int) {
@@ -121,7 +121,7 @@ extension PlayerWorld {
     private mutating func stop(_ index: Int) {
         finish(index)
         players[index].status = .stopped
-        players[index].jump(to: 0, at: now)
+        players[index].seek(to: 0, at: now)
         announce(index)
     }
 
@@ -130,7 +130,7 @@ extension PlayerWorld {
         players[index].isPresent = false
         players[index].status = .stopped
         players[index].file = nil
-        send(.left(players[index].id))
+        send(.disappeared(players[index].id))
     }
 
     private mutating func holdKey(_ index: Int) {
@@ -167,7 +167,7 @@ extension PlayerWorld {
         claim(file)
         for _ in 0..<Int.random(in: 1...150, using: &random) {
             switch Int.random(in: 0..<6, using: &random) {
-            case 0: send(.jumped(hostile, hostileNumber()))
+            case 0: send(.seeked(hostile, hostileNumber()))
             case 1:
                 let url = random.pick("file:///mnt/Show/\(file)", "", "file:///etc/passwd", "http://x/\(file)")
                 let id: String? = random.pick(nil, "/t", "/1", "/2")

@@ -12,7 +12,7 @@ struct PlayerWorld {
         case input(PlayerTracker.Input)
         /// A request to a player, which answers.
         case read(PlayerID), readPosition(PlayerID)
-        case jump(PlayerID, track: String?, Double)
+        case seek(PlayerID, track: String?, Double)
         case report(PlayerID, session: Int, ListeningReport)
     }
 
@@ -58,7 +58,7 @@ struct PlayerWorld {
         for number in 0..<random.pick(1, 2, 2, 3) {
             players.append(
                 SimulatedPlayer(
-                    number: number, announcesJumps: random.chance(70), obeys: random.chance(90),
+                    number: number, announcesSeeks: random.chance(70), obeys: random.chance(90),
                     knowsLength: random.chance(80)))
         }
         countsSleep = random.chance(50)
@@ -138,7 +138,7 @@ struct PlayerWorld {
             let isLoading = players[index].position(at: now) < 3 && random.chance(10)
             if isLoading, let file = players[index].file { disturb(file, 11_000) }
             send(.position(id, isLoading ? nil : players[index].position(at: now)))
-        case .jump(let id, let track, let target):
+        case .seek(let id, let track, let target):
             guard let index = index(id), players[index].hasFile, players[index].obeys,
                 track == players[index].track.id
             else { return }
@@ -158,9 +158,9 @@ struct PlayerWorld {
             case .report(let id, let session, let report):
                 judge(report, of: id)
                 post(.report(id, session: session, report))
-            case .jump(let id, let track, let target, _):
-                judgeJump(id, track, to: target)
-                post(.jump(id, track: track, target))
+            case .seek(let id, let track, let target, _):
+                judgeSeek(id, track, to: target)
+                post(.seek(id, track: track, target))
             }
         }
     }
@@ -248,9 +248,9 @@ struct PlayerWorld {
         }
     }
 
-    private mutating func judgeJump(_ id: PlayerID, _ track: String?, to target: Double) {
+    private mutating func judgeSeek(_ id: PlayerID, _ track: String?, to target: Double) {
         count("resumes")
-        // A player ignores a jump in a track that it no longer has.
+        // A player ignores a seek in a track that it no longer has.
         guard let index = index(id), let file = players[index].file, players[index].track.id == track else { return }
         let player = players[index]
         if player.askedStart == player.starts { violate("\(player.name) is asked twice in start \(player.starts)") }
@@ -261,8 +261,8 @@ struct PlayerWorld {
         }
         // What it has done within a round trip cannot be known.
         let hasResumed = player.position(at: now) > 7.3 * max(1, player.rate) + 3
-        if hasResumed, now - player.jumped > 3 * latency {
-            violate("\(player.name) is moved, but has jumped to \(player.position(at: now))")
+        if hasResumed, now - player.seeked > 3 * latency {
+            violate("\(player.name) is moved, but has sought to \(player.position(at: now))")
         }
     }
 

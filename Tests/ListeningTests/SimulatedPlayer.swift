@@ -15,7 +15,7 @@ struct SimulatedPlayer {
     let name: String
     let process: Int32
     /// Whether it sends `Seeked`.
-    let announcesJumps: Bool
+    let announcesSeeks: Bool
     /// Whether it obeys `SetPosition`.
     let obeys: Bool
     /// Whether it announces the length of a track.
@@ -29,22 +29,22 @@ struct SimulatedPlayer {
     var rate: Double = 1
     /// The number of starts: loads, and playback after a stop.
     var starts = 0
-    /// The start for which it was asked to jump.
+    /// The start for which it was asked to seek.
     var askedStart = 0
     /// Whether the episode was played when this start was reported.
     var wasPlayed = false
     /// Whether this start replaces a stored position only after a while.
     var isTentative = false
-    /// The last jump of its own.
-    var jumped = 0
+    /// The time of the last seek of its own.
+    var seeked = 0
     private var pieces: [Piece] = []
     private(set) var listened: Double = 0
 
-    init(number: Int, announcesJumps: Bool, obeys: Bool, knowsLength: Bool) {
+    init(number: Int, announcesSeeks: Bool, obeys: Bool, knowsLength: Bool) {
         id = PlayerID(":1.\(number)")
         name = "player\(number)"
         process = Int32(100 + number)
-        self.announcesJumps = announcesJumps
+        self.announcesSeeks = announcesSeeks
         self.obeys = obeys
         self.knowsLength = knowsLength
     }
@@ -72,7 +72,7 @@ struct SimulatedPlayer {
         if pieces.count > 50 { pieces.removeFirst(10) }
     }
 
-    mutating func jump(to position: Double, at now: Int) {
+    mutating func seek(to position: Double, at now: Int) {
         if let piece = pieces.last { listened += max(0, self.position(at: now) - piece.position) }
         if position < 5 { listened = 0 }
         pieces = [Piece(begin: now, position: min(max(0, position), length), speed: status == .playing ? rate : 0)]
@@ -81,7 +81,7 @@ struct SimulatedPlayer {
     mutating func start(at position: Double, now: Int) {
         starts += 1
         isTentative = false
-        jump(to: position, at: now)
+        seek(to: position, at: now)
         listened = 0
     }
 

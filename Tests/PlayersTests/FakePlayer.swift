@@ -30,7 +30,7 @@ final class FakePlayer: Sendable {
     }
 
     /// The positions in seconds that were set by `SetPosition`.
-    var jumps: [Double] { state.jumps.withLock { $0 } }
+    var seeks: [Double] { state.seeks.withLock { $0 } }
     /// The number of readings of the position.
     var readings: Int { state.readings.withLock { $0 } }
 
@@ -59,7 +59,7 @@ final class FakePlayer: Sendable {
 
     private final class State: Sendable {
         let values: Mutex<Values>
-        let jumps = Mutex<[Double]>([])
+        let seeks = Mutex<[Double]>([])
         let readings = Mutex(0)
 
         init(_ values: Values) { self.values = Mutex(values) }
@@ -83,7 +83,7 @@ final class FakePlayer: Sendable {
             return []
         }
         guard call.calls(player, "SetPosition"), let position = call.integer(after: "o") else { return nil }
-        state.jumps.withLock { $0.append(Double(position) / 1_000_000) }
+        state.seeks.withLock { $0.append(Double(position) / 1_000_000) }
         state.values.withLock { $0.position = position }
         return [seeked(position)]
     }

@@ -51,15 +51,15 @@ struct PlayerWatchTests {
         let report = try #require(mount.last(.started, "vlc.instance7"))
         #expect(report.episode == 1 && report.duration == 1_000 && abs(report.position - 0.4) < 0.3)
         #expect(report.process == getpid())
-        try await waitUntil(description: "it is moved") { late.jumps == [497] }
-        try await waitUntil(description: "the jump is reported") { mount.last(.seeked, "vlc.instance7") != nil }
+        try await waitUntil(description: "it is moved") { late.seeks == [497] }
+        try await waitUntil(description: "the seek is reported") { mount.last(.seeked, "vlc.instance7") != nil }
         late.set { $0.position = 500_250_000 }
         late.announce { $0.status = "Paused" }
         try await waitUntil(description: "the pause is reported") { mount.last(.paused, "vlc.instance7") != nil }
         #expect(mount.last(.paused, "vlc.instance7")?.position == 500.25)
         late.stop()
         try await waitUntil(description: "its end is reported") { mount.last(.stopped, "vlc.instance7") != nil }
-        #expect(late.jumps == [497], "once")
+        #expect(late.seeks == [497], "once")
         watch.closed(1)
         try await waitUntil(description: "the connection ends after the last close") { !watch.isRunning }
         #expect(mount.last(.stopped, "early") != nil)

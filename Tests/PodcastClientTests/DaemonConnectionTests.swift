@@ -262,7 +262,7 @@ struct DaemonConnectionTests {
         }
         let connection = try connect()
         let error = await #expect(throws: ClientError.self) { try await connection.perform(.tasks) }
-        #expect(error?.code == .disagrees)
+        #expect(error?.code == .incompatible)
         #expect(server.frames.count == 1)
     }
 }

@@ -7,11 +7,11 @@ import Testing
 
 struct DaemonLauncherTests {
     private let directory: TemporaryDirectory
-    private let places: InstallationPaths
+    private let paths: InstallationPaths
 
     init() throws {
         directory = try TemporaryDirectory()
-        places = try #require(
+        paths = try #require(
             InstallationPaths(environment: [
                 "HOME": directory.path, "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
                 "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
@@ -24,7 +24,7 @@ struct DaemonLauncherTests {
         // cannot be executed (ETXTBSY).
         let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
         try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
-        return DaemonLauncher(places: places, schema: schema, executable: directory.file("podfs"))
+        return DaemonLauncher(paths: paths, schema: schema, executable: directory.file("podfs"))
     }
 
     private func welcome(
@@ -32,13 +32,13 @@ struct DaemonLauncherTests {
         pid: Int32 = 1
     ) -> Welcome {
         Welcome(
-            protocolVersion: version, schema: schema, library: library ?? places.library, cache: cache ?? places.cache,
+            protocolVersion: version, schema: schema, library: library ?? paths.library, cache: cache ?? paths.cache,
             version: "9.9", pid: pid)
     }
 
     private func daemon(_ welcome: Welcome) throws -> FrameServer {
-        try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
-        return try FrameServer(path: places.socket) { peer, frame in
+        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
+        return try FrameServer(path: paths.socket) { peer, frame in
             switch frame.kind {
             case .hello: peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
             case .command: peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
@@ -58,18 +58,21 @@ struct DaemonLauncherTests {
         #expect(
             hello
                 == Hello(
-                    protocolVersion: protocolVersion, schema: 4, library: places.library, cache: places.cache,
+                    protocolVersion: protocolVersion, schema: 4, library: paths.library, cache: paths.cache,
                     role: .mount, pid: getpid()))
         #expect(try await connection.perform(.watch) == .done)
         connection.close()
     }
 
     @Test func aDaemonOfAnotherInstallationIsAnError() throws {
-        for welcome in [welcome(library: "/elsewhere/l.sqlite", pid: 77), welcome(cache: "/elsewhere", pid: 77)] {
+        for (welcome, other) in [
+            (welcome(library: "/elsewhere/l.sqlite", pid: 77), "the library /elsewhere/l.sqlite"),
+            (welcome(cache: "/elsewhere", pid: 77), "the cache /elsewhere"),
+        ] {
             let server = try daemon(welcome)
             let error = try #require(throws: ClientError.self) { try launcher().connect(role: .command) }
-            #expect(error.code == .disagrees)
-            #expect(error.message.contains("77") && error.message.contains(welcome.library))
+            #expect(error.code == .incompatible)
+            #expect(error.message.contains("77") && error.message.contains(other), "\(error)")
             // The daemon is not asked to exit.
             #expect(server.frames.map(\.kind) == [.hello])
             server.stop()
@@ -80,7 +83,7 @@ struct DaemonLauncherTests {
         for welcome in [welcome(protocolVersion: protocolVersion + 1), welcome(schema: 2)] {
             let server = try daemon(welcome)
             let error = try #require(throws: ClientError.self) { try launcher().connectOrStart(role: .mount) }
-            #expect(error.code == .disagrees)
+            #expect(error.code == .incompatible)
             #expect(error.message.contains("9.9"))
             #expect(server.frames.map(\.kind) == [.hello])
             server.stop()
@@ -89,9 +92,9 @@ struct DaemonLauncherTests {
 
     @Test func anOlderDaemonIsStoppedAndReplaced() async throws {
         let process = try ChildProcess("/bin/sleep", ["1000"])
-        try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let answer = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
-        let server = try FrameServer(path: places.socket) { peer, frame in
+        let server = try FrameServer(path: paths.socket) { peer, frame in
             if frame.kind == .hello {
                 peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
                 return
@@ -107,12 +110,49 @@ struct DaemonLauncherTests {
     }
 
     @Test func aConnectionThatClosesImmediatelyIsNil() async throws {
-        try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
-        let server = try FrameServer(path: places.socket) { peer, _ in peer.end() }
-        let ends = Journal<String>()
-        #expect(try launcher().connect(role: .command, onClose: { ends.append("end") }) == nil)
-        try await waitUntil { ends.entries == ["end"] }
+        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
+        let server = try FrameServer(path: paths.socket) { peer, _ in peer.end() }
+        #expect(try launcher().connect(role: .command) == nil)
         #expect(server.frames.count == 1)
+    }
+
+    @Test func onlyTheReturnedConnectionReportsItsEnd() async throws {
+        let process = try ChildProcess("/bin/sleep", ["1000"])
+        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
+        let older = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
+        let current = welcome()
+        // The first daemon does not respond, the second is older.
+        let server = try FrameServer(path: paths.socket) { peer, frame in
+            switch (peer.number, frame.kind) {
+            case (1..., .hello):
+                let answer = peer.number == 1 ? older : current
+                peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
+            case (1, _):
+                peer.end()
+                process.kill(SIGTERM)
+            default: peer.end()
+            }
+        }
+        let ends = Journal<Int>()
+        let connection = try launcher().connectOrStart(role: .command, onClose: { ends.append(server.peers.count) })
+        #expect(server.peers.count == 3)
+        #expect(!connection.isClosed && ends.entries.isEmpty)
+        connection.close()
+        try await waitUntil { ends.entries == [3] }
+        try await process.wait()
+    }
+
+    @Test func anEndBeforeTheReturnIsReported() async throws {
+        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
+        let answer = welcome()
+        let server = try FrameServer(path: paths.socket) { peer, frame in
+            peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
+            peer.end()
+        }
+        let ends = Journal<String>()
+        let connection = try launcher().connect(role: .command, onClose: { ends.append("end") })
+        #expect(connection != nil && server.frames.count == 1)
+        try await waitUntil { ends.entries == ["end"] }
     }
 
     // MARK: Starting
@@ -120,8 +160,8 @@ struct DaemonLauncherTests {
     @Test func startingMakesTheFoldersForTheUserAlone() throws {
         let error = try #require(throws: ClientError.self) { try launcher().connectOrStart(role: .command) }
         #expect(error.code == .unreachable)
-        #expect(error.message.contains("does not answer") && error.message.contains(places.log))
-        for folder in places.folders {
+        #expect(error.message.contains("does not answer") && error.message.contains(paths.log))
+        for folder in paths.folders {
             let attributes = try FileManager.default.attributesOfItem(atPath: folder)
             #expect(attributes[.posixPermissions] as? Int == 0o700, "\(folder)")
         }
@@ -138,11 +178,11 @@ struct DaemonLauncherTests {
     @Test func withoutOutputTheExitCodeIsTheReason() throws {
         let launcher = try launcher(script: "exit 3")
         let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
-        #expect(error.message.contains("3") && error.message.contains(places.log))
+        #expect(error.message.contains("3") && error.message.contains(paths.log))
     }
 
     @Test func aProgramThatIsNotThereIsUnreachable() throws {
-        let launcher = DaemonLauncher(places: places, schema: 1, executable: directory.file("missing"))
+        let launcher = DaemonLauncher(paths: paths, schema: 1, executable: directory.file("missing"))
         let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
         #expect(error.code == .unreachable)
         #expect(error.message.contains("missing"))
@@ -152,7 +192,7 @@ struct DaemonLauncherTests {
         // The program exits when its background daemon listens.
         let launcher = try launcher(
             script: "echo \"$*\" >> \(directory.file("starts"))\n"
-                + "i=0; while [ ! -S \(places.socket) ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done")
+                + "i=0; while [ ! -S \(paths.socket) ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done")
         let found = Mutex(0)
         for _ in 0..<4 {
             Thread.detachNewThread {

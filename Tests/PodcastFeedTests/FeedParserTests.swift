@@ -90,6 +90,14 @@ import Testing
         #expect(try FeedParser.parse(bytes).title == "aéb ü 漢 🎙")
     }
 
+    /// No more episodes are expected, so a refresh once a day is enough.
+    @Test(arguments: ["true", "false"]) func anExpiredJSONFeedIsComplete(expired: String) throws {
+        let feed = try parse(
+            #"{"version":"https://jsonfeed.org/version/1.1","title":"T","expired":\#(expired),"items":[]}"#)
+        #expect(feed.isComplete == (expired == "true"))
+        #expect(feed.updateInterval == (expired == "true" ? 86_400 : nil))
+    }
+
     // MARK: Limits
 
     @Test func tooLargeDocumentIsCutWithADiagnostic() throws {

@@ -64,11 +64,11 @@ import Testing
     }
 
     @Test func seasonsAreWholeAndEpisodesNeedNotBe() {
-        #expect(FeedValues.season("02".utf8) == 2)
-        #expect(FeedValues.season("2.5".utf8) == nil)
-        #expect(FeedValues.season("-1".utf8) == nil)
-        #expect(FeedValues.episode("315.5".utf8) == 315.5)
-        #expect(FeedValues.episode("5a".utf8) == nil)
+        #expect(FeedValues.wholeNumber("02".utf8) == 2)
+        #expect(FeedValues.wholeNumber("2.5".utf8) == nil)
+        #expect(FeedValues.wholeNumber("-1".utf8) == nil)
+        #expect(FeedValues.decimalNumber("315.5".utf8) == 315.5)
+        #expect(FeedValues.decimalNumber("5a".utf8) == nil)
     }
 
     /// The examples of RFC 3986, section 5.4.

@@ -8,13 +8,13 @@ import Testing
         try #require(try parse("<item><guid>1</guid>\(elements)</item>").items.first)
     }
 
-    private func parse(_ items: String) throws -> Feed {
+    private func parse(_ items: String, limits: FeedLimits = .standard) throws -> Feed {
         try FeedParser.parse(
             Array(
                 """
                 <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/" \
                 xmlns:podcast="https://podcastindex.org/namespace/1.0"><channel>\(items)</channel></rss>
-                """.utf8))
+                """.utf8), limits: limits)
     }
 
     private func alternate(_ type: String, _ addresses: String..., attributes: String = "", inner: String = "")
@@ -109,6 +109,20 @@ import Testing
     ])
     func anythingElseIsNoHash(type: String, value: String) {
         #expect(AlternateEnclosure.Integrity(type: type, value: value).digests == nil)
+    }
+
+    /// The contents of an alternate beyond the limit are not attached to the last one within it.
+    @Test func anAlternateBeyondTheLimitIsDroppedWhole() throws {
+        var limits = FeedLimits.standard
+        limits.entries = 2
+        let hash = "<podcast:integrity type=\"sri\" value=\"sha256-\(base64(32, 9))\"/>"
+        let feed = try parse(
+            "<item><guid>1</guid>" + main + alternate("audio/mpeg", "https://x.example/1.opus")
+                + alternate("audio/mpeg", "https://x.example/2.opus")
+                + "<podcast:alternateEnclosure type=\"audio/mpeg\">\(hash)</podcast:alternateEnclosure></item>",
+            limits: limits)
+        let alternates = try #require(feed.items.first?.alternates)
+        #expect(alternates.count == 2 && alternates.allSatisfy { $0.integrity == nil })
     }
 
     @Test func anUnknownHashIsADiagnosticAndAKnownOnePrecedesASignature() throws {

@@ -137,7 +137,7 @@ struct AlternateTests {
     }
 
     @Test func changesInvalidateItsOwnNameAndNotTheShows() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let id = try mounted.episode().id
         let gone = try #require(try mounted.library.alternates(of: id).first)

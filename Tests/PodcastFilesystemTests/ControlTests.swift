@@ -71,7 +71,7 @@ struct ControlTests {
     // MARK: Requests to the daemon
 
     private func daemon(_ reply: Reply = .acted(count: 1, problems: [])) async throws -> FakeDaemon {
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, reply) }
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in daemon.answer(frame, reply) }
         try await mounted.connect()
         return daemon
     }
@@ -122,6 +122,13 @@ struct ControlTests {
         #expect(daemon.commands.last == .refresh(podcasts: []))
     }
 
+    @Test func aRefreshOfNoShowsSucceedsOnTheRootAlone() async throws {
+        _ = try await daemon(.refreshed([]))
+        #expect(try await mounted.setxattr(NodeNumber.root.node, "user.podfs.task", "refresh").answered() == .done)
+        // The show was removed meanwhile.
+        #expect(try await mounted.setxattr(show, "user.podfs.task", "refresh").answered() == .error(.ioError))
+    }
+
     @Test func aPartialFailureIsNotASuccess() async throws {
         let replies: [(Reply, RecordedReply.Answer)] = [
             (.acted(count: 0, problems: ["it is open in a program"]), .error(.resourceBusy)),
@@ -131,7 +138,7 @@ struct ControlTests {
             (.refreshed([]), .error(.ioError)),
         ]
         let next = Journal<Int>()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, replies[next.entries.count].0)
             next.append(0)
         }
@@ -148,7 +155,7 @@ struct ControlTests {
             (Failure(message: "no"), .ioError), (Failure(kind: .usage, message: "no"), .ioError),
         ]
         let next = Journal<Int>()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, failures[next.entries.count].0)
             next.append(0)
         }
@@ -165,7 +172,7 @@ struct ControlTests {
     }
 
     @Test func aCallerThatIsInterruptedIsAnswered() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let reply = mounted.setxattr(node, "user.podfs.task", "resume")
         let command = try #require(try await daemon.wait(for: .command).first)

@@ -32,7 +32,7 @@ struct DaemonLinkTests {
     }
 
     @Test func closingFailsWaitingRequestsOnceAndLaterOnesImmediately() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         let answers = Journal<String>()
         for _ in 0..<5 { link.send(.read, []) { answers.append(text($0)) } }
         try await daemon.wait(for: .read, count: 5)
@@ -51,7 +51,7 @@ struct DaemonLinkTests {
         let token = link.send(.read, [1]) { answers.append(text($0)) }
         link.cancel(token)
         link.send(.read, [2]) { answers.append(text($0)) }
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.send(Frame(kind: .grant, number: frame.number))
         }
         try await waitUntil { answers.entries == ["grant"] }
@@ -64,7 +64,7 @@ struct DaemonLinkTests {
         let task = TaskInfo(
             id: 9, kind: .download, path: "a/b", episode: 3, state: .running, received: 1, expected: nil, rate: nil,
             error: nil, started: 5)
-        let first = try FakeDaemon(mounted.places, tasks: [task])
+        let first = try FakeDaemon(mounted.paths, tasks: [task])
         link.start(
             observer: DaemonLink.Observer(
                 event: { journal.append("event \($0.sequence)") },
@@ -75,7 +75,7 @@ struct DaemonLinkTests {
         try await waitUntil { journal.entries.count == 2 }
         first.die()
         try await waitUntil { journal.entries.count == 3 }
-        let second = try FakeDaemon(mounted.places)
+        let second = try FakeDaemon(mounted.paths)
         try second.writePIDFile()
         try await waitUntil { journal.entries == ["connected [9]", "event 5", "disconnected", "connected []"] }
         link.close()
@@ -86,7 +86,7 @@ struct DaemonLinkTests {
 
     @Test func postsDoNotStartADaemon() async throws {
         link.post(.close, [1])
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         link.send(.read, []) { _ in }
         try await daemon.wait(for: .read)
         link.post(.close, [2])
@@ -96,7 +96,7 @@ struct DaemonLinkTests {
 
     private func link(patience: Duration) -> DaemonLink {
         let launcher = DaemonLauncher(
-            places: mounted.places, schema: Library.schemaVersion, executable: mounted.directory.file("podfs"))
+            paths: mounted.paths, schema: Library.schemaVersion, executable: mounted.directory.file("podfs"))
         return DaemonLink(launcher: launcher, patience: patience)
     }
 
@@ -104,7 +104,7 @@ struct DaemonLinkTests {
     private func letDaemonsDie(_ count: Int, without answers: Journal<String>) async throws {
         for _ in 0..<count {
             #expect(answers.entries.isEmpty)
-            let daemon = try FakeDaemon(mounted.places) { daemon, _ in daemon.die() }
+            let daemon = try FakeDaemon(mounted.paths) { daemon, _ in daemon.die() }
             try await daemon.wait(for: .read)
         }
     }
@@ -115,7 +115,7 @@ struct DaemonLinkTests {
         let answers = Journal<String>()
         link.send(.read, []) { answers.append(text($0)) }
         try await letDaemonsDie(6, without: answers)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.send(Frame(kind: .grant, number: frame.number))
         }
         try await waitUntil { answers.entries == ["grant"] }
@@ -136,7 +136,7 @@ struct DaemonLinkTests {
         // Daemons that die repeatedly, also between the greeting and the first request.
         let over = Journal<Bool>()
         let answered = Journal<Int>()
-        let places = mounted.places
+        let paths = mounted.paths
         let link = link
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -145,7 +145,7 @@ struct DaemonLinkTests {
                     lives += 1
                     let most = (lives * 7) % 40
                     let dead = Journal<Bool>()
-                    let daemon = try FakeDaemon(places) { daemon, frame in
+                    let daemon = try FakeDaemon(paths) { daemon, frame in
                         if daemon.frames.count <= most {
                             daemon.send(Frame(kind: .grant, number: frame.number))
                         } else {

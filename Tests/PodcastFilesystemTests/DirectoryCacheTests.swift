@@ -14,8 +14,8 @@ struct DirectoryCacheTests {
 
     @Test func theFirstStreamFillsAndTheNextOneReads() {
         #expect(listing.open(1, Self.opening()) == .fills)
-        listing.asked(1)
-        #expect(!listing.ended(1))
+        listing.requested(1)
+        #expect(!listing.finished(1))
         listing.close(1)
         #expect(listing.open(2, Self.opening()) == .shares)
         #expect(listing.open(3, Self.opening()) == .shares)
@@ -32,7 +32,7 @@ struct DirectoryCacheTests {
 
     @Test func aStreamOfAnotherListingBypassesTheCacheUntilTheOlderIsClosed() {
         _ = listing.open(1, Self.opening(1))
-        listing.asked(1)
+        listing.requested(1)
         #expect(listing.open(2, Self.opening(2)) == .bypasses)
         // A stream that bypasses the cache does not prevent others from joining it.
         #expect(listing.open(3, Self.opening(1)) == .shares)
@@ -45,7 +45,7 @@ struct DirectoryCacheTests {
     @Test func noStreamSharesTheCacheBeforeItIsCleared() {
         _ = listing.open(1, Self.opening())
         #expect(listing.open(2, Self.opening()) == .bypasses)
-        listing.asked(1)
+        listing.requested(1)
         #expect(listing.open(3, Self.opening()) == .shares)
     }
 
@@ -57,7 +57,7 @@ struct DirectoryCacheTests {
 
     @Test func aRejectedOpenHasNotClearedTheCache() {
         _ = listing.open(1, Self.opening(1))
-        listing.asked(1)
+        listing.requested(1)
         listing.close(1)
         _ = listing.open(2, Self.opening(2))
         listing.abandon(2)
@@ -67,24 +67,24 @@ struct DirectoryCacheTests {
 
     @Test func lostAttributesAreSentAgain() {
         _ = listing.open(1, Self.opening(count: 80, invalidations: 5))
-        listing.asked(1)
-        #expect(!listing.ended(1))
+        listing.requested(1)
+        #expect(!listing.finished(1))
         listing.close(1)
         #expect(listing.open(2, Self.opening(count: 80, invalidations: 15)) == .shares)
         // While a stream may be filling the cache, the cache is not dropped.
         #expect(listing.open(3, Self.opening(count: 80, invalidations: 16)) == .bypasses)
         listing.close(2)
         #expect(listing.open(4, Self.opening(count: 80, invalidations: 16)) == .fills)
-        listing.asked(4)
-        #expect(!listing.ended(4))
+        listing.requested(4)
+        #expect(!listing.finished(4))
         listing.close(4)
         #expect(listing.open(5, Self.opening(count: 80, invalidations: 16)) == .shares)
     }
 
     @Test func expiredAttributesAreSentAgain() {
         _ = listing.open(1, Self.opening(at: 10))
-        listing.asked(1)
-        #expect(!listing.ended(1))
+        listing.requested(1)
+        #expect(!listing.finished(1))
         listing.close(1)
         #expect(listing.open(2, Self.opening(at: 9 + DirectoryCache.maxAge)) == .shares)
         listing.close(2)
@@ -94,14 +94,14 @@ struct DirectoryCacheTests {
     @Test func aChangeDropsTheCacheOfAnOpenStream() {
         #expect(!listing.change())
         _ = listing.open(1, Self.opening())
-        #expect(!listing.asked(1))
-        #expect(!listing.ended(1))
+        #expect(!listing.requested(1))
+        #expect(!listing.finished(1))
         #expect(listing.change())
         // The cache is already empty.
         #expect(!listing.change())
-        #expect(listing.asked(1))
+        #expect(listing.requested(1))
         #expect(listing.rewind(1, to: 2))
-        #expect(!listing.asked(1))
+        #expect(!listing.requested(1))
         #expect(listing.open(2, Self.opening(2)) == .bypasses)
         listing.close(1)
         #expect(listing.open(3, Self.opening(2)) == .fills)
@@ -109,11 +109,11 @@ struct DirectoryCacheTests {
 
     @Test func aCacheIsNotClearedWhileItIsFilled() {
         _ = listing.open(1, Self.opening())
-        listing.asked(1)
+        listing.requested(1)
         #expect(!listing.change())
-        #expect(listing.ended(1))
+        #expect(listing.finished(1))
         // Each end reports that the stream has outdated names, until it is rewound.
-        #expect(listing.ended(1))
+        #expect(listing.finished(1))
         #expect(!listing.change())
         listing.close(1)
         // Without open streams no invalidation is needed.
@@ -122,36 +122,36 @@ struct DirectoryCacheTests {
 
     @Test func aPartialListingSetsTheEndOfTheNext() {
         _ = listing.open(1, Self.opening(1))
-        listing.asked(1)
-        listing.answered(1, to: 31)
+        listing.requested(1)
+        listing.replied(1, to: 31)
         listing.close(1)
         // The same names are continued.
         #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(use: .shares))
-        listing.asked(2)
-        listing.answered(2, to: 41)
+        listing.requested(2)
+        listing.replied(2, to: 41)
         listing.close(2)
         #expect(listing.answer(3, Self.opening(1_000)) == DirectoryCache.Answer(use: .fills, end: 41))
-        listing.asked(3)
-        listing.answered(3, to: 1_040)
+        listing.requested(3)
+        listing.replied(3, to: 1_040)
         #expect(listing.answer(4, Self.opening(1_000)) == DirectoryCache.Answer(use: .shares, end: 41))
         listing.close(3)
         listing.close(4)
         #expect(listing.answer(5, Self.opening(2_000)) == DirectoryCache.Answer(use: .fills, end: 41))
-        listing.asked(5)
-        #expect(!listing.ended(5))
+        listing.requested(5)
+        #expect(!listing.finished(5))
         listing.close(5)
         #expect(listing.answer(6, Self.opening(3_000)) == DirectoryCache.Answer(use: .fills))
     }
 
     @Test func aPartialCacheIsSharedDespiteInvalidations() {
         _ = listing.open(1, Self.opening(count: 80))
-        listing.asked(1)
-        listing.answered(1, to: 31)
+        listing.requested(1)
+        listing.replied(1, to: 31)
         listing.close(1)
         // All names are returned with attributes, since some inodes have been forgotten.
         #expect(listing.open(2, Self.opening(count: 80, invalidations: 50)) == .shares)
-        listing.asked(2)
-        #expect(!listing.ended(2))
+        listing.requested(2)
+        #expect(!listing.finished(2))
         listing.close(2)
         #expect(listing.open(3, Self.opening(count: 80, invalidations: 60)) == .shares)
         listing.close(3)
@@ -175,7 +175,7 @@ struct DirectoryCacheTests {
     @Test func aRewoundStreamMayBeTheOnlyOne() {
         #expect(!listing.rewind(1, to: 1))
         _ = listing.open(1, Self.opening())
-        listing.asked(1)
+        listing.requested(1)
         _ = listing.open(2, Self.opening())
         #expect(!listing.rewind(1, to: 1000))
         listing.close(2)
@@ -209,14 +209,14 @@ private final class Kept {
         listing.open(handle, opening)
     }
 
-    func answered(_ handle: UInt64, to offset: UInt64) { listing.answered(handle, to: offset) }
+    func replied(_ handle: UInt64, to offset: UInt64) { listing.replied(handle, to: offset) }
 
     func abandon(_ handle: UInt64) { listing.abandon(handle) }
 
     @discardableResult
-    func asked(_ handle: UInt64) -> Bool { listing.asked(handle) }
+    func requested(_ handle: UInt64) -> Bool { listing.requested(handle) }
 
-    func ended(_ handle: UInt64) -> Bool { listing.ended(handle) }
+    func finished(_ handle: UInt64) -> Bool { listing.finished(handle) }
 
     func rewind(_ handle: UInt64, to number: UInt64) -> Bool { listing.rewind(handle, to: number) }
 

@@ -191,7 +191,7 @@ struct ExtendedAttributeTests {
 
     @Test func aRunningTaskHasTheDaemonsAttributes() async throws {
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let id = try mounted.episode().id
         var report = TaskReport(id: 5, state: .running)
@@ -244,7 +244,7 @@ struct ExtendedAttributeTests {
         _ body: (TaskReport) -> Event.Body, _ state: TaskState, _ error: String
     ) async throws -> (node: NodeID, daemon: FakeDaemon, report: TaskReport) {
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         var report = TaskReport(id: nil, state: state)
         report.episode = try mounted.episode().id

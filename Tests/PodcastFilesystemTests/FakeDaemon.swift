@@ -20,19 +20,19 @@ final class FakeDaemon: Sendable {
         var isDead = false
     }
 
-    private let places: InstallationPaths
+    private let paths: InstallationPaths
     private let listener: Int32
     private let state = Mutex(State())
     private let handler: Handler
 
-    init(_ places: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
-        self.places = places
+    init(_ paths: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
+        self.paths = paths
         self.handler = handler
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         state.withLock { $0.tasks = tasks }
         var address = sockaddr_un()
         var length: socklen_t = 0
-        guard clinux_unix_address(places.socket, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
+        guard clinux_unix_address(paths.socket, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
         let listener = listener
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
@@ -54,7 +54,7 @@ final class FakeDaemon: Sendable {
 
     /// Writes the pid file like a daemon that listens; mounts without a daemon watch for it.
     func writePIDFile() throws {
-        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
+        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: paths.pidFile), options: .atomic)
     }
 
     /// Closes every connection at once, as SIGKILL does.
@@ -63,7 +63,7 @@ final class FakeDaemon: Sendable {
             // Once only: the next daemon's socket has the same path.
             if state.isDead { return }
             state.isDead = true
-            unlink(places.socket)
+            unlink(paths.socket)
             shutdown(listener, Int32(SHUT_RDWR))
             for client in state.clients { shutdown(client, Int32(SHUT_RDWR)) }
         }
@@ -132,8 +132,8 @@ final class FakeDaemon: Sendable {
     private func take(_ frame: Frame, from client: Int32) {
         if frame.kind == .hello {
             let welcome = Welcome(
-                protocolVersion: protocolVersion, schema: Library.schemaVersion, library: places.library,
-                cache: places.cache, version: "fake", pid: getpid())
+                protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
+                cache: paths.cache, version: "fake", pid: getpid())
             Self.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)).bytes, to: client)
             return
         }

@@ -46,6 +46,7 @@ import Testing
             let before = FolderWatch(path)
             before.stop()
             #expect(!before.wait())
+            #expect(!before.wait())
             for _ in 0..<20 {
                 let watch = FolderWatch(path, pause: .seconds(3_600))
                 let waits = Waits(watch)

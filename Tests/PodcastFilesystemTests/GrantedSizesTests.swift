@@ -21,7 +21,7 @@ struct GrantedSizesTests {
 
     @Test func aGrantReplacesTheGuess() {
         #expect(grants.applied(to: guess) == guess && !grants.isPending(number))
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         #expect(grants.isPending(number))
         #expect(grants.applied(to: guess) == confirmed(250, changed: 20))
         var other = guess
@@ -31,7 +31,7 @@ struct GrantedSizesTests {
     }
 
     @Test func aRecordedGrantNeedsNoInvalidation() {
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         _ = grants.applied(to: guess)
         #expect(grants.markRecorded(confirmed(250)))
         #expect(!grants.isPending(number))
@@ -42,30 +42,30 @@ struct GrantedSizesTests {
     }
 
     @Test func aPendingRequestIsNotInvalidated() {
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         #expect(grants.markRecorded(confirmed(250)))
         #expect(grants.applied(to: guess).size == 250)
     }
 
     @Test func otherChangesNeedAnInvalidation() {
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         _ = grants.applied(to: guess)
         var renamed = confirmed(250)
         renamed.name = "Two.mp3"
         #expect(!grants.markRecorded(renamed))
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         #expect(!grants.markRecorded(confirmed(260)))
     }
 
     @Test func anotherFileOfTheFeedHasNoGrant() {
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         var later = guess
         later.changed = 22
         #expect(grants.applied(to: later) == later)
     }
 
     @Test(arguments: [false, true]) func anotherFileWithinTheSameSecondHasNoGrant(isRecorded: Bool) {
-        grants.add(250, of: number, insteadOf: guessed, now: 20)
+        grants.add(250, of: number, replacing: guessed, now: 20)
         if isRecorded { #expect(grants.markRecorded(confirmed(250))) }
         var later = guess
         (later.size, later.changed) = (120, 20)
@@ -81,7 +81,7 @@ struct GrantedSizesTests {
         for row in 1...1_000 as ClosedRange<Int64> {
             grants.add(
                 row, of: NodeNumber(kind: .episode, generation: 1, row: row),
-                insteadOf: EpisodeSize(bytes: 0, source: .unknown), now: 20)
+                replacing: EpisodeSize(bytes: 0, source: .unknown), now: 20)
         }
         func entry(_ row: Int64) -> EpisodeEntry {
             EpisodeEntry(
@@ -94,7 +94,7 @@ struct GrantedSizesTests {
         #expect(grants.markRecorded(first))
         grants.add(
             1, of: NodeNumber(kind: .episode, generation: 1, row: 2_000),
-            insteadOf: EpisodeSize(bytes: 0, source: .unknown), now: 100)
+            replacing: EpisodeSize(bytes: 0, source: .unknown), now: 100)
         #expect(grants.applied(to: entry(1)).sizeSource == .unknown)
         // For the other grants, no row with their size has been read from the library.
         #expect(grants.applied(to: entry(2)).size == 2)
@@ -105,8 +105,8 @@ struct GrantedSizesTests {
 private final class Kept {
     private var grants = GrantedSizes()
 
-    func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeSize, now: Int64) {
-        grants.add(size, of: number, insteadOf: guess, now: now)
+    func add(_ size: Int64, of number: NodeNumber, replacing guess: EpisodeSize, now: Int64) {
+        grants.add(size, of: number, replacing: guess, now: now)
     }
 
     func applied(to entry: EpisodeEntry) -> EpisodeEntry { grants.applied(to: entry) }

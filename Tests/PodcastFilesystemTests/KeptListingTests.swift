@@ -86,7 +86,7 @@ struct KeptListingTests {
     }
 
     @Test func invalidatedAttributesAreSentAgain() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let now = Int64(time(nil))
         try mounted.refresh(
@@ -138,7 +138,7 @@ struct KeptListingTests {
     }
 
     @Test func aChangeClearsTheKernelsCacheOfAnOpenFolder() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let (read, unread) = (try open(show), try mounted.opendir(.root))
         let before = try list(show, read)
@@ -153,7 +153,7 @@ struct KeptListingTests {
     }
 
     @Test func aStreamFirstReadAfterAChangeHasCurrentNames() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let stream = try open(show)
         try rename()
@@ -165,7 +165,7 @@ struct KeptListingTests {
     }
 
     @Test func aStreamThatEndsWithOldNamesDropsTheCache() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let stream = try open(show)
         let begin = try #require(mounted.list(show, stream.handle, size: 1_000))

@@ -74,12 +74,12 @@ extension KernelCacheSimulation {
             if rows[program.episode].sizeSource != .server {
                 writes.append((program.episode, number.generation, size))
             }
-            cache.grants.add(size, of: number, insteadOf: guess, now: now)
+            cache.grants.add(size, of: number, replacing: guess, now: now)
             cache.changes.add(number.episode)
             push(size, id, &program)
         case .waiting: break
         case .answering(let isInvalidated):
-            let hasNewTime = cache.access(number, at: now)
+            let needsInvalidation = cache.access(number, at: now)
             if let mode = cache.open(number, program.preference) {
                 program.mode = mode
             } else {
@@ -88,7 +88,7 @@ extension KernelCacheSimulation {
                 program.mode = cache.opened(number, backing: backing)
             }
             program.step = .replying(program.mode)
-            if hasNewTime, !isInvalidated {
+            if needsInvalidation, !isInvalidated {
                 messages.append(
                     Message(invalidation: .attributes(number), waiter: (id, .replying(program.mode))))
                 program.step = .waiting

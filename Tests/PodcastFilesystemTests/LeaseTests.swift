@@ -18,13 +18,13 @@ struct LeaseTests {
     }
 
     /// Whether the daemon could remove a file.
-    private func mayGo(_ file: CacheFile, _ mounted: Mounted) throws -> Bool {
-        try ContentCache(directory: FilePath(mounted.places.cache)).evict(file.name)
+    private func isEvictable(_ file: CacheFile, _ mounted: Mounted) throws -> Bool {
+        try ContentCache(directory: FilePath(mounted.paths.cache)).evict(file.name)
     }
 
     private func expectFree(_ file: CacheFile, _ mounted: Mounted) async throws {
         // A forked child holds the lease too, until it calls execve(2).
-        try await waitUntil(description: "the file can be evicted") { try mayGo(file, mounted) }
+        try await waitUntil(description: "the file can be evicted") { try isEvictable(file, mounted) }
     }
 
     @Test func aPartialFileIsLeasedByEveryOpen() async throws {
@@ -38,9 +38,9 @@ struct LeaseTests {
         }
         #expect(open.keepCache && !open.directIO && open.backing == nil)
         let second = try await mounted.open(node).handle()
-        #expect(try !mayGo(file, mounted))
+        #expect(try !isEvictable(file, mounted))
         mounted.release(node, open.handle)
-        #expect(try !mayGo(file, mounted))
+        #expect(try !isEvictable(file, mounted))
         mounted.release(node, second)
         try await expectFree(file, mounted)
         #expect(!mounted.wasStarted)
@@ -51,7 +51,7 @@ struct LeaseTests {
         try mounted.subscribe()
         let id = try mounted.episode().id
         try mounted.library.confirm(episode: id, size: Int64(content.size), now: 1_700_000_001)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let node = try node(mounted)
         let idle = try await mounted.open(node).handle()
@@ -62,7 +62,7 @@ struct LeaseTests {
         daemon.answer(frame, mounted.grant(file, content, present: 0..<200_000))
         #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
         mounted.release(node, reading)
-        #expect(try !mayGo(file, mounted))
+        #expect(try !isEvictable(file, mounted))
         mounted.release(node, idle)
         try await expectFree(file, mounted)
     }
@@ -73,19 +73,19 @@ struct LeaseTests {
         try mounted.subscribe()
         try mounted.library.confirm(
             episode: try mounted.episode().id, size: Int64(content.size), now: 1_700_000_001)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let node = try node(mounted)
         let first = try await mounted.open(node).handle()
         let read = mounted.read(node, first, 0, 4_096)
-        let file = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+        let file = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         try content.bytes(in: 0..<4_096).withUnsafeBytes { try file.write($0, at: 0) }
         daemon.answer(
             try #require(try await daemon.wait(for: .read).first), mounted.grant(file, content, present: 0..<4_096))
         #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
         mounted.release(node, first)
         let second = try await mounted.open(node).handle()
-        #expect(try !mayGo(file, mounted))
+        #expect(try !isEvictable(file, mounted))
         mounted.release(node, second)
         try await expectFree(file, mounted)
     }
@@ -94,15 +94,15 @@ struct LeaseTests {
         let mounted = try Mounted()
         try mounted.subscribe()
         let grants = Journal<Grant>()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open, let grant = grants.entries.last { daemon.answer(frame, grant) }
         }
         try await mounted.connect()
-        let other = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+        let other = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         grants.append(mounted.grant(other, content, present: 0..<200_000))
         let node = try node(mounted)
         let handle = try await mounted.open(node).handle()
-        #expect(try !mayGo(other, mounted))
+        #expect(try !isEvictable(other, mounted))
         // The daemon is asked nevertheless: the first read starts the download of the rest.
         let read = mounted.read(node, handle, 0, 4_096)
         try await daemon.wait(for: .read)
@@ -116,8 +116,8 @@ struct LeaseTests {
         let mounted = try Mounted()
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)
-        #expect(try mayGo(file, mounted))
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        #expect(try isEvictable(file, mounted))
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: ESTALE, message: "replaced"))
         }
         try await mounted.connect()

@@ -97,7 +97,7 @@ struct LinkFolderTests {
         let podcast = try mounted.subscribe("One", episodes: 2)
         let episode = try mounted.episode(2)
         try mounted.store(TestContent(seed: 1, size: 500_000), of: episode)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let downloaded = try mounted.entry("Downloaded").node
         let latest = try mounted.entry("Latest").node
@@ -134,7 +134,7 @@ struct LinkFolderTests {
 
     @Test func aPlayedEpisodeLeavesUnplayedAtOnce() async throws {
         try mounted.subscribe("One", episodes: 2)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let unplayed = try mounted.entry("Unplayed").node
         let name = "2026-01-02 Episode 2 - One.mp3"

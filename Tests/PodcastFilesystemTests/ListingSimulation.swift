@@ -207,7 +207,7 @@ struct ListingSimulation {
     private mutating func ask(_ index: Int) -> [KernelDirectoryCache.Entry]? {
         let handle = programs[index].handle
         let offset = programs[index].stream.position
-        let isOutdated = rule.asked(handle)
+        let isOutdated = rule.requested(handle)
         if offset == 0, !programs[index].isNew || isOutdated {
             let isAlone = rule.rewind(handle, to: Self.base(current))
             if programs[index].listing != current { programs[index].end = nil }
@@ -219,12 +219,12 @@ struct ListingSimulation {
         guard let (listing, first, end) = position(of: offset, programs[index]) else { return nil }
         let count = Self.count(listing)
         if first == count {
-            if rule.ended(handle) { drops.append(reportedListing) }
+            if rule.finished(handle) { drops.append(reportedListing) }
             return []
         }
         let last = min(count, first + Int.random(in: 1...6, using: &generator))
         let entries = (first..<last).map { Self.entry(listing, $0, end: end) }
-        if let next = entries.last?.next { rule.answered(handle, to: next) }
+        if let next = entries.last?.next { rule.replied(handle, to: next) }
         return entries
     }
 

@@ -107,7 +107,7 @@ struct ListingTests {
 
     @Test func aContinuedListingReturnsCurrentSizes() async throws {
         let podcast = try mounted.subscribe(episodes: 20)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let show = try mounted.entry("Show").node
         let handle = try mounted.opendir(show)

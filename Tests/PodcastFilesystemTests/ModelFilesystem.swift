@@ -29,7 +29,7 @@ final class ModelFilesystem: ModelSubject {
     let owner: UInt32 = 1_000
     let readsAhead = false
     static let cacheLimit: Int64 = 4 << 30
-    private let places: InstallationPaths
+    private let paths: InstallationPaths
     private let launcher: DaemonLauncher
     private let kernel = ModelKernel()
     private let current: Mutex<PodcastFilesystem>
@@ -37,30 +37,30 @@ final class ModelFilesystem: ModelSubject {
 
     init() async throws {
         home = try PodfsHome()
-        guard let places = InstallationPaths(environment: home.environment) else { throw ModelErrno(EINVAL) }
-        self.places = places
+        guard let paths = InstallationPaths(environment: home.environment) else { throw ModelErrno(EINVAL) }
+        self.paths = paths
         // The script that starts the daemon sets its environment, which otherwise is the test's.
         let exports = home.environment.map { "export \($0.key)='\($0.value)'" }.joined(separator: "\n")
         let text = try home.directory.write(
             "podfs.text", text: "#!/bin/sh\n\(exports)\nexec '\(PodfsHome.executable)' \"$@\"\n")
         try ChildProcess("install", ["-m", "700", text, home.directory.file("podfs")]).waitBlocking()
         launcher = DaemonLauncher(
-            places: places, schema: Library.schemaVersion, executable: home.directory.file("podfs"))
+            paths: paths, schema: Library.schemaVersion, executable: home.directory.file("podfs"))
         try launcher.connectOrStart(role: .command).close()
-        current = Mutex(try Self.filesystem(places, launcher, owner))
+        current = Mutex(try Self.filesystem(paths, launcher, owner))
         filesystem.start(notifier: kernel, startsDaemon: true)
     }
 
     private var filesystem: PodcastFilesystem { current.withLock { $0 } }
 
     private static func filesystem(
-        _ places: InstallationPaths, _ launcher: DaemonLauncher, _ owner: UInt32
+        _ paths: InstallationPaths, _ launcher: DaemonLauncher, _ owner: UInt32
     ) throws -> PodcastFilesystem {
         PodcastFilesystem(
-            library: try Library.openForReading(at: places.library),
+            library: try Library.openForReading(at: paths.library),
             options: PodcastFilesystem.Options(
-                owner: Owner(uid: owner, gid: owner), cache: FilePath(places.cache), cacheLimit: cacheLimit,
-                feeds: FilePath(places.feeds), assets: FilePath(places.assets), indexers: []),
+                owner: Owner(uid: owner, gid: owner), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
+                feeds: FilePath(paths.feeds), assets: FilePath(paths.assets), indexers: []),
             link: DaemonLink(launcher: launcher))
     }
 
@@ -271,7 +271,7 @@ final class ModelFilesystem: ModelSubject {
     func remount() async throws {
         filesystem.stop()
         kernel.forgetAll()
-        let next = try Self.filesystem(places, launcher, owner)
+        let next = try Self.filesystem(paths, launcher, owner)
         current.withLock { $0 = next }
         next.start(notifier: kernel, startsDaemon: true)
     }

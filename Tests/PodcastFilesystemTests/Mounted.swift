@@ -16,7 +16,7 @@ import TransferCore
 /// The filesystem over a separate installation, without a kernel: the test makes the requests.
 final class Mounted: Sendable {
     let directory: TemporaryDirectory
-    let places: InstallationPaths
+    let paths: InstallationPaths
     /// The daemon's library, of which the filesystem reads the file.
     let library: Library
     let filesystem: PodcastFilesystem
@@ -31,30 +31,30 @@ final class Mounted: Sendable {
         configure: (inout PodcastFilesystem.Options) -> Void = { _ in }
     ) throws {
         directory = try TemporaryDirectory()
-        places = try #require(
+        paths = try #require(
             InstallationPaths(environment: [
                 "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
                 "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
                 "XDG_RUNTIME_DIR": directory.file("r"),
             ]))
-        for folder in places.folders {
+        for folder in paths.folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
         // Written by another process: a child forked meanwhile would have the file open for writing, and such a file
         // cannot be executed (ETXTBSY).
         let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
         try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
-        library = try Library.openForWriting(at: places.library)
+        library = try Library.openForWriting(at: paths.library)
         let launcher = DaemonLauncher(
-            places: places, schema: Library.schemaVersion, executable: directory.file("podfs"))
+            paths: paths, schema: Library.schemaVersion, executable: directory.file("podfs"))
         link = DaemonLink(launcher: launcher)
         var options = PodcastFilesystem.Options(
-            owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(places.cache), cacheLimit: cacheLimit,
-            feeds: FilePath(places.feeds), assets: FilePath(places.assets), indexers: indexers)
+            owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
+            feeds: FilePath(paths.feeds), assets: FilePath(paths.assets), indexers: indexers)
         configure(&options)
         self.options = options
         filesystem = PodcastFilesystem(
-            library: try Library.openForReading(at: places.library), options: options, link: link)
+            library: try Library.openForReading(at: paths.library), options: options, link: link)
     }
 
     deinit { filesystem.stop() }
@@ -117,7 +117,7 @@ final class Mounted: Sendable {
         _ content: TestContent, of episode: Episode, ranges: [Range<Int>]? = nil, complete: Bool = true,
         generation: Int? = nil
     ) throws -> CacheFile {
-        let cache = try ContentCache(directory: FilePath(places.cache))
+        let cache = try ContentCache(directory: FilePath(paths.cache))
         let file = try cache.create(size: Int64(content.size))
         var present = ByteRanges()
         for range in ranges ?? [0..<content.size] {

@@ -14,7 +14,7 @@ extension OpeningTests {
     @Test func theSizeIsPushedBeforeTheOpenIsAnswered() async throws {
         let mounted = try Mounted()
         try mounted.subscribe(length: 111_111)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let node = try node(mounted)
         let id = try mounted.episode().id
@@ -65,7 +65,7 @@ extension OpeningTests {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
         let granted = grant(total: 400_000)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, granted) }
         }
         try await mounted.connect()
@@ -90,7 +90,7 @@ extension OpeningTests {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
         let granted = grant(total: 400_000)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, granted) }
         }
         try await mounted.connect()
@@ -133,7 +133,7 @@ extension OpeningTests {
         let mounted = try Mounted()
         try mounted.subscribe()
         let grants = Journal<Grant>()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open, let grant = grants.entries.last { daemon.answer(frame, grant) }
         }
         try await mounted.connect()
@@ -165,7 +165,7 @@ extension OpeningTests {
     func aServersRefusalFailsTheOpen(number: Int32) async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: number, message: "no"))
         }
         try await mounted.connect()
@@ -177,7 +177,7 @@ extension OpeningTests {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe()
         let granted = grant(total: 5, generation: 2)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, granted) }
         }
         try await mounted.connect()
@@ -195,7 +195,7 @@ extension OpeningTests {
         let mounted = try Mounted()
         try mounted.subscribe()
         let granted = grant(total: 400_000)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, granted) }
         }
         try await mounted.connect()
@@ -209,7 +209,7 @@ extension OpeningTests {
     @Test func anInterruptedOpenIsCancelled() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let open = mounted.open(try node(mounted))
         let frame = try #require(try await daemon.wait(for: .open).first)
@@ -224,7 +224,7 @@ extension OpeningTests {
     @Test func anInterruptDuringThePushClosesTheOpen() async throws {
         let mounted = try Mounted()
         try mounted.subscribe(length: 111_111)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let open = mounted.open(try node(mounted))
         let frame = try #require(try await daemon.wait(for: .open).first)

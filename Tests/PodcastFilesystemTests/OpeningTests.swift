@@ -41,7 +41,7 @@ struct OpeningTests {
         }
         #expect(mounted.read(node, open.handle, -1, 4_096).answer == .error(.badFileDescriptor))
         // The daemon cannot evict an open file.
-        let cache = try ContentCache(directory: FilePath(mounted.places.cache))
+        let cache = try ContentCache(directory: FilePath(mounted.paths.cache))
         let file = try #require(try mounted.library.rendition(of: try mounted.episode().id)?.file)
         #expect(!cache.evict(file))
         mounted.release(node, open.handle)
@@ -66,7 +66,7 @@ struct OpeningTests {
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())
-        let daemon = try FakeDaemon(mounted.places) { _, _ in }
+        let daemon = try FakeDaemon(mounted.paths) { _, _ in }
         try await mounted.connect()
         guard case .open(let open)? = mounted.open(try node(mounted)).answer else {
             Issue.record("not opened at once")

@@ -89,10 +89,10 @@ struct PageFileTests {
         #expect(try await content("Show", "index.html").contains(link))
         let file = AssetKind.chapters.fileName(try mounted.episode().id.rawValue)
         let text = "{\"version\":\"1.2.0\",\"chapters\":[{\"startTime\":7,\"title\":\"A & B\"}]}"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.assets)/\(file)"))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.assets)/\(file)"))
         let page = try await content("Show", "index.html")
         #expect(!page.contains(link) && page.contains("<span>0:07</span><span dir=\"auto\">A &amp; B</span>"))
-        try Data("<html>".utf8).write(to: URL(fileURLWithPath: "\(mounted.places.assets)/\(file)"))
+        try Data("<html>".utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.assets)/\(file)"))
         #expect(try await content("Show", "index.html").contains(link))
     }
 
@@ -101,7 +101,7 @@ struct PageFileTests {
         let task = TaskInfo(
             id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
             state: .running, received: 250_000, expected: 500_000, rate: 1_024, error: nil, started: 1_700_000_000)
-        let daemon = try FakeDaemon(mounted.places, tasks: [task])
+        let daemon = try FakeDaemon(mounted.paths, tasks: [task])
         try await mounted.connect()
         try await waitUntil { try await content(".status.html").contains("<span>1 running</span>") }
         let page = try await content(".status.html")

@@ -41,7 +41,7 @@ struct ParkedReadTests {
 
     /// Ranges of one cache file are never applied to another.
     @Test func aGrantOfAnotherFileIsNotJoinedToTheFirst() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let read = mounted.read(node, handle, 0, 4_096)
@@ -58,7 +58,7 @@ struct ParkedReadTests {
     }
 
     @Test func aReadWaitsForItsBytes() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let read = mounted.read(node, handle, 100_000, 131_072)
@@ -94,10 +94,10 @@ struct ParkedReadTests {
     @Test func theFirstBytesThatCameWithTheOpenAreReadAtOnce() async throws {
         let mounted = try Mounted()
         try mounted.subscribe(length: nil)
-        let file = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+        let file = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
         let head = head
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, head) }
         }
         try await mounted.connect()
@@ -129,7 +129,7 @@ struct ParkedReadTests {
         var head = head
         head.generation = generation
         let (first, whole) = (head, mounted.grant(file, content, generation: generation))
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             switch daemon.frames.count(where: { $0.kind == .read }) {
             case 1: daemon.answer(frame, first)
             case 2 where fails: daemon.answer(frame, Failure(errorNumber: ENOSPC, message: "no"))
@@ -150,7 +150,7 @@ struct ParkedReadTests {
     }
 
     @Test func manyReadsWaitAtOnceAndEachGetsItsOwn() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let reads = (0..<1_000).map { mounted.read(node, handle, Int64($0 * 400), 400) }
@@ -170,9 +170,9 @@ struct ParkedReadTests {
         let mounted = try Mounted()
         try mounted.subscribe(length: nil)
         let content = content
-        let file = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: nil)
+        let file = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: nil)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             guard frame.kind == .open else { return }
             daemon.answer(frame, Grant(generation: 1, total: nil, file: nil, present: ByteRanges()))
         }
@@ -193,7 +193,7 @@ struct ParkedReadTests {
 
     @Test(arguments: [ETIMEDOUT, EIO, ENODATA, EACCES, ESTALE, ENOSPC])
     func aFailureIsTheReadersError(number: Int32) async throws {
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: number, message: "no"))
         }
         try await mounted.connect()
@@ -204,7 +204,7 @@ struct ParkedReadTests {
 
     @Test func bytesOfAnotherRenditionAreNeverServed() async throws {
         let grant = mounted.grant(file, content, generation: 2)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, grant) }
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in daemon.answer(frame, grant) }
         try await mounted.connect()
         let read = mounted.read(node, try await open(), 0, 4_096)
         #expect(try await read.answered() == .error(.staleNFSFileHandle))
@@ -223,7 +223,7 @@ struct ParkedReadTests {
         let file =
             isHeld
             ? try mounted.store(content, of: try mounted.episode(), complete: false)
-            : try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+            : try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         let all = mounted.grant(file, content).present
         let answers: [(Grant, Errno)] = [
             // No file and a missing file, neither of which is the one that an open may hold; and too few bytes.
@@ -235,7 +235,7 @@ struct ParkedReadTests {
             (mounted.grant(file, content, present: 0..<4_095), .ioError),
         ]
         let next = Journal<Int>()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, answers[next.entries.count].0)
             next.append(0)
         }
@@ -255,9 +255,9 @@ struct ParkedReadTests {
         try mounted.subscribe()
         let id = try mounted.episode().id
         try mounted.library.confirm(episode: id, size: 500_000, now: 1)
-        let short = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 1_000)
+        let short = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 1_000)
         let grant = mounted.grant(short, content)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, grant) }
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in daemon.answer(frame, grant) }
         try await mounted.connect()
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
         let read = mounted.read(node, try await mounted.open(node).handle(), 500, 4_096)
@@ -266,7 +266,7 @@ struct ParkedReadTests {
     }
 
     @Test func anAnswerThatCannotBeReadIsAnError() async throws {
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.send(Frame(kind: .grant, number: frame.number, payload: [1, 2, 3]))
         }
         try await mounted.connect()
@@ -278,7 +278,7 @@ struct ParkedReadTests {
     // MARK: Interrupts and the end
 
     @Test func anInterruptedReadIsAnsweredAndCancelled() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let first = mounted.read(node, handle, 0, 4_096)
@@ -298,7 +298,7 @@ struct ParkedReadTests {
     }
 
     @Test func aReadWhoseCallerIsGoneAlreadyIsCancelled() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let reply = RecordedReply()
@@ -310,7 +310,7 @@ struct ParkedReadTests {
     }
 
     @Test func stoppingAnswersEverythingThatWaits() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let reads = (0..<100).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
@@ -328,7 +328,7 @@ struct ParkedReadTests {
     }
 
     @Test func failingParkedReadsCancelsThemInTheDaemon() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let reads = (0..<10).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
@@ -343,7 +343,7 @@ struct ParkedReadTests {
     // MARK: Daemons that die
 
     @Test func waitingRequestsAreSentToTheNextDaemon() async throws {
-        let first = try FakeDaemon(mounted.places)
+        let first = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
         let reads = (0..<50).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
@@ -356,7 +356,7 @@ struct ParkedReadTests {
         try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
         #expect(reads.allSatisfy { $0.answer == nil })
         let grant = mounted.grant(file, content)
-        let second = try FakeDaemon(mounted.places) { daemon, frame in
+        let second = try FakeDaemon(mounted.paths) { daemon, frame in
             if frame.kind == .read { daemon.answer(frame, grant) }
         }
         for (index, read) in reads.enumerated() {
@@ -375,7 +375,7 @@ struct ParkedReadTests {
         let handle = try await mounted.open(node).handle()
         #expect(try await mounted.read(node, handle, 0, 4_096).answered() == .error(.ioError))
         let grant = mounted.grant(file, content)
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, grant) }
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in daemon.answer(frame, grant) }
         let second = try await mounted.open(node).handle()
         let read = mounted.read(node, second, 0, 4_096)
         #expect(try await read.answered() == expected(0..<4_096))
@@ -387,7 +387,7 @@ struct ParkedReadTests {
         // Not before the folder is watched, which a thread does.
         var daemon: FakeDaemon?
         try await waitUntil(description: "the daemon is found") {
-            if daemon == nil { daemon = try FakeDaemon(mounted.places) }
+            if daemon == nil { daemon = try FakeDaemon(mounted.paths) }
             try daemon?.writePIDFile()
             return mounted.link.isConnected
         }

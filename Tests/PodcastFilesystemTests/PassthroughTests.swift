@@ -145,7 +145,7 @@ struct PassthroughTests {
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())
-        let daemon = try FakeDaemon(mounted.places) { _, _ in }
+        let daemon = try FakeDaemon(mounted.paths) { _, _ in }
         mounted.filesystem.start(notifier: mounted.notifier, backings: registry, startsDaemon: false)
         try await waitUntil(description: "the daemon is found") {
             mounted.notifier.messages.contains(.attributes(.root))

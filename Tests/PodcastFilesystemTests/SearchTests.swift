@@ -27,11 +27,11 @@ struct SearchTests {
         init(_ titles: [String], fetch: (@Sendable (ShowID, Library) throws -> Void)? = nil) async throws {
             let mounted = try Mounted()
             let library = mounted.library
-            let rows = try mounted.library.keep(
+            let rows = try mounted.library.store(
                 found: titles.map { FoundPodcast(url: "http://127.0.0.1:9/\($0).xml", title: $0) }, now: 1_700_000_000)
             ids = rows.map(\.podcast)
             let folders = rows.map { FoundFolder(podcast: $0.podcast, name: $0.name) }
-            daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon = try FakeDaemon(mounted.paths) { daemon, frame in
                 switch frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil {
                 case .searchFolder: daemon.answer(frame, .foundFolders(folders))
                 case .fetchShow(let podcast):
@@ -94,7 +94,7 @@ struct SearchTests {
         let mounted = try Mounted()
         let term = try mounted.entry(".search", "high tide")
         let other = PodcastFilesystem(
-            library: try Library.openForReading(at: mounted.places.library), options: mounted.options,
+            library: try Library.openForReading(at: mounted.paths.library), options: mounted.options,
             link: mounted.link)
         let reply = RecordedReply()
         other.lookup(reply.request(), parent: NodeNumber.search.node, name: "high tide")
@@ -219,13 +219,13 @@ struct SearchTests {
         mounted.release(node, handle)
         try await found.daemon.wait(for: .close)
         // By then the mount no longer holds a lease on the file.
-        #expect(try ContentCacheProbe(mounted.places.cache).evicts(file.name))
+        #expect(try ContentCacheProbe(mounted.paths.cache).evicts(file.name))
     }
 
     @Test(arguments: [ETIMEDOUT, EHOSTUNREACH, EIO, EINVAL] as [Int32])
     func aFailureIsTheAnswerToTheOpening(number: Int32) async throws {
         let mounted = try Mounted()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             guard frame.kind == .command else { return }
             daemon.answer(frame, Failure(errorNumber: number, message: "no"))
         }
@@ -233,7 +233,7 @@ struct SearchTests {
         let term = try mounted.entry(".search", "tide").node
         let reply = mounted.request { mounted.filesystem.opendir($0, node: term) }
         #expect(try await reply.answered() == .error(Errno(rawValue: number)))
-        let row = try mounted.library.keep(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)
+        let row = try mounted.library.store(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)
         let show = NodeNumber(kind: .foundShow, generation: 1, row: row[0].podcast).node
         let second = mounted.request { mounted.filesystem.opendir($0, node: show) }
         #expect(try await second.answered() == .error(Errno(rawValue: number)))
@@ -243,7 +243,7 @@ struct SearchTests {
     @Test func aHangingSearchIsInterruptibleAndBlocksNobody() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let term = try mounted.entry(".search", "tide").node
         let replies = (0..<50).map { _ in mounted.request { mounted.filesystem.opendir($0, node: term) } }
@@ -276,7 +276,7 @@ struct SearchTests {
 
     @Test func aPathIsGoodAfterARestart() async throws {
         let mounted = try Mounted()
-        let row = try mounted.library.keep(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)[0]
+        let row = try mounted.library.store(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)[0]
         try Self.list(1, in: row.podcast, mounted.library)
         // No daemon runs, and the term was not opened in this mount.
         let show = try mounted.entry(".search", "tide", "One")

@@ -58,8 +58,8 @@ struct ShowFileTests {
     }
 
     private func keepDocuments(_ xml: String = "<rss/>", json: String = "{\n  \"title\": \"Show\"\n}\n") throws {
-        try Data(xml.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.feeds)/\(podcast.id).xml"))
-        try Data(json.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.feeds)/\(podcast.id).json"))
+        try Data(xml.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.feeds)/\(podcast.id).xml"))
+        try Data(json.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.feeds)/\(podcast.id).json"))
     }
 
     @Test func thePlaylistNamesTheEpisodes() async throws {
@@ -141,7 +141,7 @@ struct ShowFileTests {
         try bytes.withUnsafeBytes { try file.write($0, at: 0) }
         let folder = try mounted.entry("Show", ".chapters").node
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
-        let state = try ContentCache(directory: FilePath(mounted.places.cache))
+        let state = try ContentCache(directory: FilePath(mounted.paths.cache))
             .state(of: file.name, size: Int64(bytes.count)).text
         try mounted.library.complete(
             episode: episode.id, generation: episode.generation, size: Int64(bytes.count), sha256: "", fileState: state,
@@ -155,7 +155,7 @@ struct ShowFileTests {
 
     /// A chapter file that cannot be fetched is replaced by the next source.
     @Test func chaptersOfTheFeedReplaceAFileThatIsGone() async throws {
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
         feed.items[2].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
@@ -200,7 +200,7 @@ struct ShowFileTests {
         let handle = try await mounted.open(node).handle()
         let new = mounted.directory.file("new")
         try Data("newer".utf8).write(to: URL(fileURLWithPath: new))
-        #expect(rename(new, "\(mounted.places.feeds)/\(podcast.id).xml") == 0)
+        #expect(rename(new, "\(mounted.paths.feeds)/\(podcast.id).xml") == 0)
         #expect(mounted.read(node, handle, 0, 100).answer == .bytes(Array("old".utf8)))
         #expect(mounted.attributes(node, handle: handle)?.size == 3 && mounted.attributes(node)?.size == 5)
     }

@@ -55,7 +55,7 @@ struct StatusAndChangeTests {
 
     @Test func statusFilesShowWhatTheDaemonSays() async throws {
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places, tasks: [try task()])
+        let daemon = try FakeDaemon(mounted.paths, tasks: [try task()])
         try await mounted.connect()
         try await waitUntil { try await content(of: ".status").hasPrefix("1 running, 0 queued") }
         #expect(try await content(of: ".status").contains("50.0%"))
@@ -108,7 +108,7 @@ struct StatusAndChangeTests {
 
     @Test func withoutADaemonTheLibraryIsShown() async throws {
         try mounted.subscribe(episodes: 3)
-        let daemon = try FakeDaemon(mounted.places, tasks: [try task()])
+        let daemon = try FakeDaemon(mounted.paths, tasks: [try task()])
         try await mounted.connect()
         try await waitUntil { try await content(of: ".status").hasPrefix("1 running") }
         let queued = try mounted.library.enqueue(episode: try mounted.episode(1).id, session: "x", now: 1)
@@ -143,7 +143,7 @@ struct StatusAndChangeTests {
     @Test func changesAreInvalidated() async throws {
         let podcast = try mounted.subscribe()
         try mounted.subscribe("Other", episodes: 2)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let id = try mounted.library.entries(of: podcast.id)[0].id
         let show = NodeNumber(kind: .show, row: podcast.id).node
@@ -177,7 +177,7 @@ struct StatusAndChangeTests {
     @Test func noInvalidationIsSentBetweenPushAndRequest() async throws {
         let podcast = try mounted.subscribe(length: 111_111)
         try mounted.subscribe("Other", episodes: 1)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let name = "2026-01-01 Episode 1.mp3"
         let node = try mounted.entry("Show", name).node
@@ -211,7 +211,7 @@ struct StatusAndChangeTests {
     @Test func aListingReturnsNoOutdatedAttributes() async throws {
         let podcast = try mounted.subscribe(episodes: 2, length: 111_111)
         try mounted.subscribe("Other", episodes: 1)
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let show = NodeNumber(kind: .show, row: podcast.id).node
         let folder = try mounted.opendir(show)
@@ -229,13 +229,13 @@ struct StatusAndChangeTests {
 
     @Test func changesWithoutADaemonAreInvalidatedLater() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
-        let first = try FakeDaemon(mounted.places)
+        let first = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         first.die()
         try await waitUntil { !mounted.link.isConnected }
         mounted.notifier.clear()
         try mounted.library.dropRendition(episode: try mounted.episode(2).id, now: Int64(time(nil)) + 1)
-        let second = try FakeDaemon(mounted.places)
+        let second = try FakeDaemon(mounted.paths)
         try await waitUntil(description: "the daemon is found") {
             try second.writePIDFile()
             return mounted.link.isConnected
@@ -251,6 +251,23 @@ struct StatusAndChangeTests {
         #expect(messages.count == 4 + 6)
     }
 
+    @Test func formerNamesOfShowsAreInvalidatedWhenADaemonIsFound() async throws {
+        let renamed = try mounted.subscribe("Show")
+        let removed = try mounted.subscribe("Removed")
+        try mounted.subscribe("Other")
+        mounted.start()
+        try mounted.library.renamePodcast(id: renamed.id, to: "New")
+        _ = try mounted.library.unsubscribe(podcast: removed.id)
+        let daemon = try FakeDaemon(mounted.paths)
+        try await waitUntil(description: "the daemon is found") {
+            try daemon.writePIDFile()
+            return mounted.notifier.messages.contains(.attributes(.root))
+        }
+        let messages = mounted.notifier.messages
+        for name in ["Show", "Removed"] { #expect(messages.contains(.entry(parent: .root, name: name)), "\(name)") }
+        #expect(!messages.contains(.entry(parent: .root, name: "Other")))
+    }
+
     /// Invalidations of the file names that may exist beside an episode.
     private func besides(_ stem: String, _ podcast: Podcast) -> [RecordingNotifier.Message] {
         func folder(_ kind: NodeNumber.Kind) -> NodeID { NodeNumber(kind: kind, row: podcast.id).node }
@@ -264,7 +281,7 @@ struct StatusAndChangeTests {
     @Test func removedNamesAreInvalidated() async throws {
         let podcast = try mounted.subscribe(episodes: 2)
         try mounted.subscribe("Other")
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let show = NodeNumber(kind: .show, row: podcast.id).node
         let entries = try mounted.library.entries(of: podcast.id)
@@ -291,7 +308,7 @@ struct StatusAndChangeTests {
     @Test func aRefreshInvalidatesTheChangedEpisodes() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
         try mounted.subscribe("Other")
-        let daemon = try FakeDaemon(mounted.places)
+        let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let ids = try (1...3).map { try mounted.episode($0).id }
         let now = Int64(time(nil)) + 10

@@ -51,7 +51,7 @@ struct StreamTests {
     @Test func aStreamIsReadOnceTheDaemonHasCheckedIt() async throws {
         let entry = try subscribe()
         let id = try mounted.episode().id
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, .asset(file: AssetKind.stream.fileName(id.rawValue), size: 0))
         }
         let handle = try await opened(mounted.open(entry.node))
@@ -66,7 +66,7 @@ struct StreamTests {
 
     @Test func aFailureIsReported() async throws {
         let entry = try subscribe()
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: ENODATA, message: "the server answered 404"))
         }
         let reply = mounted.open(entry.node)

@@ -27,7 +27,7 @@ import TransferCore
     private func daemon(file: (name: String, present: Range<Int>)? = nil, head: Int = 0) throws -> FakeDaemon {
         let library = mounted.library
         let content = content
-        return try FakeDaemon(mounted.places) { daemon, frame in
+        return try FakeDaemon(mounted.paths) { daemon, frame in
             switch frame.kind {
             case .open, .read:
                 var grant = Grant(
@@ -150,7 +150,7 @@ import TransferCore
         let episode = try mounted.episode()
         try mounted.store(content, of: episode)
         for (kind, row, size) in [(AssetKind.art, episode.id.rawValue, art), (.cover, show.id.rawValue, cover)] {
-            let path = "\(mounted.places.assets)/\(kind.fileName(row))"
+            let path = "\(mounted.paths.assets)/\(kind.fileName(row))"
             try Data([0xFF, 0xD8, 0xFF, 0xE0]).write(to: URL(fileURLWithPath: path))
             // The rest is a hole: zeros.
             if size > 0 { try #require(truncate(path, size) == 0) }
@@ -204,7 +204,7 @@ import TransferCore
     @Test func anInterruptedOpenIsClosedAtTheDaemon() async throws {
         try mounted.subscribe(episodes: 1)
         let content = content
-        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             // Opens are granted, reads and commands stay unanswered.
             if frame.kind == .open {
                 daemon.answer(frame, Grant(generation: 1, total: Int64(content.size), file: nil, present: ByteRanges()))

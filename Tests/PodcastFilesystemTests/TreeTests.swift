@@ -107,7 +107,7 @@ struct TreeTests {
         #expect(after.attributes.size == 600_000)
         // A new mount returns the same node.
         let other = PodcastFilesystem(
-            library: try Library.openForReading(at: mounted.places.library),
+            library: try Library.openForReading(at: mounted.paths.library),
             options: mounted.options, link: mounted.link)
         let reply = RecordedReply()
         other.lookup(

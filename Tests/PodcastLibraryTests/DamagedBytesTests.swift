@@ -30,7 +30,7 @@ struct DamagedBytesTests {
                 _ = try library.enqueue(episode: episode.id, session: "common", now: noon)
             }
         }
-        try library.keep(KeptEvent(sequence: try library.reserveSequences(1).lowerBound, time: noon, payload: "{}"))
+        try library.store(StoredEvent(sequence: try library.reserveSequences(1).lowerBound, time: noon, payload: "{}"))
         try library.backup(to: folder.path + "/data/library.backup.sqlite")
         try library.checkpoint()
     }

@@ -12,7 +12,7 @@ struct LibraryEventTests {
     }
 
     private func keep(_ sequence: Int64, time: Int64 = 1_000_000) throws {
-        try library.keep(KeptEvent(sequence: sequence, time: time, payload: "\(sequence)"))
+        try library.store(StoredEvent(sequence: sequence, time: time, payload: "\(sequence)"))
     }
 
     @Test func numbersAreGivenOnce() throws {
@@ -33,7 +33,7 @@ struct LibraryEventTests {
     @Test func theOldestGoWhenThereAreTooMany() throws {
         for sequence in 1...1_003 as ClosedRange<Int64> { try keep(sequence) }
         let kept = try library.events(since: 0)
-        #expect(kept.count == Library.maxKeptEvents)
+        #expect(kept.count == Library.maxStoredEvents)
         #expect(kept.first?.sequence == 4 && kept.last?.sequence == 1_003)
     }
 

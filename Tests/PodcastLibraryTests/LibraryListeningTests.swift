@@ -85,7 +85,7 @@ import TransferCore
         let action = SyncAction(
             podcast: feedURL, episode: "https://m.example/1.mp3", guid: "guid-1", kind: .play, timestamp: now - 100,
             started: 0, position: 400, total: 1_000)
-        let taken = try library.take(
+        let taken = try library.apply(
             [action], clock: SyncClock(local: now, server: now), window: SyncWindow(last: now, lastFull: now),
             keepsLatestOnly: false, now: now)
         #expect(taken.changed == [episodes[0]])

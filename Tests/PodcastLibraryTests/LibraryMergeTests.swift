@@ -257,7 +257,7 @@ struct LibraryMergeTests {
 
         let unchanged = UnchangedFeed(
             podcast: id, response: FeedResponse(finalURL: feedURL, status: 304, nextRefresh: noon + 7200))
-        #expect(try library.noteUnchanged([unchanged], now: noon + 2).isEmpty)
+        #expect(try library.recordUnchanged([unchanged], now: noon + 2).isEmpty)
         podcast = try #require(try library.podcast(id: id))
         #expect(podcast.state == "active" && podcast.error == nil && podcast.lastRefresh == noon + 2)
         #expect(podcast.nextRefresh == noon + 7200)

@@ -31,7 +31,7 @@ struct LibraryRefreshTests {
         try library.refreshFailed(podcast: ids[0], status: 500, error: "no", next: noon, now: noon + 2)
         #expect(try library.refreshRecord(of: ids[0]).failures == 2)
         _ = try library.merge(feed: makeFeed([]), into: ids[1], response: ok, template: .standard, now: noon)
-        let gone = try library.noteUnchanged(
+        let gone = try library.recordUnchanged(
             [unchanged(ids[0], next: noon + 9), unchanged(999), unchanged(ids[1]), unchanged(ids[2], etag: "\"2\"")],
             now: noon + 5)
         #expect(gone == [999])
@@ -44,6 +44,22 @@ struct LibraryRefreshTests {
         #expect(podcasts[0].changed == noon + 5 && podcasts[2].changed == noon)
     }
 
+    @Test func eachResponseRecordsItsAddressSpace() throws {
+        let id = try subscribe(1)
+        func response(_ status: Int, _ space: AddressSpace?) -> FeedResponse {
+            FeedResponse(finalURL: "https://e.com/1", status: status, space: space, reach: space)
+        }
+        _ = try library.merge(
+            feed: makeFeed([]), into: id, response: response(226, .local), template: .standard, now: noon)
+        #expect(try library.showAccess(of: id)?.space == .local && library.showAccess(of: id)?.reach == .local)
+        _ = try library.merge(
+            feed: makeFeed([]), into: id, response: response(226, .public), template: .standard, now: noon)
+        #expect(try library.showAccess(of: id)?.space == .public && library.showAccess(of: id)?.reach == .local)
+        _ = try library.merge(
+            feed: makeFeed([]), into: id, response: response(226, nil), template: .standard, now: noon)
+        #expect(try library.showAccess(of: id)?.space == .public)
+    }
+
     @Test func aFailureRollsBackItsBatch() throws {
         let ids = try (1...3).map(subscribe)
         try DatabaseQueue(path: folder.library).write { db in
@@ -53,7 +69,7 @@ struct LibraryRefreshTests {
                     BEGIN SELECT RAISE(ABORT, 'forbidden'); END
                     """)
         }
-        #expect(throws: LibraryError.self) { try library.noteUnchanged(ids.map { unchanged($0) }, now: noon + 5) }
+        #expect(throws: LibraryError.self) { try library.recordUnchanged(ids.map { unchanged($0) }, now: noon + 5) }
         #expect(try library.podcasts().map(\.httpStatus) == [200, 200, 200])
     }
 
@@ -147,14 +163,14 @@ struct LibraryRefreshTests {
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
             template: .standard, now: now + year)
         #expect(try library.nextRefresh() == now + year + 3_600)
-        try library.forgetFutureSchedules(now: now)
+        try library.clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now)
         // A plausible schedule stays.
         response.nextRefresh = now + 3_600
         _ = try library.merge(
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
             template: .standard, now: now)
-        try library.forgetFutureSchedules(now: now)
+        try library.clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now + 3_600)
     }
 }

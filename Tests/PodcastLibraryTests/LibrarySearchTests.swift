@@ -17,13 +17,13 @@ struct LibrarySearchTests {
     }
 
     @Test func resultsGetRowsThatStayAndNamesThatAreUnique() throws {
-        let first = try library.keep(found: [found("News", "1"), found("news", "2"), found("a/b\n.", "3")], now: noon)
+        let first = try library.store(found: [found("News", "1"), found("news", "2"), found("a/b\n.", "3")], now: noon)
         #expect(first.map(\.name) == ["News", "news (2)", "a-b ."])
         #expect(Set(first.map(\.podcast)).count == 3)
         let row = try #require(try library.podcast(id: first[0].podcast))
         #expect(row.ephemeral && row.url == "https://e.com/1" && row.author == "A" && row.lastRefresh == nil)
         // In another order, with other results, with another title: the same rows and names.
-        let again = try library.keep(
+        let again = try library.store(
             found: [found("NEWS", "2"), found("News", "4"), found("Newest", "1")], now: noon + 5)
         #expect(again.map(\.name) == ["news (2)", "News (3)", "News"])
         #expect(again[0].podcast == first[1].podcast && again[2].podcast == first[0].podcast)
@@ -35,7 +35,7 @@ struct LibrarySearchTests {
 
     @Test func aSubscribedShowIsFoundUnderItsName() throws {
         let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")], url: "https://e.com/1").podcast
-        let results = try library.keep(
+        let results = try library.store(
             found: [
                 found("Show", "2"), found("Other", "1"), found("Other", "1b", subscription: ShowID(show.id.rawValue)),
             ], now: noon)
@@ -44,23 +44,24 @@ struct LibrarySearchTests {
         #expect(try !library.isEphemeral(podcast: show.id) && library.isEphemeral(podcast: results[0].podcast))
         // Renamed to a result's name: the subscribed show keeps the name in the folder.
         try library.renamePodcast(id: show.id, to: "Show (2)")
-        let after = try library.keep(found: [found("Show", "2"), found("Show", "1")], now: noon)
+        let after = try library.store(found: [found("Show", "2"), found("Show", "1")], now: noon)
         #expect(after.map(\.name) == ["Show (2) (2)", "Show (2)"])
     }
 
     @Test func aResultIsKeptFromWhenItWasFoundLast() throws {
-        let ids = try library.keep(found: [found("A", "1"), found("B", "2"), found("C", "3")], now: noon).map(\.podcast)
-        _ = try library.keep(found: [found("B", "2")], now: noon + 10)
+        let ids = try library.store(found: [found("A", "1"), found("B", "2"), found("C", "3")], now: noon).map(
+            \.podcast)
+        _ = try library.store(found: [found("B", "2")], now: noon + 10)
         try library.renew(found: [ids[2]], now: noon + 10)
         #expect(try library.purgeEphemeral(before: noon + 5).isEmpty)
         #expect(try ids.map { try library.podcast(id: $0) != nil } == [false, true, true])
         // Another row; numbers are not reused.
-        let new = try library.keep(found: [found("A", "1")], now: noon + 10)
+        let new = try library.store(found: [found("A", "1")], now: noon + 10)
         #expect(new[0].name == "A" && new[0].podcast > ids[2])
     }
 
     @Test func aResultBecomesASubscriptionWithItsIds() throws {
-        let id = try library.keep(found: [found("Catalogue's title", "1")], now: noon)[0].podcast
+        let id = try library.store(found: [found("Catalogue's title", "1")], now: noon)[0].podcast
         let items = [makeItem("One", url: "https://e.com/1.mp3")]
         let listed = try library.merge(items, into: id)
         #expect(listed.podcast.ephemeral && listed.inserted.count == 1)
@@ -75,7 +76,7 @@ struct LibrarySearchTests {
     }
 
     @Test func pinnedEpisodesAreNotLeftovers() throws {
-        let id = try library.keep(found: [found("A", "1")], now: noon)[0].podcast
+        let id = try library.store(found: [found("A", "1")], now: noon)[0].podcast
         let episode = try library.merge([makeItem("One", url: "https://e.com/1.mp3")], into: id).inserted[0]
         try library.pin(Rendition(episode: episode, generation: 1, file: "f"), now: noon)
         #expect(try library.ephemeralPodcastsPinned().isEmpty)
@@ -87,7 +88,7 @@ struct LibrarySearchTests {
     @Test func resultsAreBounded() throws {
         for page in 0..<26 {
             let shows = (0..<200).map { found("Show", "\(page)-\($0)") }
-            _ = try library.keep(found: shows, now: noon + Int64(page))
+            _ = try library.store(found: shows, now: noon + Int64(page))
         }
         #expect(try library.podcast(url: "https://e.com/0-0") == nil)
         #expect(try library.podcast(url: "https://e.com/0-199") == nil)
@@ -99,7 +100,7 @@ struct LibrarySearchTests {
         let titles = [
             "", "..", "/", "\u{0}", ".hidden", " ", String(repeating: "ä", count: 500), "a\u{202E}b", "Latest",
         ]
-        let results = try library.keep(
+        let results = try library.store(
             found: titles.enumerated().map { found($1, "\($0)") }, now: noon)
         for result in results {
             #expect(FileName.objection(to: result.name) == nil, "\(result.name)")

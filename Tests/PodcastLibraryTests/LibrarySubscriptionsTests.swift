@@ -12,7 +12,7 @@ struct LibrarySubscriptionsTests {
     }
 
     @Test func aShowIsSubscribedBeforeItsFeedIsFetched() throws {
-        let kept = try library.keep(
+        let kept = try library.subscribeUnfetched(
             [UnfetchedShow(url: feedURL, title: " My Show ", link: "https://e.com/", error: "down", httpStatus: 503)],
             now: noon)
         guard case .added(let id, "My Show") = kept.first else {
@@ -39,9 +39,9 @@ struct LibrarySubscriptionsTests {
         let shows = wanted.enumerated().map { index, show in
             UnfetchedShow(url: "https://u:p@e.com/\(index)", name: show.0, title: show.1, error: "x")
         }
-        #expect(try library.keep(shows, now: noon).map(\.name) == wanted.map(\.2))
+        #expect(try library.subscribeUnfetched(shows, now: noon).map(\.name) == wanted.map(\.2))
         // The second time they are known, under the same names.
-        let again = try library.keep(shows, now: noon)
+        let again = try library.subscribeUnfetched(shows, now: noon)
         #expect(again.map(\.name) == wanted.map(\.2))
         for show in again { if case .added = show { Issue.record("\(show)") } }
     }
@@ -51,9 +51,16 @@ struct LibrarySubscriptionsTests {
             url: feedURL, feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), name: nil, response: ok,
             template: .standard, now: noon, ephemeral: true
         ).podcast
-        let kept = try library.keep([UnfetchedShow(url: feedURL, name: "Mine", error: "x")], now: noon)
-        #expect(kept == [.added(podcast: found.id, name: "Mine")])
-        #expect(try library.podcasts().map(\.episodes) == [1])
+        var show = UnfetchedShow(
+            url: feedURL, name: "Mine", title: "Outline", link: "https://e.com/", error: "down", httpStatus: 503,
+            next: noon + 60)
+        show.tags = ["News"]
+        #expect(try library.subscribeUnfetched([show], now: noon) == [.added(podcast: found.id, name: "Mine")])
+        let podcast = try #require(try library.podcast(id: found.id))
+        #expect(!podcast.ephemeral && podcast.episodes == 1 && podcast.title == "Show")
+        #expect(podcast.state == Podcast.failed && podcast.error == "down" && podcast.httpStatus == 503)
+        #expect(podcast.nextRefresh == noon + 60 && podcast.link == "https://e.com/")
+        #expect(try library.tagsOfShows() == [found.id: ["News"]])
     }
 
     @Test func exportedListsAreComplete() throws {

@@ -53,7 +53,7 @@ struct LibraryUploadTests {
         let id = try add(1).id
         let progress = Upload.Progress(step: "posted", location: "https://e.com/1", tus: true, held: 77)
         try library.record(upload: id, progress)
-        try library.fail(upload: id, error: "broken", keeping: KeptEvent(sequence: 1, time: 2, payload: "x"))
+        try library.fail(upload: id, error: "broken", keeping: StoredEvent(sequence: 1, time: 2, payload: "x"))
         let reopened = try #require(try Library.openForReading(at: folder.library).upload(id: id))
         #expect(reopened.progress == progress && reopened.error == "broken" && !reopened.suspended)
         try library.setSuspended(upload: id, true)
@@ -65,7 +65,7 @@ struct LibraryUploadTests {
 
     @Test func anUploadIsRemovedTogetherWithStoringItsEvent() throws {
         let id = try add(1).id
-        try library.removeUpload(id: id, keeping: KeptEvent(sequence: 7, time: 2, payload: "done"))
+        try library.removeUpload(id: id, keeping: StoredEvent(sequence: 7, time: 2, payload: "done"))
         #expect(try library.uploads().isEmpty && library.events(since: 0).map(\.sequence) == [7])
     }
 

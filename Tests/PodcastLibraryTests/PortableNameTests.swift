@@ -68,6 +68,16 @@ struct PortableNameTests {
         for name in after { #expect(try library.entry(of: show.id, named: name)?.name == name) }
     }
 
+    @Test(arguments: [("Unplayed?", "Unplayed (2)"), ("Tags?", "Tags (2)"), ("Other?", "Other (2)")])
+    func aPortableFolderNameIsUniqueInTheRoot(former: String, name: String) throws {
+        _ = try library.subscribe([], url: "https://e.com/other", title: "Other")
+        let show = try library.subscribe([], title: former).podcast
+        #expect(show.name == former)
+        let template = try NameTemplate("{title}").portable(true)
+        let renamings = try library.renameAll(by: template, podcast: show.id, isDryRun: false)
+        #expect(renamings == [.folder(from: former, to: name)])
+    }
+
     @Test func episodesExchangeTheirNames() throws {
         let show = try subscribe(try NameTemplate("{title}")).podcast
         let ids = try library.entries(of: show.id).sorted { $0.id < $1.id }.map(\.id)

@@ -36,19 +36,19 @@ import TransferCore
                 url: "https://u", title: "t", description: nil, media: Upload.Part(name: "n", file: "f"), size: 5,
                 idempotencyKey: "k", created: noon))
         _ = try library.reserveSequences(5)
-        try library.keep(KeptEvent(sequence: 3, time: noon, payload: "{}"))
+        try library.store(StoredEvent(sequence: 3, time: noon, payload: "{}"))
         try library.acknowledge(session: "s", through: 2)
         try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: noon)
         try library.setPosition(episode: ids[0], 30, now: noon)
         try library.setPlayed(episode: ids[1], true, now: noon)
-        _ = try library.take(
+        _ = try library.apply(
             [
                 SyncAction(podcast: feedURL, episode: "https://e/4.mp3", kind: .play, timestamp: noon, position: 9),
                 SyncAction(podcast: "https://o", episode: "https://o/1", kind: .play, timestamp: noon, position: 9),
             ], clock: SyncClock(local: noon, server: noon), window: SyncWindow(last: noon, lastFull: noon),
             keepsLatestOnly: false, now: noon)
-        try library.noteServer([ServerFeed(url: feedURL, subscribed: true, podcast: show)])
-        try library.closeWhole()
+        try library.recordServerState([ServerFeed(url: feedURL, subscribed: true, podcast: show)])
+        try library.closeAfterCheckpoint()
     }
 
     /// Writes the values of `number` into each numeric column.
@@ -115,7 +115,7 @@ import TransferCore
         }
         try library.setPosition(episode: 1, 40, now: now)
         try library.setPlayed(episode: 2, true, now: now)
-        _ = try library.take(
+        _ = try library.apply(
             [SyncAction(podcast: feedURL, episode: "https://e/3.mp3", kind: .play, timestamp: now, position: 7)],
             clock: clock, window: SyncWindow(last: now, lastFull: now), keepsLatestOnly: true, now: now)
         try library.actionsSent(try library.pendingActions(clock: clock, device: "d", limit: 100))
@@ -127,11 +127,11 @@ import TransferCore
         _ = try library.bury(episodes: [2], now: now)
         let sequences = try library.reserveSequences(10)
         #expect(sequences.count == 10 && sequences.lowerBound > 0, "\(context)")
-        try library.keep(KeptEvent(sequence: sequences.lowerBound, time: now, payload: "{}"))
+        try library.store(StoredEvent(sequence: sequences.lowerBound, time: now, payload: "{}"))
         let identifiers = try library.identifiers()
         #expect(identifiers.download.rawValue.magnitude <= 1 << 53, "\(context)")
-        try library.noteSync(error: "e", isStopped: false, next: now, now: now)
-        try library.endSync()
+        try library.recordSync(error: "e", isStopped: false, next: now, now: now)
+        try library.removeSyncAccount()
     }
 
     @Test func extremeNumbersInEachColumnAreReadAndWrittenOver() throws {

@@ -318,7 +318,12 @@ struct ShelfPageTests {
         let view = ViewPage(.inProgress, shelf.inProgress, shows: [1: show])
         let list = String(decoding: view.bytes, as: UTF8.self)
         #expect(
-            list.contains("data-at=\"1800.0\" href=\"S/a.mp3\"") && list.contains("aria-current=\"page\">In progress"))
+            list.contains("data-at=\"1800\" href=\"S/a.mp3\"") && list.contains("aria-current=\"page\">In progress"))
+        // A played episode starts at its beginning, wherever it was left.
+        var played = shelf.inProgress
+        played[0].played = true
+        let latest = ViewPage(.latest, played, shows: [1: show])
+        #expect(!String(decoding: latest.bytes, as: UTF8.self).contains("data-at"))
         #expect(list.contains("<span class=\"from\">T</span>") && list.contains("<span>30:00 left</span>"))
         #expect(
             String(decoding: ViewPage(.unplayed, [], shows: [:]).bytes, as: UTF8.self).contains("Everything has been"))

@@ -3,28 +3,28 @@ import Testing
 
 @Suite struct InstallationPathsTests {
     @Test func theHomeFolderIsEnough() throws {
-        let places = try #require(InstallationPaths(environment: ["HOME": "/home/ann"]))
-        #expect(places.library == "/home/ann/.local/share/podfs/library.sqlite")
-        #expect(places.cache == "/home/ann/.cache/podfs")
-        #expect(places.configFile == "/home/ann/.config/podfs/config.toml")
-        #expect(places.log == "/home/ann/.local/state/podfs/daemon.log")
-        #expect(places.socket == "/home/ann/.local/state/podfs/run/daemon.sock")
-        #expect(places.pidFile == "/home/ann/.local/state/podfs/run/daemon.pid")
-        #expect(places.startLock == "/home/ann/.local/state/podfs/run/start.lock")
+        let paths = try #require(InstallationPaths(environment: ["HOME": "/home/ann"]))
+        #expect(paths.library == "/home/ann/.local/share/podfs/library.sqlite")
+        #expect(paths.cache == "/home/ann/.cache/podfs")
+        #expect(paths.configFile == "/home/ann/.config/podfs/config.toml")
+        #expect(paths.log == "/home/ann/.local/state/podfs/daemon.log")
+        #expect(paths.socket == "/home/ann/.local/state/podfs/run/daemon.sock")
+        #expect(paths.pidFile == "/home/ann/.local/state/podfs/run/daemon.pid")
+        #expect(paths.startLock == "/home/ann/.local/state/podfs/run/start.lock")
     }
 
     @Test func eachVariableMovesItsFolder() throws {
-        let places = try #require(
+        let paths = try #require(
             InstallationPaths(environment: [
                 "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c", "XDG_CONFIG_HOME": "/k", "XDG_STATE_HOME": "/s",
                 "XDG_RUNTIME_DIR": "/r",
             ]))
         #expect(
-            places.folders == [
+            paths.folders == [
                 "/d/podfs", "/d/podfs/feeds", "/d/podfs/uploads", "/c/podfs", "/c/podfs/assets", "/k/podfs", "/s/podfs",
                 "/r/podfs",
             ])
-        #expect(places.socket == "/r/podfs/daemon.sock")
+        #expect(paths.socket == "/r/podfs/daemon.sock")
     }
 
     @Test(arguments: ["", "relative", "./x", "~/x"])

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -34,7 +35,7 @@ struct AssetTests {
 
     private func size(_ client: ServiceClient, _ kind: AssetKind, _ id: Int64) async throws -> Int64? {
         guard case .asset(let file, let size) = try await client.perform(.asset(kind, id: id)) else { return nil }
-        let bytes = FileManager.default.contents(atPath: "\(home.places.assets)/\(file)")
+        let bytes = FileManager.default.contents(atPath: "\(home.paths.assets)/\(file)")
         #expect(file == kind.fileName(id) && bytes?.count == Int(size))
         return size
     }
@@ -47,7 +48,7 @@ struct AssetTests {
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         let episode = try daemon.episode(2).id
         #expect(try await size(client, .vtt, episode.rawValue) == 38)
-        let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
+        let path = "\(home.paths.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
         // The next daemon serves it too.
@@ -58,7 +59,7 @@ struct AssetTests {
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         // The assets are removed with the show.
         _ = try await other.perform(.unsubscribe(podcast: show))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         await second.stop()
     }
 
@@ -89,7 +90,7 @@ struct AssetTests {
         for _ in 1...3 { #expect(await client.failure(of: .asset(kind, id: episode.rawValue))?.errorNumber == EIO) }
         // Answered from memory after the first request.
         #expect(home.web.requests(for: path).count == 1)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         await daemon.stop()
     }
 
@@ -107,12 +108,47 @@ struct AssetTests {
         await daemon.stop()
     }
 
+    @Test func cachedArtDoesNotWaitAgainForAServerThatFails() async throws {
+        let (first, client) = try await start()
+        let show = try #require(try first.library.podcasts().first).id.rawValue
+        let episode = try first.episode(2).id.rawValue
+        home.web.serve("/art.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"))
+        for (kind, id) in [(AssetKind.cover, show), (.art, episode)] {
+            #expect(try await size(client, kind, id) == 5_004)
+        }
+        await first.stop()
+        // More than a week later, when the copies are revalidated.
+        let second = try await home.start { $0.wallClock = { WallTime.now + .seconds(8 * 86_400) } }
+        let other = try await second.connect()
+        for path in ["/cover.jpg", "/art.jpg"] { home.web.serve(path) { _ in .status(500) } }
+        for (kind, id) in [(AssetKind.cover, show), (.cover, show), (.art, episode)] {
+            #expect(try await size(other, kind, id) == 5_004)
+        }
+        #expect(home.web.requests(for: "/cover.jpg").count == 2 && home.web.requests(for: "/art.jpg").count == 1)
+        await second.stop()
+    }
+
+    /// MP4 and pictures are ISO base media files; the brand tells them apart.
+    @Test(arguments: [("avif", true), ("heic", true), ("mif1", true), ("isom", false), ("mp42", false)])
+    func artIsAnImageByItsBrand(brand: String, isImage: Bool) async throws {
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode(2).id
+        let bytes = [0, 0, 0, 16] + Array("ftyp\(brand)".utf8) + [0, 0, 0, 0]
+        home.web.serve("/art.jpg", Resource(bytes: bytes, contentType: "image/jpeg"))
+        if isImage {
+            #expect(try await size(client, .art, episode.rawValue) == 16)
+        } else {
+            #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == EIO)
+        }
+        await daemon.stop()
+    }
+
     @Test func anotherTranscriptIsConvertedAsItArrives() async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         home.web.serve("/t.vtt", Resource(text: "1\r\n00:00:01,000 --> 00:00:02,500\r\nHello <b>there</b>\r\n"))
         let size = try await size(client, .vtt, episode.rawValue)
-        let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
+        let path = "\(home.paths.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
         let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
         #expect(text == "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello <b>there</b>\n\n")
         #expect(size == Int64(text.utf8.count))
@@ -136,7 +172,7 @@ struct AssetTests {
         let bytes = Self.image + [UInt8](repeating: 0, count: 10 << 20)
         home.web.serve("/art.jpg", Resource(bytes: bytes, contentType: "image/jpeg"))
         #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == EIO)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         await daemon.stop()
     }
 
@@ -148,7 +184,7 @@ struct AssetTests {
         home.web.serve("/t.vtt", Resource(content, contentType: "text/vtt", sendsLength: isAnnounced))
         let failure = await client.failure(of: .asset(.vtt, id: episode.rawValue))
         #expect(failure?.errorNumber == EIO && failure?.message.contains("larger than") ?? false)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         await daemon.stop()
     }
 

@@ -62,7 +62,7 @@ struct CacheTests {
         let (pinned, open) = (try daemon.episode(1), try daemon.episode(2))
         try await client.act(.pin, pinned.id)
         let file = try #require(try daemon.library.rendition(of: open.id)?.file)
-        var lease: MediaReader? = try MediaReader(name: file, in: FilePath(home.places.cache))
+        var lease: MediaReader? = try MediaReader(name: file, in: FilePath(home.paths.cache))
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
         let rest = try await client.event("the download waits") {
@@ -183,7 +183,7 @@ struct CacheTests {
     }
 
     @Test func theDisksFloorCountsTooAndIsNamed() async throws {
-        let disk = try DiskSpace(at: FilePath(home.places.cache))
+        let disk = try DiskSpace(at: FilePath(home.paths.cache))
         let (daemon, client) = try await start(capacity: 1 << 40, keepFree: disk.total)
         let first = try daemon.episode(1).id
         try await client.act(.download, first)

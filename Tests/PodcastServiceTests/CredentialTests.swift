@@ -36,7 +36,7 @@ struct CredentialTests {
         other.serve("/2.mp3", Resource(home.content(2), etag: "\"2\""))
     }
 
-    private func store() throws -> String { try String(contentsOfFile: home.places.credentials, encoding: .utf8) }
+    private func store() throws -> String { try String(contentsOfFile: home.paths.credentials, encoding: .utf8) }
 
     @Test func theyAreMovedOutOfTheAddressAndSentToTheServerAlone() async throws {
         publish()
@@ -50,7 +50,7 @@ struct CredentialTests {
         #expect(podcast.visibleURL == home.web.url("/feed.xml"))
         #expect(podcast.finalURL?.contains("@") == false)
         #expect(try store().contains("\"password\" : \"hush\""))
-        let mode = try FileManager.default.attributesOfItem(atPath: home.places.credentials)[.posixPermissions] as? Int
+        let mode = try FileManager.default.attributesOfItem(atPath: home.paths.credentials)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         for number in 1...2 {
             let episode = try daemon.episode(number)
@@ -116,17 +116,17 @@ struct CredentialTests {
     }
 
     @Test func aDamagedStoreIsPutAside() async throws {
-        try Data("{".utf8).write(to: URL(fileURLWithPath: home.places.credentials))
-        #expect(throws: (any Error).self) { try CredentialStore<ShowID>.reading(home.places.credentials) }
-        let store = CredentialStore<ShowID>(path: home.places.credentials)
+        try Data("{".utf8).write(to: URL(fileURLWithPath: home.paths.credentials))
+        #expect(throws: (any Error).self) { try CredentialStore<ShowID>.reading(home.paths.credentials) }
+        let store = CredentialStore<ShowID>(path: home.paths.credentials)
         #expect(store.problem?.contains("damaged") == true && store[1] == nil)
-        #expect(try String(contentsOfFile: home.places.credentials + ".damaged", encoding: .utf8) == "{")
+        #expect(try String(contentsOfFile: home.paths.credentials + ".damaged", encoding: .utf8) == "{")
         let given = Credentials(user: "a", password: "b", origin: "https://e.com:443")
         try store.set(given, for: 7)
-        let again = CredentialStore<ShowID>(path: home.places.credentials)
+        let again = CredentialStore<ShowID>(path: home.paths.credentials)
         #expect(again.problem == nil && again[7] == given)
-        try again.keep(only: [8])
-        #expect(try CredentialStore<ShowID>.reading(home.places.credentials)[7] == nil)
+        try again.remove(except: [8])
+        #expect(try CredentialStore<ShowID>.reading(home.paths.credentials)[7] == nil)
     }
 
     @Test func userInfoComesApartAndTogether() {

@@ -43,7 +43,7 @@ struct EventGroupTests {
     @Test func oneThatSpoilsTheTransactionTakesNoOtherWithIt() async throws {
         let (daemon, client, ids) = try await start(episodes: 12)
         let bad = ids[5]
-        try await DatabaseQueue(path: home.places.library).write { db in
+        try await DatabaseQueue(path: home.paths.library).write { db in
             try db.execute(
                 sql: """
                     CREATE TRIGGER forbid BEFORE UPDATE OF complete ON rendition

@@ -28,78 +28,78 @@ struct EventQueueTests {
     }
 
     @Test func eventsAreDrainedOnceAndInOrder() {
-        queue.put(.opened(1))
-        queue.put(.transfer(.completed(key: 2, generation: 1, FileFacts(size: 0, sha256: ""))))
-        queue.put(.transfer(.failed(key: 3, TransferError(.failed, ""))))
-        queue.put(.opened(4))
-        #expect(numbers(queue.take()) == [1, 2, 3, 4])
-        #expect(queue.take().isEmpty)
-        queue.put(.opened(5))
-        #expect(numbers(queue.take()) == [5])
+        queue.enqueue(.opened(1))
+        queue.enqueue(.transfer(.completed(key: 2, generation: 1, FileFacts(size: 0, sha256: ""))))
+        queue.enqueue(.transfer(.failed(key: 3, TransferError(.failed, ""))))
+        queue.enqueue(.opened(4))
+        #expect(numbers(queue.drain()) == [1, 2, 3, 4])
+        #expect(queue.drain().isEmpty)
+        queue.enqueue(.opened(5))
+        #expect(numbers(queue.drain()) == [5])
     }
 
     @Test func eventsAreDeliveredAfterTheInterval() async throws {
         let watching = watch()
         defer { watching.cancel() }
-        queue.put(.opened(1))
-        queue.put(.opened(2))
-        queue.settle()
-        queue.put(.opened(3))
-        queue.settle()
+        queue.enqueue(.opened(1))
+        queue.enqueue(.opened(2))
+        queue.scheduleDelivery()
+        queue.enqueue(.opened(3))
+        queue.scheduleDelivery()
         try await waitUntil { wakes.entries.count == 1 }
-        #expect(numbers(queue.take()) == [1, 2, 3])
+        #expect(numbers(queue.drain()) == [1, 2, 3])
         // The same again.
-        queue.put(.opened(4))
-        queue.settle()
+        queue.enqueue(.opened(4))
+        queue.scheduleDelivery()
         try await waitUntil { wakes.entries.count == 2 }
-        #expect(numbers(queue.take()) == [4])
+        #expect(numbers(queue.drain()) == [4])
     }
 
     @Test func theEngineTimesTheDelivery() async throws {
         let watching = watch()
         defer { watching.cancel() }
-        #expect(queue.settle(now: .seconds(1)) == nil)
-        queue.put(.opened(1))
-        #expect(queue.settle(now: .seconds(2)) == .milliseconds(10))
-        queue.put(.opened(2))
-        #expect(queue.settle(now: .milliseconds(2_004)) == .milliseconds(6))
+        #expect(queue.scheduleDelivery(now: .seconds(1)) == nil)
+        queue.enqueue(.opened(1))
+        #expect(queue.scheduleDelivery(now: .seconds(2)) == .milliseconds(10))
+        queue.enqueue(.opened(2))
+        #expect(queue.scheduleDelivery(now: .milliseconds(2_004)) == .milliseconds(6))
         // A call from another thread leaves the delivery to the engine.
-        queue.settle()
-        #expect(queue.settle(now: .milliseconds(2_009)) == .milliseconds(1))
+        queue.scheduleDelivery()
+        #expect(queue.scheduleDelivery(now: .milliseconds(2_009)) == .milliseconds(1))
         #expect(wakes.entries.isEmpty)
-        #expect(queue.settle(now: .milliseconds(2_010)) == nil)
+        #expect(queue.scheduleDelivery(now: .milliseconds(2_010)) == nil)
         try await waitUntil { wakes.entries.count == 1 }
-        #expect(queue.settle(now: .seconds(3)) == nil)
-        #expect(numbers(queue.take()) == [1, 2])
+        #expect(queue.scheduleDelivery(now: .seconds(3)) == nil)
+        #expect(numbers(queue.drain()) == [1, 2])
         // The same again, from the start.
-        queue.put(.opened(3))
-        #expect(queue.settle(now: .milliseconds(3_001)) == .milliseconds(10))
-        #expect(numbers(queue.take()) == [3])
-        queue.put(.opened(4))
-        #expect(queue.settle(now: .milliseconds(3_012)) == .milliseconds(10))
+        queue.enqueue(.opened(3))
+        #expect(queue.scheduleDelivery(now: .milliseconds(3_001)) == .milliseconds(10))
+        #expect(numbers(queue.drain()) == [3])
+        queue.enqueue(.opened(4))
+        #expect(queue.scheduleDelivery(now: .milliseconds(3_012)) == .milliseconds(10))
         #expect(wakes.entries.count == 1)
     }
 
     @Test func aMarkerDeliversAllEarlierEventsImmediately() async throws {
         let watching = watch()
         defer { watching.cancel() }
-        queue.put(.opened(1))
-        queue.put(.marker {})
+        queue.enqueue(.opened(1))
+        queue.enqueue(.marker {})
         try await waitUntil { wakes.entries.count == 1 }
-        let items = queue.take()
+        let items = queue.drain()
         #expect(items.count == 2 && items[0].isRecord && !items[1].isRecord)
     }
 
     @Test func aTimerWithoutEventsDeliversNothing() async throws {
         let watching = watch()
         defer { watching.cancel() }
-        queue.put(.opened(1))
-        queue.settle()
-        #expect(numbers(queue.take()) == [1])
+        queue.enqueue(.opened(1))
+        queue.scheduleDelivery()
+        #expect(numbers(queue.drain()) == [1])
         // The interval may or may not be over when the next event arrives; the event is delivered in either case.
-        queue.put(.opened(2))
-        queue.settle()
+        queue.enqueue(.opened(2))
+        queue.scheduleDelivery()
         try await waitUntil { !wakes.entries.isEmpty }
-        #expect(numbers(queue.take()) == [2])
+        #expect(numbers(queue.drain()) == [2])
     }
 }

@@ -13,7 +13,7 @@ struct FeedDocumentTests {
     init() throws { home = try ServiceHome() }
 
     private func document(_ podcast: ShowID, _ fileExtension: String) -> Data? {
-        FileManager.default.contents(atPath: "\(home.places.feeds)/\(podcast).\(fileExtension)")
+        FileManager.default.contents(atPath: "\(home.paths.feeds)/\(podcast).\(fileExtension)")
     }
 
     private func facts(_ podcast: ShowID) throws -> [String: Any] {
@@ -22,7 +22,7 @@ struct FeedDocumentTests {
     }
 
     private var names: [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: home.places.feeds)) ?? []).sorted()
+        ((try? FileManager.default.contentsOfDirectory(atPath: home.paths.feeds)) ?? []).sorted()
     }
 
     private func publish(_ title: String, etag: String, path: String = "/feed.xml") -> String {
@@ -38,7 +38,7 @@ struct FeedDocumentTests {
         try await client.subscribe(home.web.url("/feed.xml"))
         let id = try #require(try daemon.library.podcasts().first).id
         #expect(document(id, "xml") == Data(first.utf8))
-        let path = "\(home.places.feeds)/\(id).xml"
+        let path = "\(home.paths.feeds)/\(id).xml"
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
         // The feed has not changed, so the document remains.
@@ -82,7 +82,7 @@ struct FeedDocumentTests {
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let id = try #require(try daemon.library.podcasts().first).id
-        try FileManager.default.removeItem(atPath: "\(home.places.feeds)/\(id).xml")
+        try FileManager.default.removeItem(atPath: "\(home.paths.feeds)/\(id).xml")
         for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [id])) }
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
         #expect(document(id, "xml") == Data(text.utf8))
@@ -91,7 +91,7 @@ struct FeedDocumentTests {
 
     @Test func whatBelongsToNoShowGoesAtTheStart() async throws {
         for name in ["99.xml", "99.json", "new-x"] {
-            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.places.feeds)/\(name)"))
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.paths.feeds)/\(name)"))
         }
         let daemon = try await home.start()
         #expect(names.isEmpty)

@@ -104,7 +104,7 @@ struct FoundShowTests {
         // As if the last refresh were two hours ago.
         let unchanged = UnchangedFeed(
             podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304))
-        _ = try daemon.library.noteUnchanged([unchanged], now: Int64(time(nil)) - 7_200)
+        _ = try daemon.library.recordUnchanged([unchanged], now: Int64(time(nil)) - 7_200)
         home.web.serve("/feed.xml") { _ in .status(500) }
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
         #expect(searches("/feed.xml") == 2)

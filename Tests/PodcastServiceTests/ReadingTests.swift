@@ -106,7 +106,7 @@ struct ReadingTests {
         publishHeld()
         let (daemon, _) = try await start()
         let id = try daemon.episode().id
-        let client = try RawClient(home.places.socket)
+        let client = try RawClient(home.paths.socket)
         client.send(.open, number: 5, EpisodeReference(episode: id).payload)
         #expect(try await client.next()?.kind == .grant)
         client.send(.cancel, number: 5)
@@ -265,7 +265,7 @@ struct ReadingTests {
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
-        let leaving = try RawClient(home.places.socket)
+        let leaving = try RawClient(home.paths.socket)
         for number in 1...40 as ClosedRange<UInt32> {
             let range = Int64(number) * 10_000..<Int64(number) * 10_000 + 10_000
             leaving.send(.read, number: number, ReadRequest(episode: id, generation: 1, range: range).payload)
@@ -286,7 +286,7 @@ struct ReadingTests {
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }
         let (daemon, watcher) = try await start()
         let id = try daemon.episode().id
-        let client = try RawClient(home.places.socket)
+        let client = try RawClient(home.paths.socket)
         for number in 1...2 as ClosedRange<UInt32> {
             client.send(.read, number: number, ReadRequest(episode: id, generation: 1, range: 0..<200_000).payload)
         }

@@ -61,14 +61,14 @@ struct RefreshBatchTests {
 
     /// Changes the library without the daemon's knowledge.
     private func execute(_ sql: String) throws {
-        try DatabaseQueue(path: home.places.library).write { db in try db.execute(sql: sql) }
+        try DatabaseQueue(path: home.paths.library).write { db in try db.execute(sql: sql) }
     }
 
     @Test func whoeverWaitsIsToldWhenItIsWritten() async throws {
         let daemon = try await home.start()
         let library = daemon.library
         let statuses = Mutex<[Int?]>([])
-        let launcher = DaemonLauncher(places: home.places, schema: Library.schemaVersion)
+        let launcher = DaemonLauncher(paths: home.paths, schema: Library.schemaVersion)
         let found = try launcher.connect(
             role: .mount,
             onEvent: { event in
@@ -197,7 +197,7 @@ struct RefreshBatchTests {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(12, with: client)
-        unlink("\(home.places.feeds)/\(try show(9, of: daemon).id).json")
+        unlink("\(home.paths.feeds)/\(try show(9, of: daemon).id).json")
         #expect(try await refresh(client).allSatisfy { $0.error == nil })
         for number in 1...12 {
             #expect(home.web.requests(for: "/\(number).xml").map(\.status) == [200, number == 9 ? 200 : 304])
@@ -233,7 +233,7 @@ struct RefreshBatchTests {
     }
 
     @Test func showsThatArriveTogetherAreAllThere() async throws {
-        let library = try Library.openForWriting(at: home.places.library)
+        let library = try Library.openForWriting(at: home.paths.library)
         let writer = ArrivalWriter(library: library, template: .standard)
         let names = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 1...60 {
@@ -255,7 +255,7 @@ struct RefreshBatchTests {
     }
 
     @Test func aShowThatCannotBeWrittenTakesNoOtherWithIt() async throws {
-        let library = try Library.openForWriting(at: home.places.library)
+        let library = try Library.openForWriting(at: home.paths.library)
         let writer = ArrivalWriter(library: library, template: .standard)
         try forbid("BEFORE INSERT ON episode WHEN new.title = 'Bad'")
         let failures = await withTaskGroup(of: (Int, Bool).self) { group in

@@ -349,7 +349,7 @@ struct SchedulingTests {
             try await client.completion(of: id)
         }
         let file = try #require(try daemon.library.rendition(of: ids[0])?.file)
-        let reader = try MediaReader(name: file, in: FilePath(home.places.cache))
+        let reader = try MediaReader(name: file, in: FilePath(home.paths.cache))
         _ = try await client.perform(
             .set(podcast: try show(daemon).id, assignments: ["keep=1 episode"], confirmed: true))
         #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[2], ids[0]])

@@ -14,18 +14,18 @@ import TransferEngine
 /// A separate installation with a web server; the daemon runs in the test's process.
 final class ServiceHome: Sendable {
     let directory: TemporaryDirectory
-    let places: InstallationPaths
+    let paths: InstallationPaths
     let web = HTTPTestServer()
 
     init() throws {
         directory = try TemporaryDirectory()
-        places = try #require(
+        paths = try #require(
             InstallationPaths(environment: [
                 "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
                 "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
                 "XDG_RUNTIME_DIR": directory.file("r"),
             ]))
-        for folder in places.folders {
+        for folder in paths.folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
         try web.start()
@@ -34,7 +34,7 @@ final class ServiceHome: Sendable {
     /// Starts a daemon. Its timed work does not run unless `change` sets an interval.
     func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
         var configuration = ServiceConfiguration(
-            places: places, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
+            paths: paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
         // A response held for a first read ends when it is no longer wanted, not by a timeout.
         configuration.transfers.limits.maxHold = .seconds(3_600)
         change(&configuration)
@@ -58,11 +58,11 @@ final class ServiceHome: Sendable {
 
     func content(_ number: Int, size: Int = 200_000) -> TestContent { TestContent(seed: UInt64(number), size: size) }
 
-    func cacheFile(_ name: String) -> String { "\(places.cache)/media/\(name.prefix(2))/\(name)" }
+    func cacheFile(_ name: String) -> String { "\(paths.cache)/media/\(name.prefix(2))/\(name)" }
 
     /// The names of all cache files.
     var cacheFiles: [String] {
-        let media = places.cache + "/media"
+        let media = paths.cache + "/media"
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: media)) ?? []
         return folders.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: media + "/" + $0)) ?? [] }
             .filter { !$0.contains(".") }
@@ -87,16 +87,16 @@ final class RunningService: Sendable {
     /// The calls of `onIdle`.
     let idle = Journal<String>()
     private let server: SocketServer
-    private let places: InstallationPaths
+    private let paths: InstallationPaths
 
     fileprivate init(_ configuration: ServiceConfiguration) async throws {
-        places = configuration.places
-        library = try Library.openForWriting(at: places.library)
+        paths = configuration.paths
+        library = try Library.openForWriting(at: paths.library)
         service = try await PodcastService(configuration: configuration, library: library) { [idle] in
             idle.append("idle")
         }
         try await service.start()
-        server = try SocketServer(path: places.socket, handler: service.handler)
+        server = try SocketServer(path: paths.socket, handler: service.handler)
         server.start()
     }
 
@@ -108,7 +108,7 @@ final class RunningService: Sendable {
     /// Connects a client that receives events.
     func connect() async throws -> ServiceClient {
         let events = Journal<Event>()
-        let launcher = DaemonLauncher(places: places, schema: Library.schemaVersion)
+        let launcher = DaemonLauncher(paths: paths, schema: Library.schemaVersion)
         let found = try launcher.connect(role: .mount, onEvent: { events.append($0) })
         let client = ServiceClient(connection: try #require(found), events: events)
         #expect(try await client.perform(.watch) == .done)

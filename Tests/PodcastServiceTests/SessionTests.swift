@@ -26,7 +26,7 @@ struct SessionTests {
     }
 
     private func open(_ configuration: SessionConfiguration) async throws -> TransferSession {
-        let launcher = DaemonLauncher(places: home.places, schema: Library.schemaVersion)
+        let launcher = DaemonLauncher(paths: home.paths, schema: Library.schemaVersion)
         return try await TransferSession.open(configuration, launcher: launcher)
     }
 

@@ -9,7 +9,7 @@ struct StartMarkerTests {
         let marker = StartMarker(path: folder.file("starting"))
         for _ in 0..<2 {
             for count in 0..<3 { #expect(marker.begin() == count) }
-            marker.end()
+            marker.remove()
         }
         // If it cannot be written, no earlier start is known.
         let nowhere = StartMarker(path: folder.file("missing/starting"))

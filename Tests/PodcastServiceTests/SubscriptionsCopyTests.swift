@@ -11,7 +11,7 @@ struct SubscriptionsCopyTests {
 
     init() throws { home = try ServiceHome() }
 
-    private var names: [String?] { SubscriptionsCopy.read(home.places.subscriptionsCopy).map(\.text) }
+    private var names: [String?] { SubscriptionsCopy.read(home.paths.subscriptionsCopy).map(\.text) }
 
     @Test func theCopyFollowsTheSubscriptions() async throws {
         home.publish("One", path: "/1.xml")
@@ -20,7 +20,7 @@ struct SubscriptionsCopyTests {
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/1.xml"))
         try await waitUntil(description: "the first is in the copy") { names == ["One"] }
-        let mode = try FileManager.default.attributesOfItem(atPath: home.places.subscriptionsCopy)[.posixPermissions]
+        let mode = try FileManager.default.attributesOfItem(atPath: home.paths.subscriptionsCopy)[.posixPermissions]
         #expect(mode as? Int == 0o600)
         _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/2.xml"))))
         let id = try #require(try daemon.library.podcast(named: "One")).id
@@ -43,9 +43,9 @@ struct SubscriptionsCopyTests {
         try await client.subscribe(secret)
         try await client.subscribe(home.web.url("/3.xml"))
         await daemon.stop()
-        let copy = try String(contentsOfFile: home.places.subscriptionsCopy, encoding: .utf8)
+        let copy = try String(contentsOfFile: home.paths.subscriptionsCopy, encoding: .utf8)
         #expect(copy.contains(secret))
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: home.places.library + suffix) }
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: home.paths.library + suffix) }
         home.web.remove("/3.xml")
         let gate = Gate(heldAt: 0)
         let feed = FeedBuilder.show("Another title", episodes: 2) { _ in "http://127.0.0.1:9/x.mp3" }
@@ -65,7 +65,7 @@ struct SubscriptionsCopyTests {
         #expect(podcasts[2].hasCredentials && podcasts[2].url == home.web.url("/2.xml"))
         #expect(home.web.requests(for: "/2.xml").last?.headers["Authorization"] == "Basic bWU6aHVzaA==")
         await next.stop()
-        #expect(try String(contentsOfFile: home.places.subscriptionsCopy, encoding: .utf8).contains("A  &amp;  B"))
+        #expect(try String(contentsOfFile: home.paths.subscriptionsCopy, encoding: .utf8).contains("A  &amp;  B"))
         // A list that was emptied stays empty.
         let last = try await home.start()
         let person = try await last.connect()
@@ -83,11 +83,11 @@ struct SubscriptionsCopyTests {
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/1.xml"))
         try await waitUntil(description: "the show is in the copy") { names == ["One"] }
-        let copy = try Data(contentsOf: URL(fileURLWithPath: home.places.subscriptionsCopy))
+        let copy = try Data(contentsOf: URL(fileURLWithPath: home.paths.subscriptionsCopy))
         let id = try #require(try daemon.library.podcast(named: "One")).id
         _ = try await client.perform(.unsubscribe(podcast: id))
         await daemon.stop()
-        try copy.write(to: URL(fileURLWithPath: home.places.subscriptionsCopy))
+        try copy.write(to: URL(fileURLWithPath: home.paths.subscriptionsCopy))
         let next = try await home.start()
         #expect(try next.library.podcasts().isEmpty)
         await next.stop()

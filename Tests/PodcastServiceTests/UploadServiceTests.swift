@@ -29,7 +29,7 @@ import TransferEngine
     /// Returns a request with a copy of the file, as a client prepares it.
     private func request(_ title: String = "Title", user: String = "", url: String? = nil) throws -> PublishRequest {
         let name = UUID().uuidString
-        try Data(content.bytes).write(to: URL(fileURLWithPath: "\(home.places.uploads)/\(name)"))
+        try Data(content.bytes).write(to: URL(fileURLWithPath: "\(home.paths.uploads)/\(name)"))
         return PublishRequest(
             url: (url ?? server.url()).replacing("http://", with: "http://\(user)"), title: title, description: "Text",
             media: SnapshotFile(file: name, name: "a.mp4", type: "video/mp4"))
@@ -60,7 +60,7 @@ import TransferEngine
     }
 
     private var copies: [String] {
-        (try? FileManager.default.contentsOfDirectory(atPath: home.places.uploads)) ?? []
+        (try? FileManager.default.contentsOfDirectory(atPath: home.paths.uploads)) ?? []
     }
 
     private func expectWhole() throws {
@@ -191,6 +191,19 @@ import TransferEngine
         await daemon.stop()
     }
 
+    @Test func aTitleWithoutLettersAndDigitsIsNotRecognizedInTheList() async throws {
+        server.change {
+            $0.heedsKeys = false
+            $0.namesKeys = false
+        }
+        server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
+        let (daemon, client) = try await start()
+        let event = try await end(of: try await publish(request("???"), client).id, client)
+        #expect(event.kind == .failed && event.task?.error?.contains("check there") ?? false, "\(event)")
+        #expect(server.calls("POST").count == 1 && server.videos.map(\.timesStored) == [0])
+        await daemon.stop()
+    }
+
     @Test func withoutAListAPersonDecides() async throws {
         server.change {
             $0.heedsKeys = false
@@ -235,11 +248,11 @@ import TransferEngine
         let id = try await publish(request(user: "u:p@"), client).id
         #expect(try await end(of: id, client).kind == .failed)
         #expect(try daemon.library.upload(id: id)?.url == server.url())
-        let attributes = try FileManager.default.attributesOfItem(atPath: home.places.uploadCredentials)
+        let attributes = try FileManager.default.attributesOfItem(atPath: home.paths.uploadCredentials)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         _ = try await act(.resume, id, client)
         try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
-        let left = try #require(FileManager.default.contents(atPath: home.places.uploadCredentials))
+        let left = try #require(FileManager.default.contents(atPath: home.paths.uploadCredentials))
         #expect(!String(decoding: left, as: UTF8.self).contains("password"))
         await daemon.stop()
     }
@@ -264,7 +277,7 @@ import TransferEngine
         let (first, client) = try await start()
         let id = try await publish(request(), client).id
         await first.stop()
-        for name in copies { unlink("\(home.places.uploads)/\(name)") }
+        for name in copies { unlink("\(home.paths.uploads)/\(name)") }
         let (second, other) = try await start()
         let task = try #require(try await other.tasks().first { $0.id == id })
         #expect(task.state == .failed && task.error?.contains("the copy of a.mp4 is gone") ?? false)
@@ -279,9 +292,9 @@ import TransferEngine
         let known = copies
         let (orphan, locked) = (UUID().uuidString, UUID().uuidString)
         for name in [orphan, locked] {
-            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.places.uploads)/\(name)"))
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.paths.uploads)/\(name)"))
         }
-        let lock = open("\(home.places.uploads)/\(locked)", O_RDWR | O_CLOEXEC)
+        let lock = open("\(home.paths.uploads)/\(locked)", O_RDWR | O_CLOEXEC)
         #expect(clinux_ofd_lock(lock, Int16(F_WRLCK)) == 0)
         let (second, _) = try await start()
         #expect(Set(copies) == Set(known + [locked]))

@@ -80,7 +80,7 @@ struct VerifyingTests {
 
     @Test func aFileOfAnEarlierVersionIsTakenAsItIsUnlessItHasAHole() async throws {
         let files = try await download()
-        let library = try Library.openForWriting(at: home.places.library)
+        let library = try Library.openForWriting(at: home.paths.library)
         for file in files {
             let rendition = try #require(try library.rendition(of: file.id))
             try library.complete(

@@ -14,39 +14,39 @@ import TransferCore
     init() throws { home = try ServiceHome() }
 
     private func die(under items: WorkItem...) {
-        let journal = WorkJournal(places: home.places)
+        let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { "\($0.kind) \($0.id)" }
         journal.begin(items)
     }
 
-    private func skipped() -> [WorkItem] { WorkJournal.skipped(home.places, now: now).map(\.item) }
+    private func skipped() -> [WorkItem] { WorkJournal.skipped(home.paths, now: now).map(\.item) }
 
     @Test func markersOutliveADaemonThatDiesAndNotOneThatLeaves() {
         let item = WorkItem(.upload, id: 7)
         die(under: item, WorkItem(.sync))
-        let second = WorkJournal(places: home.places)
+        let second = WorkJournal(paths: home.paths)
         #expect(second.open(now: now) { _ in "name" }.isEmpty)
         second.begin([item])
         second.close()
         // Work interrupted by an exit has not reached its own end.
-        second.end([item])
-        let third = WorkJournal(places: home.places)
+        second.remove([item])
+        let third = WorkJournal(paths: home.paths)
         #expect(third.open(now: now) { _ in "name" }.isEmpty)
         third.begin([item])
-        let fourth = WorkJournal(places: home.places)
+        let fourth = WorkJournal(paths: home.paths)
         #expect(fourth.open(now: now) { _ in "name" }.map(\.item) == [item])
         #expect(skipped() == [item] && fourth.skippedUntil(item, now: now) == now + 86_400)
-        fourth.end([item])
+        fourth.remove([item])
         #expect(skipped().isEmpty)
     }
 
     @Test func aShorterBlockHidesALongerOne() {
-        let first = WorkJournal(places: home.places)
+        let first = WorkJournal(paths: home.paths)
         _ = first.open(now: now) { _ in "n" }
         first.begin((1...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
-        first.end((2...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
+        first.remove((2...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
         var found: Set<WorkItem> = []
-        _ = WorkJournal(places: home.places).open(now: now) {
+        _ = WorkJournal(paths: home.paths).open(now: now) {
             found.insert($0)
             return "n"
         }
@@ -57,35 +57,35 @@ import TransferCore
         "", "{", "[{}]", "[{\"item\":{\"kind\":\"refresh\",\"id\":1e99},\"deaths\":2,\"last\":1,\"name\":\"\"}]",
     ])
     func damagedFilesSayNothing(text: String) throws {
-        for path in [home.places.workMarkers, home.places.workDeaths] {
+        for path in [home.paths.workMarkers, home.paths.workDeaths] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         }
-        let journal = WorkJournal(places: home.places)
+        let journal = WorkJournal(paths: home.paths)
         #expect(journal.open(now: now) { _ in "n" }.isEmpty && skipped().isEmpty)
     }
 
     @Test func markersOfAnotherBootDoNotCount() throws {
         die(under: WorkItem(.sync))
         die(under: WorkItem(.sync))
-        let text = try String(contentsOfFile: home.places.workMarkers, encoding: .utf8)
+        let text = try String(contentsOfFile: home.paths.workMarkers, encoding: .utf8)
         let lines = text.split(separator: "\n").dropFirst()
         try Data("another\n\(lines.joined(separator: "\n"))\n".utf8).write(
-            to: URL(fileURLWithPath: home.places.workMarkers))
-        #expect(WorkJournal(places: home.places).open(now: now) { _ in "n" }.isEmpty)
+            to: URL(fileURLWithPath: home.paths.workMarkers))
+        #expect(WorkJournal(paths: home.paths).open(now: now) { _ in "n" }.isEmpty)
     }
 
     /// No write waits for the disk; this measures the cost of a thousand unchanged feeds.
     @Test func aThousandFeedsCostAThousandSmallWrites() {
-        let journal = WorkJournal(places: home.places)
+        let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { _ in "n" }
         let duration = ContinuousClock().measure {
             for id in Int64(1)...1_000 {
                 journal.begin([WorkItem(.refresh, id: id)])
-                if id.isMultiple(of: 8) { journal.end((id - 7...id).map { WorkItem(.refresh, id: $0) }) }
+                if id.isMultiple(of: 8) { journal.remove((id - 7...id).map { WorkItem(.refresh, id: $0) }) }
             }
         }
         print("1,000 markers: \(duration)")
-        let size = try? FileManager.default.attributesOfItem(atPath: home.places.workMarkers)[.size] as? Int
+        let size = try? FileManager.default.attributesOfItem(atPath: home.paths.workMarkers)[.size] as? Int
         #expect(size ?? 0 < 1_000)
     }
 
@@ -103,7 +103,7 @@ import TransferCore
         die(under: WorkItem(.refresh, id: bad.rawValue))
 
         // Both shows are due.
-        let library = try Library.openForWriting(at: home.places.library)
+        let library = try Library.openForWriting(at: home.paths.library)
         for show in [bad, good] { try library.setNextRefresh(podcast: show, 1) }
         let web = home.web
         web.clearLog()
@@ -133,10 +133,10 @@ import TransferCore
         for number in 1...4 { try await client.subscribe(home.web.url("/\(number).xml")) }
         let shows = try first.library.podcasts().map(\.id)
         await first.stop()
-        let journal = WorkJournal(places: home.places)
+        let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { _ in "n" }
         journal.begin(shows.map { WorkItem(.refresh, id: $0.rawValue) })
-        let library = try Library.openForWriting(at: home.places.library)
+        let library = try Library.openForWriting(at: home.paths.library)
         for show in shows { try library.setNextRefresh(podcast: show, 1) }
         let daemon = try await home.start()
         let watcher = try await daemon.connect()
@@ -148,7 +148,7 @@ import TransferCore
         #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
         // The last end is recorded a moment after it is in the library.
         try await waitUntil(description: "nothing is held against any of them") {
-            try Data(contentsOf: URL(fileURLWithPath: home.places.workDeaths)) == Data("[]".utf8)
+            try Data(contentsOf: URL(fileURLWithPath: home.paths.workDeaths)) == Data("[]".utf8)
         }
         await daemon.stop()
     }
@@ -176,8 +176,8 @@ import TransferCore
 
     @Test func anUploadThatKillsWaitsUntilItIsResumed() async throws {
         let copy = UUID().uuidString
-        let library = try Library.openForWriting(at: home.places.library)
-        try Data("media".utf8).write(to: URL(fileURLWithPath: home.places.uploads + "/" + copy))
+        let library = try Library.openForWriting(at: home.paths.library)
+        try Data("media".utf8).write(to: URL(fileURLWithPath: home.paths.uploads + "/" + copy))
         let upload = try library.add(
             Upload(
                 url: home.web.url("/post"), title: "Mine", description: nil,

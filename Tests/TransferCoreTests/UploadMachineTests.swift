@@ -184,6 +184,18 @@ import Testing
         #expect(bench.machine.resumeData.step == .unposted)
     }
 
+    /// Each of twelve requests is moved once, and the server then has more bytes.
+    @Test func redirectsOfAnUploadThatAdvancesAreNoCircle() {
+        bench.patch(from: 0)
+        for step in 1...12 {
+            #expect(bench.failure(of: bench.answer(307, location: "http://b/\(step)")) == nil)
+            _ = bench.confirm()
+            _ = bench.answer(200, ["upload-offset": "\(step * 10)", "upload-length": "1000"])
+            #expect(
+                bench.confirm() == [.send(bench.lastID, .patch("http://b/\(step)", offset: Int64(step * 10)))])
+        }
+    }
+
     @Test func aRedirectToElsewhereThanTheWebFails() {
         bench.post()
         #expect(bench.failure(of: bench.answer(307, location: nil))?.code == .unusable)

@@ -93,7 +93,7 @@ import TransferCore
         let name = try #require(bench.source(1)?.file)
         async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
         #expect(try bench.engine.evictFile(name))
-        try bench.engine.forget(1)
+        try bench.engine.discard(1)
         #expect(await reader != nil)
         try await bench.wait("it is gone") { try await bench.snapshot(1) == nil }
         bench.shutDown()

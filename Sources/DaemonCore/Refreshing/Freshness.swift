@@ -1,12 +1,12 @@
 package import TransferCore
 
-/// Freshness lifetime of an answer (RFC 9111 §4.2), and the delay in Retry-After.
+/// The freshness lifetime of a response (RFC 9111 §4.2), and the delay in Retry-After.
 package enum Freshness {
-    /// Maximum time that is accepted from a server. A week: a Retry-After of a year is a mistake, and RFC
+    /// The maximum time that is accepted from a server. A week: a Retry-After of a year is a mistake, and RFC
     /// 9111 §1.2.2 allows limiting values.
     package static let longest = Duration.seconds(7 * 86_400)
 
-    /// Returns how long the answer stays fresh, zero if it is stale; `nil` if the head does not say.
+    /// Returns how long the response stays fresh, zero if it is stale; `nil` if its header does not say.
     ///
     /// In the order of RFC 9111 §4.2.1: `max-age`, then `Expires`. `s-maxage` applies to shared caches and is used only
     /// without `max-age`: the publisher's CDN obeys it, so an earlier request would return the same bytes. `no-cache`
@@ -19,14 +19,14 @@ package enum Freshness {
         return max(.zero, min(stated, longest) - age)
     }
 
-    /// Returns the lifetime from the answer's origin on.
+    /// Returns the stated lifetime, from the generation of the response at the origin server.
     private static func stated(_ head: ResponseHead, now: Int64) -> Duration? {
         let directives = directives(head["cache-control"] ?? "")
         // With an argument, `no-cache` applies only to the fields named there (RFC 9111 §5.2.2.4).
         if directives.contains(where: { $0 == ("no-cache", nil) || $0.name == "no-store" }) { return .zero }
         for name in ["max-age", "s-maxage"] {
             guard let directive = directives.first(where: { $0.name == name }) else { continue }
-            // An invalid value makes the answer stale (RFC 9111 §4.2.1).
+            // An invalid value makes the response stale (RFC 9111 §4.2.1).
             return directive.argument.flatMap(seconds) ?? .zero
         }
         guard let expires = head["expires"] else { return nil }
@@ -35,9 +35,9 @@ package enum Freshness {
         return .seconds(max(0, moment - (head["date"].flatMap(HTTPDate.seconds) ?? now)))
     }
 
-    /// Returns Retry-After, from a number or a date; `nil` if absent or neither.
+    /// Returns the delay in Retry-After, which is a number or a date; `nil` if the field is absent or neither.
     ///
-    /// - Parameter now: seconds since 1970, used if `Date` is missing.
+    /// - Parameter now: seconds since 1970, subtracted from a date.
     package static func retryAfter(_ head: ResponseHead, now: Int64) -> Duration? {
         let dated = head["retry-after"].flatMap(HTTPDate.seconds).map { Duration.seconds(max(0, $0 - now)) }
         return (head.retryAfter ?? head["retry-after"].flatMap(seconds) ?? dated).map { min($0, longest) }

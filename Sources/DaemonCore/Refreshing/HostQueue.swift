@@ -3,23 +3,23 @@ package import TransferCore
 
 /// A queue of feeds, first come first served, with a total and a per-host limit on running fetches.
 ///
-/// A value without clock or tasks: the driver starts what `start` returns and reports each end.
+/// A value without clock or IO: the driver fetches the feeds that `start` returns, and calls `finish` for each.
 package struct HostQueue: Sendable {
     private struct Host: Sendable {
         /// Waiting feeds in order of arrival; `first` is the index of the first that still waits.
         var waiting: [(number: Int, id: ShowID)] = []
         var first = 0
         var running = 0
-        /// Consecutive 429 and 503 answers.
+        /// Consecutive 429 and 503 responses.
         var refusals = 0
-        /// The end of the last pause.
+        /// The end of the current or last pause.
         var blockedUntil: Instant?
 
         var next: (number: Int, id: ShowID)? { first < waiting.count ? waiting[first] : nil }
 
         func isPaused(at now: Instant) -> Bool { blockedUntil.map { $0 > now } ?? false }
 
-        /// Returns whether a pause has ended at that time or later.
+        /// Returns whether the last pause ended at that time or later, or has not ended.
         func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
 
         /// Removes the consumed prefix occasionally, so that the total cost stays linear.
@@ -32,19 +32,19 @@ package struct HostQueue: Sendable {
 
     /// The result of a feed fetch, as far as its host is concerned.
     package enum End: Sendable, Equatable {
-        /// An answer, or a failure that does not require a pause.
+        /// A response, or a failure that does not require a pause.
         case answered
         /// 429 or 503, with Retry-After if present.
         case refused(retryAfter: Duration?)
     }
 
-    /// The pause after a first refusal without Retry-After, doubled with each further one. A minute, since most servers
-    /// count requests per minute.
+    /// The minimum pause after a first refusal, doubled with each further one. A minute, since most servers count
+    /// requests per minute.
     private static let firstPause = Duration.seconds(60)
-    /// Maximum pause: after an hour one more request is no burden.
+    /// The maximum pause without Retry-After: after an hour one more request is no burden.
     private static let longestPause = Duration.seconds(3_600)
     /// The time after a pause within which a further refusal counts as consecutive: as long as the longest pause.
-    private static let memory = longestPause
+    private static let refusalWindow = longestPause
 
     /// A host and the number of its first waiting feed. Stale if the host's state has changed since.
     private struct Candidate {
@@ -58,24 +58,26 @@ package struct HostQueue: Sendable {
     /// A binary heap ordered by number. Contains every host with a feed that may start now; stale entries are skipped
     /// on removal.
     private var candidates: [Candidate] = []
-    /// Hosts that are paused, or were until recently.
+    /// Paused hosts, including those whose pause has ended since the last call of `start`.
     private var blocked: Set<String> = []
     /// The host of each queued or running feed.
     private var hostOf: [ShowID: String] = [:]
-    private var isRunning: Set<ShowID> = []
+    private var running: Set<ShowID> = []
+    /// The number of the next feed to arrive.
     private var arrivals = 0
 
     /// - Parameters:
-    ///   - total: `refresh.connections`.
-    ///   - perHost: two, the limit that RFC 2616 §8.1.4 set for browsers: most shows are hosted by a few companies.
+    ///   - total: the maximum number of running fetches; `refresh.connections`.
+    ///   - perHost: the maximum for each host, which matters since most shows are hosted by a few companies. Two is the
+    ///     limit that RFC 2616 §8.1.4 set for browsers.
     package init(total: Int = 8, perHost: Int = 2) {
         self.total = max(1, total)
         self.perHost = max(1, perHost)
     }
 
     package var isEmpty: Bool { hostOf.isEmpty }
-    package var runningCount: Int { isRunning.count }
-    package var waitingCount: Int { hostOf.count - isRunning.count }
+    package var runningCount: Int { running.count }
+    package var waitingCount: Int { hostOf.count - running.count }
 
     /// Returns whether a feed is queued or running.
     package func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }
@@ -83,7 +85,7 @@ package struct HostQueue: Sendable {
     /// Appends a feed to the queue.
     ///
     /// - Parameter host: `FeedAddress.host(of:)`.
-    /// - Returns: `false` if it is already queued or running: one fetch serves both.
+    /// - Returns: `false` if it is already queued or running: one fetch serves both requests.
     @discardableResult
     package mutating func enqueue(_ id: ShowID, host: String) -> Bool {
         guard hostOf[id] == nil else { return false }
@@ -96,14 +98,14 @@ package struct HostQueue: Sendable {
 
     /// Removes and returns the feeds that may be fetched now, in order; they count as running until `finish`.
     ///
-    /// Logarithmic in the number of hosts per feed returned.
+    /// Each returned feed costs time logarithmic in the number of hosts.
     package mutating func start(now: Instant) -> [ShowID] {
         var started: [ShowID] = []
         for host in blocked where hosts[host].map({ !$0.isPaused(at: now) }) ?? true {
             blocked.remove(host)
             offer(host)
         }
-        while isRunning.count < total, let candidate = takeCandidate() {
+        while running.count < total, let candidate = popCandidate() {
             guard var host = hosts[candidate.host], let next = host.next, next.number == candidate.number,
                 host.running < perHost, !host.isPaused(at: now)
             else { continue }
@@ -111,7 +113,7 @@ package struct HostQueue: Sendable {
             host.running += 1
             host.compact()
             hosts[candidate.host] = host
-            isRunning.insert(next.id)
+            running.insert(next.id)
             started.append(next.id)
             offer(candidate.host)
         }
@@ -129,7 +131,7 @@ package struct HostQueue: Sendable {
         }
     }
 
-    private mutating func takeCandidate() -> Candidate? {
+    private mutating func popCandidate() -> Candidate? {
         guard let last = candidates.popLast() else { return nil }
         guard let first = candidates.first else { return last }
         candidates[0] = last
@@ -145,9 +147,9 @@ package struct HostQueue: Sendable {
         }
     }
 
-    /// Frees the slot of a feed.
+    /// Frees the slot of a running feed, and pauses its host after a refusal.
     package mutating func finish(_ id: ShowID, _ end: End, now: Instant) {
-        guard isRunning.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
+        guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
         switch end {
         case .answered: hosts[name]?.refusals = 0
@@ -159,7 +161,7 @@ package struct HostQueue: Sendable {
     private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
         guard var host = hosts[name] else { return }
         // Two concurrent fetches that are both refused count as one refusal.
-        if !host.wasPaused(since: now - Self.memory) { host.refusals = 0 }
+        if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
         if !host.isPaused(at: now) { host.refusals += 1 }
         let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
         let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)
@@ -171,25 +173,25 @@ package struct HostQueue: Sendable {
 
     /// Removes a waiting feed. A running one stays until `finish`.
     package mutating func remove(_ id: ShowID) {
-        guard !isRunning.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
+        guard !running.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
         if let place = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: place) }
         hosts[name] = host
         offer(name)
     }
 
-    /// Returns the end of a host's pause; `nil` if the host may be sent requests.
+    /// Returns the end of a host's pause; `nil` if it is not paused.
     package func blockedUntil(host: String, now: Instant) -> Instant? {
         guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
         return until
     }
 
-    /// Returns the end of the first pause of a host with waiting feeds, when `start` has to be called again; `nil` if
+    /// Returns the earliest end of a pause of a host with waiting feeds, when `start` has to be called again; `nil` if
     /// there is none, so that only the end of a fetch or a new feed requires a call.
     ///
     /// Also removes hosts without queued or running feeds whose last pause ended long ago.
     package mutating func nextWake(now: Instant) -> Instant? {
         hosts = hosts.filter { _, host in
-            host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.memory)
+            host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.refusalWindow)
         }
         if isEmpty { candidates = [] }
         return hosts.values.compactMap { $0.next != nil && $0.isPaused(at: now) ? $0.blockedUntil : nil }.min()

@@ -3,7 +3,7 @@ package import TransferCore
 
 /// The input of `RefreshSchedule`, known when a refresh has ended.
 package struct RefreshFacts: Sendable, Equatable {
-    /// The head of the final answer; `nil` if there was none.
+    /// The head of the final response; `nil` if there was none.
     package var head: ResponseHead?
     /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
     package var updateInterval: Int64?
@@ -11,7 +11,7 @@ package struct RefreshFacts: Sendable, Equatable {
     package var quietTimes: QuietTimes
     /// The show's publication dates in any order; the newest 100 suffice.
     package var published: [Int64]
-    /// The rhythm computed from `published`, if known; `published` may then be empty.
+    /// The rhythm computed from the publication dates; `nil` computes it from `published`, which is ignored otherwise.
     package var rhythm: ReleaseRhythm?
     /// Consecutive failed refreshes, including this one; 0 after a success.
     package var failures: Int
@@ -29,7 +29,7 @@ package struct RefreshFacts: Sendable, Equatable {
     }
 }
 
-/// The rules for the time of a show's next refresh. Pure: the caller supplies clock and random number.
+/// The rules for the time of a show's next refresh. Pure: the caller supplies the time and a random number.
 ///
 /// In order of precedence:
 /// 1. the server's demands: Retry-After up to a week, freshness (`max-age`, `Expires`) up to `maximum`;
@@ -49,7 +49,7 @@ package struct RefreshSchedule: Sendable, Equatable {
         self.maximum = max(self.minimum, maximum)
     }
 
-    /// Maximum effect of the document's own interval. Generators write `ttl` 1440 or `weekly` for the publication
+    /// The upper bound on the document's own interval. Generators write `ttl` 1440 or `weekly` for the publication
     /// frequency, which must not delay an episode by a day; six hours are at most four requests a day.
     private static let longestInterval: Int64 = 6 * 3_600
 
@@ -59,34 +59,34 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// server demands it (then at most a tenth later).
     ///
     /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % either way; a refresh that waits
-    ///   for a server or for an episode is only delayed, by up to 10 % or `minimum`.
+    ///   for a server or for an episode is only delayed, by up to 10 % or up to `minimum` respectively.
     package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
-        let word = serverWord(facts.head, now: now)
-        let window = window(facts, word: word, now: now)
+        let serverDelay = serverDelay(facts.head, now: now)
+        let window = window(facts, serverDelay: serverDelay, now: now)
         let part = min(max(random, 0), 1)
         let delay = window.lowerBound + Int64(Double(window.upperBound - window.lowerBound) * part)
         let latest = now + max(maximum, window.upperBound)
-        return Self.avoiding(facts, from: now + delay, latest: latest)
+        return Self.avoidingQuietTimes(facts, from: now + delay, latest: latest)
     }
 
     /// Returns the number of seconds until the server may be sent another request.
-    private func serverWord(_ head: ResponseHead?, now: Int64) -> Int64 {
+    private func serverDelay(_ head: ResponseHead?, now: Int64) -> Int64 {
         guard let head else { return 0 }
         let freshness = min(Freshness.lifetime(head, now: now)?.seconds ?? 0, maximum)
         return max(freshness, Freshness.retryAfter(head, now: now)?.seconds ?? 0)
     }
 
     /// Returns the range from which the delay is drawn.
-    private func window(_ facts: RefreshFacts, word: Int64, now: Int64) -> ClosedRange<Int64> {
+    private func window(_ facts: RefreshFacts, serverDelay: Int64, now: Int64) -> ClosedRange<Int64> {
         var low: Int64
         var high: Int64
         switch wish(facts, now: now) {
         case .after(let interval):
-            let interval = within(interval, facts)
+            let interval = bounded(interval, facts)
             low = interval - interval / 10
             high = interval + interval / 10
         case .appointment(let interval):
-            low = within(interval, facts)
+            low = bounded(interval, facts)
             high = low + minimum
         }
         if high > maximum {
@@ -97,14 +97,15 @@ package struct RefreshSchedule: Sendable, Equatable {
             low = minimum
             high = max(high, min(maximum, minimum + minimum / 10))
         }
-        if low < word {
-            low = word
-            high = max(high, word + word / 10)
+        if low < serverDelay {
+            low = serverDelay
+            high = max(high, serverDelay + serverDelay / 10)
         }
         return low...max(low, high)
     }
 
-    private func within(_ interval: Int64, _ facts: RefreshFacts) -> Int64 {
+    /// Returns an interval within `minimum`, the document's own interval and `maximum`.
+    private func bounded(_ interval: Int64, _ facts: RefreshFacts) -> Int64 {
         let asked = min(facts.updateInterval ?? 0, Self.longestInterval)
         return min(max(interval, minimum, asked), maximum)
     }
@@ -128,11 +129,9 @@ package struct RefreshSchedule: Sendable, Equatable {
         (400...499).contains(status) && ![408, 425, 429].contains(status)
     }
 
-    /// Returns the first allowed hour from a time on, at the same minute; the time itself if there is none before
-    /// `latest`.
-    ///
-    /// Adds whole hours, so that the spread is preserved.
-    private static func avoiding(_ facts: RefreshFacts, from time: Int64, latest: Int64) -> Int64 {
+    /// Returns the first time outside the quiet hours and days, by adding whole hours to `time`, which preserves the
+    /// random spread; `time` itself if there is none up to `latest`.
+    private static func avoidingQuietTimes(_ facts: RefreshFacts, from time: Int64, latest: Int64) -> Int64 {
         guard facts.quietTimes != QuietTimes() else { return time }
         var candidate = time
         while candidate <= latest {

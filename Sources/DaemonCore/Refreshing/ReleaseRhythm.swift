@@ -19,9 +19,9 @@ package struct ReleaseRhythm: Sendable, Equatable {
         case appointment(Int64)
     }
 
-    /// The date of the newest published episode.
+    /// The date of the newest published episode; `nil` if there is none.
     package let newest: Int64?
-    /// The median gap between episodes; robust against a holiday or a double issue.
+    /// The median gap between releases; `nil` with fewer than two gaps. Robust against a holiday or a double issue.
     package let gap: Int64?
     package let windows: [Window]
 
@@ -29,33 +29,33 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static let day: Int64 = 86_400
     private static let week: Int64 = 7 * 86_400
     /// Episodes closer together count as one release: a batch, or a bonus beside its episode.
-    private static let batch: Int64 = 30 * 60
-    /// Length of the history used: enough weeks to distinguish a habit from chance, few enough to follow a new one.
-    private static let memory: Int64 = 12 * week
-    private static let mostReleases = 60
-    /// Maximum distance between two episodes of one habit, including the change to daylight saving time.
+    private static let batchSpan: Int64 = 30 * 60
+    /// The length of the history used: enough weeks to distinguish a habit from chance, few enough to follow a new one.
+    private static let historyLength: Int64 = 12 * week
+    private static let maxReleases = 60
+    /// The maximum distance of an episode from the center of its habit, including the change to daylight saving time.
     private static let tolerance: Int64 = 2 * hour
-    /// The time for which a late episode is checked for frequently.
-    private static let patience: Int64 = 2 * hour
+    /// The time after the latest usual release for which a late episode is still checked for frequently.
+    private static let lateness: Int64 = 2 * hour
 
     /// - Parameter published: publication dates in any order; those after `now` are announcements or mistakes, and are
     ///   ignored.
     package init(published: [Int64], now: Int64) {
         var releases: [Int64] = []
         for date in published.filter({ $0 > 0 && $0 <= now }).sorted(by: >) {
-            if let last = releases.last, last - date < Self.batch { continue }
+            if let last = releases.last, last - date < Self.batchSpan { continue }
             releases.append(date)
-            if releases.count == Self.mostReleases { break }
+            if releases.count == Self.maxReleases { break }
         }
         newest = releases.first
-        // Include releases older than `memory`, because a yearly show has a gap, too. A single gap may be chance.
+        // Include releases older than `historyLength`: a yearly show has a gap, too. A single gap may be chance.
         let gaps = zip(releases, releases.dropFirst()).prefix(20).map { $0 - $1 }.sorted()
         gap = gaps.count >= 2 ? gaps[gaps.count / 2] : nil
         guard let newest else {
             windows = []
             return
         }
-        windows = Self.windows(of: releases.filter { newest - $0 < Self.memory })
+        windows = Self.windows(of: releases.filter { newest - $0 < Self.historyLength })
     }
 
     private static func windows(of releases: [Int64]) -> [Window] {
@@ -80,7 +80,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
             if times >= 3, times * 2 >= weeks {
                 let first = offsets.min() ?? 0
                 let last = offsets.max() ?? 0
-                windows.append(Window(start: modulo(center.place + first, week), length: last - first + patience))
+                windows.append(Window(start: modulo(center.place + first, week), length: last - first + lateness))
             }
             rest.removeAll { abs(Self.offset($0.place, from: middle)) <= tolerance }
         }
@@ -106,21 +106,21 @@ package struct ReleaseRhythm: Sendable, Equatable {
         guard let newest, let gap else { return .after(Self.unknown) }
         let silence = max(0, now - newest)
         let idle = Self.idle(gap: gap, silence: silence)
-        // After ten days, longer than any gap of a weekly habit, and two and a half gaps, more than one episode has
-        // been skipped: ignore the usual hours until the next episode.
+        // A silence longer than both ten days, which no gap of a weekly habit exceeds, and two and a half gaps means
+        // that more than one episode has been skipped: ignore the usual hours until the next episode.
         guard silence * 2 <= gap * 5 || silence <= 10 * Self.day else { return .after(idle) }
         var appointment = Int64.max
         for window in windows {
             let sinceStart = Self.modulo(now - window.start, Self.week)
-            let isOut = newest >= now - sinceStart - Self.tolerance
-            if sinceStart < window.length, !isOut { return .after(minimum) }
+            let isReleased = newest >= now - sinceStart - Self.tolerance
+            if sinceStart < window.length, !isReleased { return .after(minimum) }
             appointment = min(appointment, Self.week - sinceStart)
         }
         // A check shortly before an episode is due is wasted.
         return appointment <= idle + idle / 2 ? .appointment(appointment) : .after(idle)
     }
 
-    /// Interval when nothing is known, for a new show or one without dates: four hours.
+    /// The interval when no gap is known, for a new show or one without dates: four hours.
     private static let unknown: Int64 = 4 * hour
 
     /// Returns the interval outside the usual hours. Eight checks per gap find an episode after a sixteenth of the gap

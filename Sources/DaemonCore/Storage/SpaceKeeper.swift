@@ -1,15 +1,15 @@
 package import Platform
 package import TransferCore
 
-/// The adopted storage plan, and the inputs of the next plan that the library does not store.
+/// The adopted storage plan, and those inputs of the next plan that the library does not store.
 package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
-    /// When each episode was completed in this run; finer than the library's seconds.
+    /// The completion times of downloads in this run, at a finer resolution than the library's seconds.
     package private(set) var completions: [MediaID: WallTime] = [:]
-    /// Downloads that the last plan failed, because they can never fit.
-    private(set) var hopeless: Set<MediaID> = []
+    /// Downloads that the last plan failed because they can never fit.
+    private(set) var rejected: Set<MediaID> = []
 
-    /// Whether the last plan could not restore the limits: files that are closed may then be evicted.
+    /// Whether the last plan left a limit exceeded; then a closed file may be evicted at once.
     var exceedsLimits: Bool { policy.exceedsLimits }
 
     init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
@@ -23,11 +23,11 @@ package struct SpaceKeeper: Sendable {
 
     mutating func writeFailed(free: Int64) { policy.writeFailed(free: free) }
 
-    /// Adopts a plan, and returns the effects of its differences from the last one.
+    /// Adopts a plan, and returns the effects of its differences from the previous one.
     mutating func adopt(_ plan: StoragePlan) -> [Effect] {
         let before = policy
         policy.adopt(plan)
-        hopeless = Set(plan.failures.keys)
+        rejected = Set(plan.failures.keys)
         var effects: [Effect] = []
         for (media, reason) in plan.waiting.sorted(by: { $0.key < $1.key }) where before.waiting[media] != reason {
             effects.append(.awaitSpace(media, reason))
@@ -38,13 +38,13 @@ package struct SpaceKeeper: Sendable {
         for (media, reason) in plan.failures.sorted(by: { $0.key < $1.key }) {
             effects.append(.exceedsSpace(media, reason))
         }
-        if let stop = plan.stop {
-            // After a refused write the engine itself detects free space and retries.
-            if !stop.isWriteRefused, before.stop == nil || before.stop?.isWriteRefused == true {
+        if let stop = plan.stopReason {
+            // If only the disk refuses writes, the engine itself detects free space and retries.
+            if !stop.isWriteRefused, before.stopReason == nil || before.stopReason?.isWriteRefused == true {
                 effects.append(.stopWriting(stop))
             }
-        } else if before.stop != nil || before.freeAtFailedWrite != nil {
-            // The engine stopped at the failed write, even if the plan has freed space since.
+        } else if before.stopReason != nil || before.freeAtFailedWrite != nil {
+            // After a failed write the engine stopped by itself, even if the previous plan stopped nothing.
             effects.append(.stopWriting(nil))
         }
         return effects

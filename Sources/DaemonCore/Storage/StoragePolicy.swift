@@ -1,7 +1,7 @@
 package import TransferCore
 
 /// The policy that decides which downloads may write to the cache, which wait, and which files are evicted. Pure: it
-/// performs no input or output.
+/// performs no IO.
 ///
 /// Space is *reserved*. A background download starts only when its whole size fits, after eviction, beside the other
 /// reservations; downloads that do not fit wait. Otherwise the cache could fill with partial files, none of which could
@@ -9,59 +9,59 @@ package import TransferCore
 ///
 /// - A download whose file a program has open takes precedence. It may exceed `cache.limit`, but must leave the disk
 ///   its minimum free space.
-/// - A download of unknown size reserves space as it grows.
+/// - A download of unknown size reserves space as it grows, `growthReservation` bytes at a time.
 /// - A download larger than `cache.limit` fails, unless a program has the file open.
 /// - Files are evicted in this order: played files, then other files that are not being downloaded, both least recently
 ///   used first; then the partial files of downloads, lowest precedence first. Open and pinned files are never evicted.
 /// - A background download evicts no unplayed file that was opened or completed after the download was requested. So if
 ///   a show is larger than the cache, the episodes downloaded first stay, and the others wait.
 ///
-/// The owner removes the files of a plan one by one, updates the situation (a file that turns out to be open is marked
-/// as such) and plans again until there is no eviction left, then calls `adopt`:
+/// The owner removes a plan's first file, updates the snapshot, and plans again until no eviction is left. Then it
+/// calls `adopt`. A file that turns out to be open is marked as such:
 ///
-///     var plan = policy.plan(for: situation)
+///     var plan = policy.plan(for: snapshot)
 ///     while let file = plan.evictions.first {
-///         if remove(file) { situation.remove(file) } else { situation.setOpen(file) }
-///         plan = policy.plan(for: situation)
+///         if remove(file) { snapshot.remove(file) } else { snapshot.setOpen(file) }
+///         plan = policy.plan(for: snapshot)
 ///     }
 ///     policy.adopt(plan)
 package struct StoragePolicy: Sendable, Equatable {
     package let limits: StorageLimits
 
-    /// Downloads with a reservation. Other downloads of the same rank cannot take it from them.
+    /// Downloads with a reservation, which an equally ranked download cannot take from them.
     package private(set) var reserved: Set<MediaID> = []
     /// Downloads that wait for space, with the reason.
     package private(set) var waiting: [MediaID: StorageShortage] = [:]
-    /// The reason why nothing may be written at all.
-    package private(set) var stop: StorageShortage?
+    /// The reason why nothing may be written, not even for a reader; `nil` if writes are permitted.
+    package private(set) var stopReason: StorageShortage?
     /// Whether the adopted plan leaves a limit exceeded.
     package private(set) var exceedsLimits = false
-    /// The free space on the disk, in bytes, when a write within the limits failed. More than this must be free before
-    /// the next attempt.
+    /// The free space on the disk, in bytes, when a write within the limits failed; `nil` if none has failed since the
+    /// last plan that permitted writes. More than this must be free before the next attempt.
     package private(set) var freeAtFailedWrite: Int64?
 
     package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
-    /// The maximum number of bytes reserved in advance for a download of unknown size, or for an open one that does not
-    /// fit as a whole: what a fast link transfers in a few seconds.
+    /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for an open
+    /// one that does not fit as a whole: what a fast link transfers in a few seconds.
     static let lookAhead: Int64 = 16 << 20
-    /// The number of bytes that must become free after a failed write before the next attempt, unless less is needed.
-    /// With less the disk would be full again at once.
-    static let worthTrying: Int64 = 8 << 20
+    /// The number of bytes that must become free after a failed write before the next attempt, unless less is needed:
+    /// with fewer, the disk would be full again at once.
+    static let minRegained: Int64 = 8 << 20
 
-    /// The number of bytes reserved in advance for a download of unknown size: a twentieth of the cache, but from 64
-    /// KiB to `lookAhead`.
-    var growth: Int64 { min(Self.lookAhead, max(64 << 10, limits.capacity / 20)) }
+    /// The number of bytes reserved in advance for a download of unknown size: a twentieth of the cache's
+    /// capacity, but at least 64 KiB and at most `lookAhead`.
+    var growthReservation: Int64 { min(Self.lookAhead, max(64 << 10, limits.capacity / 20)) }
 
     /// Whether any download waits for space, or nothing may be written.
-    package var isBlocked: Bool { stop != nil || !waiting.isEmpty }
+    package var isBlocked: Bool { stopReason != nil || !waiting.isEmpty }
 
     /// Records a write that failed for lack of space, with the free space on the disk.
     package mutating func writeFailed(free: Int64) { freeAtFailedWrite = max(0, free) }
 
-    /// Computes the plan for a situation.
-    package func plan(for situation: StorageSituation) -> StoragePlan {
-        var round = StorageRound(policy: self, situation: situation)
+    /// Computes the plan for a snapshot, from the adopted plan and the limits.
+    package func plan(for snapshot: StorageSnapshot) -> StoragePlan {
+        var round = StorageRound(policy: self, snapshot: snapshot)
         return round.run()
     }
 
@@ -69,24 +69,24 @@ package struct StoragePolicy: Sendable, Equatable {
     package mutating func adopt(_ plan: StoragePlan) {
         reserved = plan.reserved
         waiting = plan.waiting
-        stop = plan.stop
+        stopReason = plan.stopReason
         exceedsLimits = plan.exceedsLimits
-        if stop == nil { freeAtFailedWrite = nil }
+        if stopReason == nil { freeAtFailedWrite = nil }
     }
 
-    /// Returns whether the adopted plan is still valid and needs no eviction. A fast check for progress events; the
-    /// situation may omit the files.
-    package func holds(in situation: StorageSituation) -> Bool {
-        guard stop == nil else { return false }
-        let plan = plan(for: situation)
-        // Parts that probes fetch have no reservation, so they may be what exceeds a limit.
+    /// Returns whether the adopted plan is still valid and needs no eviction. For progress events, which are frequent:
+    /// the snapshot may omit the files.
+    package func isPlanValid(in snapshot: StorageSnapshot) -> Bool {
+        guard stopReason == nil else { return false }
+        let plan = plan(for: snapshot)
+        // The bytes that probes fetch have no reservation, so they alone may exceed a limit.
         guard exceedsLimits || !plan.exceedsLimits else { return false }
-        return plan.evictions.isEmpty && plan.failures.isEmpty && plan.stop == nil && plan.reserved == reserved
+        return plan.evictions.isEmpty && plan.failures.isEmpty && plan.stopReason == nil && plan.reserved == reserved
             && plan.waiting.count == waiting.count && plan.waiting.keys.allSatisfy { waiting[$0] != nil }
     }
 }
 
-/// The decisions of the policy for one situation.
+/// The decisions of the policy for one snapshot.
 package struct StoragePlan: Sendable, Equatable {
     /// The names of the files to evict, in order.
     package var evictions: [String] = []
@@ -95,7 +95,7 @@ package struct StoragePlan: Sendable, Equatable {
     /// Downloads that can never fit.
     package var failures: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written, not even for a program that reads.
-    package var stop: StorageShortage?
+    package var stopReason: StorageShortage?
     /// Whether a limit remains exceeded after all evictions: the remaining files are in use or pinned.
     package var exceedsLimits = false
 }

@@ -7,45 +7,47 @@ struct StorageRound {
     private struct Victim {
         var file: String
         var bytes: Int64
-        /// The time of the last use, which protects an unplayed file from downloads requested before; `nil` for played
-        /// files and partial files of downloads, which it does not protect.
+        /// The time of the last use. A background download evicts the file only if the download was requested at or
+        /// after this time; `nil` for played files and partial files, to which this rule does not apply.
         var lastUse: WallTime?
         /// The download that writes this partial file; `nil` for other files.
         var transfer: MediaID?
     }
 
     private let policy: StoragePolicy
-    private let situation: StorageSituation
+    private let snapshot: StorageSnapshot
+    /// The disk space to leave free, in bytes.
     private let floor: Int64
-    /// Transfers that could proceed, in the order of precedence.
+    /// Transfers that would proceed if they had the space, and open ones, in order of precedence.
     private let ranked: [StorageTransfer]
     /// The remaining evictable files, in the order of eviction.
     private var victims: [Victim]
     private var plan = StoragePlan()
 
-    // 128 bits, which no sum of sizes can overflow, whatever a file system reports.
+    // Bytes in the cache, free on the disk, and reserved. 128 bits, which no sum of sizes can overflow, whatever a file
+    // system reports.
     private var used: Int128
     private var free: Int128
     private var reservedBytes: Int128 = 0
 
-    init(policy: StoragePolicy, situation: StorageSituation) {
+    init(policy: StoragePolicy, snapshot: StorageSnapshot) {
         self.policy = policy
-        self.situation = situation
-        floor = policy.limits.floor(total: situation.diskTotal)
-        // A transfer that is about to fail must not cause evictions: its partial file becomes an ordinary file
-        // afterwards.
-        let tooLarge = situation.transfers.filter { transfer in
+        self.snapshot = snapshot
+        floor = policy.limits.floor(total: snapshot.diskTotal)
+        // A transfer that has received more than the capacity is about to fail. Its bytes do not count here, so that
+        // they cause no evictions; once it has failed, its partial file counts like any other.
+        let tooLarge = snapshot.transfers.filter { transfer in
             transfer.isWanted && !transfer.isRead && transfer.received > policy.limits.capacity
         }
-        used = Int128(situation.used) - tooLarge.reduce(0) { $0 + Int128($1.received) }
-        free = Int128(situation.diskFree)
-        let order = situation.transfers.map { transfer in
+        used = Int128(snapshot.used) - tooLarge.reduce(0) { $0 + Int128($1.received) }
+        free = Int128(snapshot.diskFree)
+        let order = snapshot.transfers.map { transfer in
             let isGrowing = Self.size(of: transfer, limits: policy.limits) == nil
             let hasSpace = policy.reserved.contains(transfer.id)
             return (Rank(transfer, isGrowing: isGrowing, hasSpace: hasSpace), transfer)
         }.sorted { $0.0 < $1.0 }.map(\.1)
         ranked = order.filter { $0.isWanted || $0.isRead }
-        let files = situation.files.enumerated().filter(\.element.mayGo).sorted { one, other in
+        let files = snapshot.files.enumerated().filter(\.element.isEvictable).sorted { one, other in
             let (a, b) = (one.element, other.element)
             if a.isPlayed != b.isPlayed { return a.isPlayed }
             if a.lastUse != b.lastUse { return a.lastUse < b.lastUse }
@@ -54,17 +56,17 @@ struct StorageRound {
         victims =
             files.map { Victim(file: $0.id, bytes: $0.bytes, lastUse: $0.isPlayed ? nil : $0.lastUse) }
             + order.reversed().compactMap { transfer in
-                guard transfer.mayLoseFile, let file = transfer.file, !tooLarge.contains(transfer) else { return nil }
+                guard transfer.isEvictable, let file = transfer.file, !tooLarge.contains(transfer) else { return nil }
                 return Victim(file: file, bytes: transfer.received, transfer: transfer.id)
             }
     }
 
-    /// The precedence of transfers: open files first, then transfers that may proceed. Within each group, those that
-    /// wait for a retry come last; of the others, sizes that are known come before unknown ones, requested before
-    /// automatic transfers, and those with a reservation before equals without, so that no equal takes it from them.
+    /// The precedence of transfers: open files, then transfers that may proceed, then the others. Within each group,
+    /// the first difference decides: not waiting for a retry, a known size, requested rather than automatic, with a
+    /// reservation (so that no transfer of equal rank takes it), and the earlier request.
     ///
-    /// A transfer of unknown size never has a complete reservation: it displaces none, and of several the one requested
-    /// first continues at the others' expense. Otherwise two could take each other's space for ever.
+    /// A transfer of unknown size never has a complete reservation, so its reservation does not count: of several, the
+    /// one requested first continues at the others' expense. Otherwise two could take each other's space forever.
     private struct Rank: Comparable {
         let standing: Int
         let number: TaskID
@@ -96,11 +98,11 @@ struct StorageRound {
         for transfer in ranked {
             if transfer.isRead { serve(transfer) } else { admit(transfer) }
         }
-        plan.stop = stop()
+        plan.stopReason = stopReason()
         plan.exceedsLimits = used > Int128(max(0, policy.limits.capacity)) || free < Int128(floor)
-        if plan.stop?.isWriteRefused ?? false {
-            // Omit downloads that wait only for the disk: the engine has suspended them already, and a person's command
-            // may retry the disk at any time.
+        if plan.stopReason?.isWriteRefused ?? false {
+            // Omit downloads that wait only for the disk: the engine has suspended them, and detects free space by
+            // itself.
             plan.waiting = plan.waiting.filter { $0.value.isCacheFull }
         }
         return plan
@@ -108,7 +110,8 @@ struct StorageRound {
 
     // MARK: Space
 
-    /// The free disk space below which nothing may grow: the space to leave free, or that at a failed write.
+    /// The free disk space below which nothing may grow: the larger of `floor` and the space that was free at the last
+    /// failed write.
     private var growthFloor: Int128 { max(Int128(floor), Int128(policy.freeAtFailedWrite ?? 0)) }
 
     /// The number of bytes that can be reserved without eviction.
@@ -118,11 +121,12 @@ struct StorageRound {
 
     private func total(_ victims: some Sequence<Victim>) -> Int128 { victims.reduce(0) { $0 + Int128($1.bytes) } }
 
-    private mutating func evict(atLeast bytes: Int128, where mayGo: (Victim) -> Bool = { _ in true }) {
+    /// Evicts files in order until at least `bytes` are freed, or none is left.
+    private mutating func evict(atLeast bytes: Int128, where isEvictable: (Victim) -> Bool = { _ in true }) {
         var freed: Int128 = 0
         var rest: [Victim] = []
         for victim in victims {
-            guard freed < bytes, mayGo(victim) else {
+            guard freed < bytes, isEvictable(victim) else {
                 rest.append(victim)
                 continue
             }
@@ -134,32 +138,32 @@ struct StorageRound {
         free += freed
     }
 
-    /// Evicts files until `bytes` fit, if that is possible.
-    private mutating func makeRoom(_ bytes: Int128, where mayGo: (Victim) -> Bool = { _ in true }) -> Bool {
+    /// Evicts files until `bytes` fit. Returns `false`, without an eviction, if that is impossible.
+    private mutating func makeRoom(_ bytes: Int128, where isEvictable: (Victim) -> Bool = { _ in true }) -> Bool {
         let lacking = bytes - room
         if lacking <= 0 { return true }
-        guard total(victims.filter(mayGo)) >= lacking else { return false }
-        evict(atLeast: lacking, where: mayGo)
+        guard total(victims.filter(isEvictable)) >= lacking else { return false }
+        evict(atLeast: lacking, where: isEvictable)
         return true
     }
 
     // MARK: Decisions
 
-    /// Restores the limits for existing files, regardless of transfers: the limits were lowered, a reader has exceeded
-    /// them, or another program has filled the disk.
+    /// Evicts until the existing files are within the limits, which may have been lowered, or exceeded by a reader or
+    /// another program.
     private mutating func restoreLimits() {
         let excess = max(used - Int128(max(0, policy.limits.capacity)), Int128(floor) - free)
         if excess > 0 { evict(atLeast: excess) }
         // After a failed write, evict only files that no download writes: a partial file would be fetched again, and
         // the write would fail again.
         guard let failed = policy.freeAtFailedWrite, !ranked.isEmpty else { return }
-        let lacking = Int128(failed) + Int128(StoragePolicy.worthTrying) - free
+        let lacking = Int128(failed) + Int128(StoragePolicy.minRegained) - free
         let isFile = { (victim: Victim) in victim.transfer == nil }
         if lacking > 0, total(victims.filter(isFile)) >= lacking { evict(atLeast: lacking, where: isFile) }
     }
 
-    /// Returns the size of a transfer. A size that only the feed states is ignored if it exceeds the cache: the server
-    /// will state the real one.
+    /// Returns the size of a transfer; `nil` if it is unknown. An unconfirmed size above `cache.limit` is ignored: the
+    /// server will state the real one.
     private static func size(of transfer: StorageTransfer, limits: StorageLimits) -> Int64? {
         guard let expected = transfer.expected else { return nil }
         return transfer.isConfirmed || expected <= limits.capacity ? expected : nil
@@ -167,15 +171,16 @@ struct StorageRound {
 
     private func size(of transfer: StorageTransfer) -> Int64? { Self.size(of: transfer, limits: policy.limits) }
 
-    /// Returns the number of bytes that must fit before a transfer proceeds.
+    /// Returns the number of bytes that must fit before a transfer proceeds: the rest of the file, or at
+    /// most `growthReservation` if its size is unknown.
     private func need(of transfer: StorageTransfer) -> Int64 {
         if let size = size(of: transfer), size >= transfer.received { return size - max(0, transfer.received) }
         let rest = policy.limits.capacity.subtractingReportingOverflow(max(0, transfer.received))
-        return min(policy.growth, max(1, rest.overflow ? policy.growth : rest.partialValue))
+        return min(policy.growthReservation, max(1, rest.overflow ? policy.growthReservation : rest.partialValue))
     }
 
-    /// Reserves space for a transfer with a reader: for the whole file if possible, otherwise as far as the disk
-    /// permits.
+    /// Reserves space for the rest of an open file. If it does not fit within the limits, frees only `lookAhead` bytes
+    /// on the disk.
     private mutating func serve(_ transfer: StorageTransfer) {
         let need = Int128(need(of: transfer))
         if !makeRoom(need) {
@@ -186,6 +191,7 @@ struct StorageRound {
         plan.reserved.insert(transfer.id)
     }
 
+    /// Reserves space for a background transfer, or lets it wait or fail.
     private mutating func admit(_ transfer: StorageTransfer) {
         let known = size(of: transfer)
         let least = max(known ?? 0, transfer.received)
@@ -196,8 +202,8 @@ struct StorageRound {
             return
         }
         let need = need(of: transfer)
-        // A transfer of unknown size may never fit as a whole: it evicts only partial files of lower-ranked transfers.
-        // Otherwise two could evict each other's for ever.
+        // A transfer of unknown size may never fit as a whole, so it evicts no partial file of a higher-ranked transfer
+        // that waits. Otherwise two could evict each other's forever.
         let kept = known == nil ? plan.reserved.union(plan.waiting.keys) : plan.reserved
         let isRoom = makeRoom(Int128(need)) { victim in
             if let part = victim.transfer { return part != transfer.id && !kept.contains(part) }
@@ -213,8 +219,8 @@ struct StorageRound {
         }
     }
 
-    /// Returns the reason to refuse even readers, if there is no space at all.
-    private func stop() -> StorageShortage? {
+    /// Returns the reason to refuse even readers; `nil` if there is space.
+    private func stopReason() -> StorageShortage? {
         guard !ranked.isEmpty else { return nil }
         let readers = ranked.filter(\.isRead)
         let wanted = readers.reduce(Int128(0)) { $0 + Int128(need(of: $1)) }
@@ -229,14 +235,15 @@ struct StorageRound {
         }
         guard let failed = policy.freeAtFailedWrite else { return nil }
         let regained = free - Int128(failed)
-        let enough = min(Int128(StoragePolicy.worthTrying), max(1, readers.isEmpty ? reservedBytes : wanted))
+        let enough = min(Int128(StoragePolicy.minRegained), max(1, readers.isEmpty ? reservedBytes : wanted))
         let isServed = readers.isEmpty ? !plan.reserved.isEmpty && regained >= enough : regained >= enough
-        if isServed || regained >= Int128(StoragePolicy.worthTrying) { return nil }
+        if isServed || regained >= Int128(StoragePolicy.minRegained) { return nil }
         var reason = shortage(incoming: 0)
         (reason.isCacheFull, reason.isDiskFull, reason.isWriteRefused) = (false, false, true)
         return reason
     }
 
+    /// Returns the shortage that refuses `incoming` bytes: the present usage of cache and disk, and their limits.
     private func shortage(incoming: Int64) -> StorageShortage {
         let limits = policy.limits
         let cacheRoom = Int128(max(0, limits.capacity)) - used - reservedBytes
@@ -244,6 +251,6 @@ struct StorageRound {
         return StorageShortage(
             isCacheFull: cacheRoom < Int128(incoming), isDiskFull: diskRoom < Int128(max(1, incoming)),
             used: Int64(clamping: max(0, used)), reserved: Int64(clamping: reservedBytes), capacity: limits.capacity,
-            free: Int64(clamping: free), floor: floor, isFloorChosen: limits.keepFree != nil, incoming: incoming)
+            free: Int64(clamping: free), floor: floor, isFloorConfigured: limits.keepFree != nil, incoming: incoming)
     }
 }

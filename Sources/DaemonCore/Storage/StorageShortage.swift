@@ -1,8 +1,8 @@
 /// The reason why bytes may not be written: the exceeded limit, and by how much.
 package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Whether `cache.limit` is reached.
+    /// Whether the incoming bytes would exceed `cache.limit`.
     package var isCacheFull: Bool
-    /// Whether the disk has less free space than must be left.
+    /// Whether the incoming bytes would leave less disk space free than required.
     package var isDiskFull: Bool
     /// Whether the disk refused a write within both limits: because of a quota, or blocks reserved for root.
     package var isWriteRefused = false
@@ -17,11 +17,11 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     package var free: Int64
     package var floor: Int64
     /// Whether `cache.keep_free` is set.
-    package var isFloorChosen: Bool
+    package var isFloorConfigured: Bool
     /// The number of bytes to be written.
     package var incoming: Int64
 
-    /// One readable line: the limit and the remedy.
+    /// One line for the user: the limit and the remedy.
     package var description: String {
         let limit = "cache.limit (\(Self.size(capacity)))"
         if let tooLarge {
@@ -33,7 +33,7 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
             reserved > 0
             ? "\(Self.size(used)) of \(limit) taken, \(Self.size(reserved)) reserved for other downloads"
             : "\(Self.size(used)) of \(limit) taken"
-        let floor = "\(Self.size(floor)) stay free by " + (isFloorChosen ? "cache.keep_free" : "default")
+        let floor = "\(Self.size(floor)) stay free by " + (isFloorConfigured ? "cache.keep_free" : "default")
         switch (isCacheFull, isDiskFull) {
         case (true, true):
             return "cache and disk are full (\(taken), \(Self.size(free)) free on the disk of which \(floor)"
@@ -50,7 +50,7 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// Formats `512 B`, `1.5 MiB`, `10 GiB`: units as in the configuration, a decimal only if it is not 0.
+    /// Formats a size as `512 B`, `1.5 MiB` or `10 GiB`: units as in the configuration, a decimal only if it is not 0.
     package static func size(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)

@@ -10,12 +10,12 @@ package struct ClientSession: Sendable, Equatable {
     package static let passing = ""
 
     package let configuration: SessionConfiguration
-    /// Tasks that the client has created and not resumed, with the time of creation.
+    /// Tasks that the client has created and not yet resumed, with the time of creation.
     package internal(set) var created: [MediaID: WallTime] = [:]
-    /// Tasks that the client has resumed and that are cancelled with it.
+    /// Tasks that the client has resumed and that are cancelled when it disconnects.
     package internal(set) var begun: Set<MediaID> = []
 
-    /// The identifier of its tasks in the library.
+    /// The session identifier of its tasks in the library.
     package var identifier: String {
         if case .background(let identifier) = configuration { identifier } else { Self.passing }
     }

@@ -8,7 +8,7 @@ package struct DownloadTask: Sendable, Equatable {
     package let show: ShowID
     /// `SHOW/EPISODE`.
     package internal(set) var path: String
-    /// The identifier of the session that it belongs to.
+    /// The identifier of its session.
     package let session: String
     /// Whether a person has suspended it; stored in the library, and valid after a restart.
     package internal(set) var isSuspended: Bool
@@ -17,13 +17,15 @@ package struct DownloadTask: Sendable, Equatable {
     package let created: WallTime
     /// The time of the last request.
     package internal(set) var asked: WallTime
-    /// The size of the file in bytes as stated by the feed; `nil` if it states none.
+    /// The size of the file in bytes according to the library, which may be an estimate; `nil` if it is not known.
     package let guess: Int64?
+    /// The engine's last report.
     package internal(set) var snapshot: DownloadSnapshot
-    /// The time of the next attempt after a failure, in whole seconds.
+    /// The time of the next attempt after a failure, in whole seconds; `nil` if none is scheduled.
     var nextTry: WallTime?
     /// When `received` was last written to the library.
     var recordedAt: Instant?
+    /// The value of `received` that was last written to the library.
     package internal(set) var recordedBytes: Int64
 
     package init(
@@ -49,7 +51,7 @@ package struct DownloadTask: Sendable, Equatable {
     var isUnderWay: Bool { snapshot.state == .running || snapshot.state == .queued }
 
     /// Whether it is neither suspended nor failed.
-    var mayMove: Bool { snapshot.state != .suspended && snapshot.state != .failed }
+    var canProceed: Bool { snapshot.state != .suspended && snapshot.state != .failed }
 
     func info(waitsForSpace: Bool) -> TaskInfo {
         var info = TaskInfo(

@@ -1,10 +1,10 @@
 package import TransferCore
 
-/// Suspensions of tasks by clients: they nest for each client, and end with it.
+/// Suspensions of downloads by clients: they nest for each client, and end with its connection.
 ///
-/// A task runs while no client suspends it. A person's suspension, which outlives clients, is stored elsewhere.
+/// A person's suspension, which outlives clients, is `DownloadTask.isSuspended`.
 package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
-    /// A task, identified by its media file.
+    /// A download, identified by its media file.
     package typealias Task = MediaID
 
     /// The number of suspensions minus resumptions for each task and client; never zero.
@@ -25,7 +25,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
 
     /// Undoes one suspension.
     ///
-    /// - Returns: `false` if the client has no suspension left.
+    /// - Returns: `false` if the client had no suspension to undo.
     package mutating func resume(_ task: Task, by client: Client) -> Bool {
         guard let count = counts[task]?[client] else { return false }
         counts[task]?[client] = count > 1 ? count - 1 : nil
@@ -36,7 +36,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     /// Undoes all suspensions of a client whose connection has ended.
     ///
     /// - Returns: The tasks that no client suspends any more, in order.
-    package mutating func end(_ client: Client) -> [Task] {
+    package mutating func removeAll(by client: Client) -> [Task] {
         var freed: [Task] = []
         for (task, clients) in counts where clients[client] != nil {
             counts[task]?[client] = nil
@@ -48,5 +48,5 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     }
 
     /// Removes a task that has ended.
-    package mutating func forget(_ task: Task) { counts[task] = nil }
+    package mutating func remove(_ task: Task) { counts[task] = nil }
 }

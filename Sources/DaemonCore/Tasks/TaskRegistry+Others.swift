@@ -7,7 +7,7 @@ extension TaskRegistry {
 
     mutating func register(_ upload: UploadTask, at now: Moment, _ outcome: inout Outcome) {
         let isNew = uploads.updateValue(upload, forKey: upload.id) == nil
-        if isNew { outcome.effects.append(.tell(event(.state(TaskReport(upload)), at: now))) }
+        if isNew { outcome.effects.append(.broadcast(event(.state(TaskReport(upload)), at: now))) }
     }
 
     mutating func record(_ upload: TaskID, held: Int64) { uploads[upload]?.held = held }
@@ -22,15 +22,15 @@ extension TaskRegistry {
         // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
         let report = TaskReport(upload)
-        outcome.effects.append(.tell(event(isNewState ? .state(report) : .progress(report), at: now)))
+        outcome.effects.append(.broadcast(event(isNewState ? .state(report) : .progress(report), at: now)))
     }
 
     mutating func complete(_ id: TaskID, size: Int64, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads.removeValue(forKey: id) else { return }
         upload.snapshot = UploadSnapshot(key: id, state: .completed, sent: size, size: size)
         let event = event(.completed(TaskReport(upload)), at: now)
-        outcome.effects += [.write(.uploadRemoved(id, event)), .tell(event)]
-        outcome.hasEnding = true
+        outcome.effects += [.write(.uploadRemoved(id, event)), .broadcast(event)]
+        outcome.hasEndedTask = true
     }
 
     mutating func fail(_ id: TaskID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
@@ -41,26 +41,26 @@ extension TaskRegistry {
             error: error)
         uploads[id] = upload
         let event = event(.failed(TaskReport(upload)), at: now)
-        outcome.effects += [.write(.uploadFailed(id, error, event)), .tell(event)]
-        outcome.hasEnding = true
+        outcome.effects += [.write(.uploadFailed(id, error, event)), .broadcast(event)]
+        outcome.hasEndedTask = true
     }
 
     mutating func cancel(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
         guard let upload = uploads.removeValue(forKey: id) else { return }
         var report = TaskReport(upload)
         report.state = .cancelled
-        outcome.effects += [.write(.uploadRemoved(id, nil)), .tell(event(.state(report), at: now))]
-        if upload.isUnderWay { outcome.hasEnding = true }
+        outcome.effects += [.write(.uploadRemoved(id, nil)), .broadcast(event(.state(report), at: now))]
+        if upload.isUnderWay { outcome.hasEndedTask = true }
     }
 
     // MARK: Fetches
 
     mutating func begin(_ fetch: TaskInfo, at now: Moment, _ outcome: inout Outcome) {
         fetches[fetch.id] = fetch
-        outcome.effects.append(.tell(event(.state(TaskReport(fetch, .running)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(TaskReport(fetch, .running)), at: now)))
     }
 
-    mutating func take(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
+    mutating func adopt(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
 
     /// Records the progress of a fetch; ignored after its end.
     mutating func progress(
@@ -73,16 +73,16 @@ extension TaskRegistry {
         var report = TaskReport(fetch, fetch.state)
         report.received = received
         report.expected = expected
-        outcome.effects.append(.tell(event(.progress(report), at: now)))
+        outcome.effects.append(.broadcast(event(.progress(report), at: now)))
     }
 
-    mutating func endFetch(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
+    mutating func finishFetch(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
-        outcome.effects.append(.tell(event(.state(TaskReport(fetch, .remote)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(TaskReport(fetch, .remote)), at: now)))
     }
 
     /// Broadcasts a fetch's state without registering the fetch.
-    mutating func tell(_ fetch: TaskInfo, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
-        outcome.effects.append(.tell(event(.state(TaskReport(fetch, state)), at: now)))
+    mutating func report(_ fetch: TaskInfo, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
+        outcome.effects.append(.broadcast(event(.state(TaskReport(fetch, state)), at: now)))
     }
 }

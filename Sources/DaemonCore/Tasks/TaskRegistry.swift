@@ -9,23 +9,24 @@ package struct TaskRegistry: Sendable {
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
     /// Running fetches of feeds, searches and assets.
     package internal(set) var fetches: [TaskID: TaskInfo] = [:]
-    /// Programs that wait to open an episode whose server fails, by episode. There is no task before the first read.
+    /// The failures behind opens that wait for a server. Such an open has no task before its first read.
     private(set) var openings: [MediaID: Opening] = [:]
     package private(set) var sessions: [ClientID: ClientSession] = [:]
     /// Suspensions by clients.
     package private(set) var holds = TaskHolds<ClientID>()
     /// Downloads to start or suspend in the engine once it is known which of them have space.
     private var orders: [MediaID: Order] = [:]
-    /// Event numbers reserved in the library.
+    /// Event numbers reserved in the library and not yet used.
     private var sequences: Range<Int64> = 0..<0
 
-    /// The failure behind a waiting open.
+    /// The failure behind a waiting open, with the time of the next attempt.
     struct Opening: Sendable, Equatable {
         var error: String
         var nextTry: WallTime?
     }
 
     private struct Order {
+        /// The position in the order of arrival.
         var place: Int
         var priority: TransferPriority
     }
@@ -42,8 +43,8 @@ package struct TaskRegistry: Sendable {
     }
 
     /// Returns whether any task could proceed without a command.
-    func hasMovable(waiting: [MediaID: StorageShortage]) -> Bool {
-        downloads.contains { $1.mayMove && waiting[$0] == nil } || uploads.values.contains(where: \.mayMove)
+    func hasRunnable(waiting: [MediaID: StorageShortage]) -> Bool {
+        downloads.contains { $1.canProceed && waiting[$0] == nil } || uploads.values.contains(where: \.canProceed)
     }
 
     /// Whether an automatic download is running or queued.
@@ -85,14 +86,15 @@ package struct TaskRegistry: Sendable {
     /// Whether more numbers have to be reserved before the next batch.
     package var lacksSequences: Bool { sequences.count < 5_000 }
 
-    /// Adds event numbers that were not used in this run or an earlier one.
+    /// Adds event numbers that were not used in this run or an earlier one. If they do not directly follow the numbers
+    /// in reserve, the latter are dropped.
     package mutating func reserve(_ numbers: Range<Int64>) {
         sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
     }
 
+    /// Returns an event with the next number.
     mutating func event(_ body: Event.Body, at now: Moment) -> Event {
-        // If the library cannot be written, continue with unreserved numbers, so that watching clients still get
-        // events.
+        // If the library cannot be written, continue with unreserved numbers: watching clients still get events.
         if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 10_000) }
         defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
         return Event(sequence: sequences.lowerBound, time: now.seconds, body)
@@ -130,23 +132,23 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.write(.suspended(task.id, suspended)))
         downloads[media]?.isSuspended = suspended
         guard suspended else { return }
-        // Preliminary, until the engine reports the state.
+        // Until the engine reports the state.
         downloads[media]?.snapshot.state = .suspended
-        orderAsItIs(media)
+        orderWithOwnPriority(media)
     }
 
     mutating func report(_ snapshot: DownloadSnapshot, at now: Moment, _ outcome: inout Outcome) {
         let media = snapshot.key
         guard snapshot.state != .remote, snapshot.state != .cached else {
-            return leave(snapshot, downloads.removeValue(forKey: media), at: now, &outcome)
+            return removeTask(snapshot, downloads.removeValue(forKey: media), at: now, &outcome)
         }
         openings[media] = nil
         guard var task = downloads[media] else {
-            outcome.effects.append(.tell(event(.state(TaskReport(snapshot, nil)), at: now)))
+            outcome.effects.append(.broadcast(event(.state(TaskReport(snapshot, nil)), at: now)))
             return
         }
-        // `fail` marks a task before its report arrives. Without the mark the report is outdated: the task was
-        // requested again since.
+        // `fail` has set the state before this report arrives. Any other state means that the task was requested again,
+        // and the report is outdated.
         if snapshot.state == .failed, task.snapshot.state != .failed { return }
         let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
         if !isRecorded {
@@ -167,12 +169,13 @@ package struct TaskRegistry: Sendable {
         // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
         let report = TaskReport(snapshot, task)
-        outcome.effects.append(.tell(event(old.state != snapshot.state ? .state(report) : .progress(report), at: now)))
+        outcome.effects.append(
+            .broadcast(event(old.state != snapshot.state ? .state(report) : .progress(report), at: now)))
         if snapshot.state == .running { outcome.hasNewBytes = true }
     }
 
     /// Removes the task of a download that the engine has completed or dropped.
-    private mutating func leave(
+    private mutating func removeTask(
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
         openings[snapshot.key] = snapshot.error.map {
@@ -186,27 +189,27 @@ package struct TaskRegistry: Sendable {
         }
         // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
-        if task?.isUnderWay ?? false { outcome.hasEnding = true }
-        // It was cancelled, and a part of the file is in the cache.
+        if task?.isUnderWay ?? false { outcome.hasEndedTask = true }
+        // A cancelled download, or the end of a probe: the bytes received so far stay in the cache.
         if let task { outcome.effects.append(.write(.removed(task.id))) }
         let row = Effect.Row.received(
             snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
-        outcome.effects += [.write(row), .tell(event(.state(TaskReport(snapshot, task)), at: now))]
+        outcome.effects += [.write(row), .broadcast(event(.state(TaskReport(snapshot, task)), at: now))]
     }
 
     mutating func complete(
         _ media: MediaID, generation: Int, size: Int64, at now: Moment, _ outcome: inout Outcome
     ) {
         let task = downloads.removeValue(forKey: media)
-        holds.forget(media)
+        holds.remove(media)
         var report = TaskReport(media, .cached, task)
         report.generation = generation
         report.received = size
         report.expected = size
         let event = event(.completed(report), at: now)
-        outcome.effects += [.write(.kept(event)), .tell(event), .runHook(.downloaded(media))]
+        outcome.effects += [.write(.event(event)), .broadcast(event), .runHook(.downloaded(media))]
         outcome.changesDemand = true
-        outcome.hasEnding = true
+        outcome.hasEndedTask = true
     }
 
     mutating func fail(_ media: MediaID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
@@ -222,60 +225,61 @@ package struct TaskRegistry: Sendable {
         let event = event(.failed(report), at: now)
         // Without a task only an open has failed, so no task has ended.
         if let task {
-            if task.isUnderWay { outcome.hasEnding = true }
-            outcome.effects += [.write(.failed(task.id, error)), .write(.kept(event))]
+            if task.isUnderWay { outcome.hasEndedTask = true }
+            outcome.effects += [.write(.failed(task.id, error)), .write(.event(event))]
             outcome.changesDemand = true
         }
-        outcome.effects.append(.tell(event))
+        outcome.effects.append(.broadcast(event))
     }
 
-    /// Removes a task and broadcasts its end, unless an engine report has already done so.
-    mutating func end(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
-        holds.forget(media)
+    /// Removes a task and broadcasts its end, unless `report` has already done so.
+    mutating func remove(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
+        holds.remove(media)
         guard let task = downloads.removeValue(forKey: media) else { return }
-        if task.isUnderWay { outcome.hasEnding = true }
+        if task.isUnderWay { outcome.hasEndedTask = true }
         outcome.changesDemand = true
-        outcome.effects.append(.tell(event(.state(TaskReport(media, .remote, task)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, task)), at: now)))
     }
 
     mutating func clear(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
         openings[media] = nil
-        outcome.effects.append(.tell(event(.state(TaskReport(media, .remote, nil)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, nil)), at: now)))
     }
 
     mutating func rename(_ media: MediaID, to path: String, at now: Moment, _ outcome: inout Outcome) {
         guard var task = downloads[media], task.path != path else { return }
         task.path = path
         downloads[media] = task
-        outcome.effects.append(.tell(event(.state(TaskReport(task.snapshot, task)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(TaskReport(task.snapshot, task)), at: now)))
     }
 
-    /// Restarts a download whose partial file was evicted, once it has space.
+    /// Resets a download whose partial file was evicted, and orders it again.
     mutating func restart(_ media: MediaID) {
         downloads[media]?.snapshot.received = 0
         downloads[media]?.recordedBytes = 0
-        orderAsItIs(media)
+        orderWithOwnPriority(media)
     }
 
     // MARK: Orders
 
-    /// Collects an order to start a task, or to resume one that failed; `takeOrders` returns it.
+    /// Collects an order to start a task, or to resume one that failed; `drainOrders` returns it.
     mutating func order(_ media: MediaID, _ priority: TransferPriority) {
         let order = orders[media] ?? Order(place: orders.count, priority: priority)
         orders[media] = Order(place: order.place, priority: max(order.priority, priority))
     }
 
-    private mutating func orderAsItIs(_ media: MediaID) {
+    /// Orders a task with the priority of its origin, unless it has failed.
+    private mutating func orderWithOwnPriority(_ media: MediaID) {
         guard let task = downloads[media], task.snapshot.state != .failed else { return }
         order(media, task.isAutomatic ? .automatic : .asked)
     }
 
     /// Removes and returns the collected orders, in order of arrival.
     ///
-    /// - Parameter hopeless: downloads that can never fit; they have failed already and are not started.
-    mutating func takeOrders(hopeless: Set<MediaID>) -> [Effect] {
+    /// - Parameter rejected: downloads that can never fit; they have failed already and are not started.
+    mutating func drainOrders(rejected: Set<MediaID>) -> [Effect] {
         defer { orders = [:] }
-        return orders.filter { !hopeless.contains($0.key) }.sorted { $0.value.place < $1.value.place }
+        return orders.filter { !rejected.contains($0.key) }.sorted { $0.value.place < $1.value.place }
             .map { .run($0.key, isSuspended: isSuspended($0.key), $0.value.priority) }
     }
 
@@ -301,15 +305,15 @@ package struct TaskRegistry: Sendable {
 
     mutating func hold(_ media: MediaID, by client: ClientID) {
         holds.suspend(media, by: client)
-        orderAsItIs(media)
+        orderWithOwnPriority(media)
     }
 
     mutating func release(_ media: MediaID, by client: ClientID) {
-        if holds.resume(media, by: client) { orderAsItIs(media) }
+        if holds.resume(media, by: client) { orderWithOwnPriority(media) }
     }
 
-    mutating func end(_ client: ClientID, _ outcome: inout Outcome) {
-        for media in holds.end(client) { orderAsItIs(media) }
+    mutating func disconnect(_ client: ClientID, _ outcome: inout Outcome) {
+        for media in holds.removeAll(by: client) { orderWithOwnPriority(media) }
         guard let session = sessions.removeValue(forKey: client) else { return }
         for media in session.begun.sorted() where !sessions.values.contains(where: { $0.begun.contains(media) }) {
             outcome.effects.append(.abandon(media, isEphemeral: session.configuration == .ephemeral))

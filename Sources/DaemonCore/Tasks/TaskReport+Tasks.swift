@@ -1,7 +1,7 @@
 internal import PodcastProtocol
 internal import TransferCore
 
-// The reports of the tasks' events.
+// The reports in the events of tasks.
 extension TaskReport {
     /// A download, without its progress. `task` is `nil` for one that is unknown to clients.
     init(_ media: MediaID, _ state: TaskState, _ task: DownloadTask?) {

@@ -15,6 +15,7 @@ package struct UploadTask: Sendable, Equatable {
     package internal(set) var held: Int64
     /// The error message of its failure, as recorded in the library.
     package internal(set) var failure: String?
+    /// The engine's last report; `nil` before the first.
     package var snapshot: UploadSnapshot?
 
     package init(
@@ -38,7 +39,8 @@ package struct UploadTask: Sendable, Equatable {
     /// Whether it is running or queued.
     var isUnderWay: Bool { state == .running || state == .queued }
 
-    var mayMove: Bool { state != .suspended && state != .failed }
+    /// Whether it is neither suspended nor failed.
+    var canProceed: Bool { state != .suspended && state != .failed }
 
     package var info: TaskInfo {
         TaskInfo(

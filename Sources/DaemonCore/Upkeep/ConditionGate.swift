@@ -1,11 +1,12 @@
 internal import Platform
 
-/// Permits discretionary work by the last reading of the network and power conditions.
+/// A gate for discretionary work, set by the last reading of the network and power conditions.
 ///
 /// The conditions are read only while work depends on them.
 struct ConditionGate: Sendable {
     /// The age from which a reading is repeated. After twice this time it no longer permits anything.
     private let lifetime: Duration
+    /// Whether discretionary work may run.
     private(set) var allows = true
     /// When the conditions were last read.
     private var readAt: Instant?
@@ -21,7 +22,7 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(allowed)]
     }
 
-    /// Returns the effects of discretionary work that depends on the conditions: a reading, if the last one is too old.
+    /// Returns the effects of work that depends on the conditions: a new reading, if the last one is too old.
     mutating func demand(at now: Moment) -> [Effect] {
         let age = readAt.map { now.uptime - $0 }
         if isReading || age.map({ $0 < lifetime }) ?? false { return [] }
@@ -31,6 +32,6 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(false), .readConditions]
     }
 
-    /// The time of the next reading, if work depends on it then; `nil` while one is running.
+    /// The time of the next reading, if work depends on it then; `nil` before the first and while one is running.
     var deadline: Instant? { isReading ? nil : readAt.map { $0 + lifetime } }
 }

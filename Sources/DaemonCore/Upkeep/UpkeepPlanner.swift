@@ -21,8 +21,9 @@ package struct UpkeepPlanner: Sendable {
     private var readAt: Instant?
     /// When a due chore was last performed.
     private var performedAt: Instant?
-    /// Since when the daemon has been idle; `nil` while it is not.
+    /// The start of the daemon's idle time; `nil` while it is not idle.
     private var idleSince: Instant?
+    /// Whether `leave` was ordered since the daemon became idle.
     private(set) var isLeaving = false
     /// When the next `tick` is scheduled.
     private var wakesAt: Instant?
@@ -47,6 +48,7 @@ package struct UpkeepPlanner: Sendable {
     /// - Parameter idleExit: `daemon.idle_exit`.
     init(idleExit: Duration) { self.idleExit = idleExit }
 
+    /// Marks the due times as possibly changed.
     mutating func reschedule() { isStale = true }
 
     /// Replaces the due times of the chores that the library and the schedules determine.
@@ -78,18 +80,18 @@ package struct UpkeepPlanner: Sendable {
             readAt = now.uptime
             effects.append(.readSchedule)
         }
-        effects += considerLeaving(state, at: now)
+        effects += planExit(state, at: now)
         return effects + wake(readingAt: readsAt, state, at: now)
     }
 
-    /// Returns the earliest time at which the due times may be read. The pause after a chore prevents one that stays
-    /// due from being repeated without end.
+    /// Returns the earliest time at which the due times may be read. The pause after a chore prevents a busy loop if
+    /// the chore stays due.
     private func readMoment(_ state: State, at now: Moment) -> Instant {
         let last = [performedAt, state.isBusy ? readAt : nil].compactMap(\.self).max()
         return last.map { $0 + Self.readInterval } ?? now.uptime
     }
 
-    private mutating func considerLeaving(_ state: State, at now: Moment) -> [Effect] {
+    private mutating func planExit(_ state: State, at now: Moment) -> [Effect] {
         guard state.isIdle else {
             idleSince = nil
             isLeaving = false
@@ -102,29 +104,29 @@ package struct UpkeepPlanner: Sendable {
         return [.leave]
     }
 
-    /// Detects that the wall clock was set, by comparing it with the uptime, and adjusts the due times.
+    /// Detects that the wall clock was set, by comparing it with the uptime. If it was set back, shifts the due times.
     private mutating func compareClocks(at now: Moment) -> [Effect] {
         defer { clock = now }
-        guard let clock else { return [.forgetFutureSchedules] }
+        guard let clock else { return [.clearFutureSchedules] }
         let jump = (now.wall - clock.wall) - (now.uptime - clock.uptime)
         guard jump > Self.clockTolerance || jump < .zero - Self.clockTolerance else { return [] }
         isStale = true
         let moves = Effect.moveUnsent(by: jump)
         guard jump < .zero else { return [moves] }
         due = due.mapValues { $0 + jump }
-        return [moves, .forgetFutureSchedules]
+        return [moves, .clearFutureSchedules]
     }
 
     private mutating func wake(readingAt readsAt: Instant, _ state: State, at now: Moment) -> [Effect] {
         var deadline = (tickedAt ?? now.uptime) + Self.longestSleep
-        // Add a margin, because the two clocks differ in resolution.
+        // The margin covers the different resolutions of the two clocks.
         for moment in due.values where moment < now.wall + Self.longestSleep {
             deadline = min(deadline, now.uptime + (moment - now.wall) + .milliseconds(10))
         }
         if isStale { deadline = min(deadline, readsAt) }
         if let due = state.conditionsDue { deadline = min(deadline, due) }
         if let idleSince, !isLeaving { deadline = min(deadline, idleSince + idleExit) }
-        // Waking too early does no harm.
+        // An earlier wake is already scheduled, and does no harm.
         if let wakesAt, wakesAt <= deadline { return [] }
         wakesAt = deadline
         return [.wake(at: deadline)]

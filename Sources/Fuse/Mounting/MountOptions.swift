@@ -4,29 +4,32 @@ package struct MountOptions: Sendable, Equatable {
     package var kernel: [String] = []
     /// The source, shown in the first column of `mount` and `df`; from `fsname=`.
     package var fsname: String?
-    /// The filesystem's type is `fuse.SUBTYPE`.
+    /// The subtype, from `subtype=`: the filesystem's type is `fuse.SUBTYPE`.
     package var subtype: String?
+    /// Whether users other than the mounting one have access; from `allow_other`.
     package var allowOther = false
     /// Whether passthrough is allowed; false after `no_passthrough`.
     package var passthrough = true
     /// The programs that only probe files, from `probe=`.
     package var probe = Probe.list
-    /// The owner of the files from `uid=`: a number or a name. `gid` is the same for the group.
+    /// The owner of the files, from `uid=`: a number or a name.
     package var uid: String?
+    /// The group of the files, from `gid=`: a number or a name.
     package var gid: String?
     /// The user who serves the filesystem, from `setuid=`: a name or a number.
     package var user: String?
 
     package init() {}
 
-    /// Which programs are treated as probes.
+    /// The selection of programs that are treated as probes.
     package enum Probe: String, Sendable {
         case list, all, none
     }
 
-    /// The rejection of an option, with advice on what to do.
+    /// The rejection of an option.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         package var option: String
+        /// The rest of a sentence that begins with the option: the reason, and what to do instead.
         package var advice: String
 
         package var description: String { "the mount option \(option) \(advice)" }
@@ -34,14 +37,14 @@ package struct MountOptions: Sendable, Equatable {
 
     /// - Parameters:
     ///   - lists: The argument of each `-o`: options separated by commas. A comma in a value is written `\,`.
-    ///   - ignoresUnknown: mount(8)'s `-s`.
+    ///   - ignoresUnknown: Whether to ignore unknown options, as with `-s` of mount(8).
     package init(parsing lists: [String], ignoresUnknown: Bool = false) throws(Refusal) {
         for option in lists.flatMap(Self.split) where !option.isEmpty {
             try apply(option, ignoresUnknown: ignoresUnknown)
         }
     }
 
-    /// All options as one list except `setuid=`, for a program that already runs as this user.
+    /// All options except `setuid=` as one list, for a process that already runs as that user.
     package var text: String {
         var options = kernel
         if allowOther { options.append("allow_other") }
@@ -90,7 +93,8 @@ package struct MountOptions: Sendable, Equatable {
         }
     }
 
-    /// Options that libfuse and fusermount3 pass to mount(2).
+    /// Options without a value for libfuse. It implements `allow_root` itself, and passes the others to mount(2),
+    /// directly or through fusermount3.
     private static let flags: Set<String> = [
         "nosuid", "nodev", "noexec", "noatime", "sync", "dirsync", "allow_root",
     ]
@@ -98,10 +102,12 @@ package struct MountOptions: Sendable, Equatable {
     /// SELinux labels, for the kernel.
     private static let labels: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
 
+    /// Other options that need a value.
     private static let valued: Set<String> = ["fsname", "subtype", "uid", "gid", "setuid", "max_read", "probe"]
 
-    /// Defaults, with the option that each of them cancels. `dev` and `suid` need no action either: no file is a device
-    /// or runs as another user, and libfuse mounts with `nodev,nosuid`. `rw` is here since mount(8) passes it.
+    /// Options that restore a default, and the option that each of them cancels. `dev` and `suid` have no further
+    /// effect: no file is a device or runs as another user, and libfuse mounts with `nodev,nosuid`. `rw` is here since
+    /// mount(8) passes it.
     private static let defaults = [
         "rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "async": "sync", "atime": "noatime",
     ]
@@ -117,6 +123,7 @@ package struct MountOptions: Sendable, Equatable {
         return names.contains(name) || name.hasPrefix("x-") || name.hasPrefix("X-")
     }
 
+    /// The reason for the rejection of a known option, and what to do instead.
     private static let advice = [
         "ro":
             "is not supported: the folder is read-only anyway, and the kernel would also refuse the attributes that"

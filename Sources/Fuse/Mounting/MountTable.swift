@@ -9,7 +9,7 @@ package enum MountTable {
         var minor: UInt32
     }
 
-    /// Returns the topmost mount at a path. Accesses no filesystem but /proc.
+    /// Returns the device of the topmost mount at a path; `nil` if there is none. Accesses no filesystem but /proc.
     static func device(at path: String) -> Device? {
         device(at: path, in: SystemFile.contents("/proc/self/mountinfo") ?? "")
     }
@@ -26,7 +26,7 @@ package enum MountTable {
         return found
     }
 
-    /// Returns the mount point of a FUSE connection; the first one if there are several.
+    /// Returns the mount point of a FUSE connection, the first one if there are several; `nil` if none is visible.
     static func place(ofConnection number: UInt32) -> (path: String, device: Device)? {
         place(ofConnection: number, in: SystemFile.contents("/proc/self/mountinfo") ?? "")
     }

@@ -4,7 +4,7 @@ internal import Platform
 
 /// Unmounting of FUSE filesystems.
 package enum Unmount {
-    /// Unmounts the filesystem at `path`; with `detach` also a busy one. Errors: `.busy`, `.unmount`.
+    /// Unmounts the filesystem at `path`; with `detach` even if it is busy. Errors: `.busy`, `.unmount`.
     package static func perform(_ path: String, detach: Bool) throws(SessionError) {
         let flags = Int32(UMOUNT_NOFOLLOW) | (detach ? Int32(MNT_DETACH) : 0)
         if umount2(path, flags) == 0 { return }
@@ -17,7 +17,7 @@ package enum Unmount {
         }
     }
 
-    /// Unmounts with the set-user-id program fusermount3(1), which lets users unmount their own filesystems.
+    /// Unmounts with the set-user-ID program fusermount3(1), which lets users unmount their own filesystems.
     private static func throughHelper(_ path: String, detach: Bool) throws(SessionError) {
         let before = MountTable.device(at: path)
         let arguments = ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path]
@@ -30,7 +30,7 @@ package enum Unmount {
                 .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
         }
         if status == 0 || MountTable.device(at: path) != before { return }
-        // fusermount3 does not report the reason. For a mount that this user owns, the only one is that it is busy.
+        // fusermount3 does not report the reason. A mount that this user owns can only be busy.
         throw detach
             ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")
             : SessionError(.busy, "\(path) is in use")
@@ -46,7 +46,7 @@ package enum Unmount {
     }
 }
 
-/// The signal that interrupts read(2) in threads of the loop.
+/// The signal that interrupts read(2) in the threads of a session's loop.
 ///
 /// SIGURG, because its default action is to ignore it: one that arrives without a handler has no effect. The handler
 /// does nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG

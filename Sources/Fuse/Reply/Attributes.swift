@@ -3,7 +3,7 @@ import Glibc
 /// A point in Unix time. The corresponding C type is `struct timespec`.
 package struct Timestamp: Sendable, Hashable {
     package var seconds: Int64
-    /// 0 … 999,999,999.
+    /// Between 0 and 999,999,999.
     package var nanoseconds: Int32
 
     package init(seconds: Int64, nanoseconds: Int32 = 0) {

@@ -37,9 +37,9 @@ package struct DirectoryBuffer: ~Copyable {
     /// Adds a name with its node and attributes. Returns false and adds nothing if the entry does not fit: the part of
     /// the listing ends there, and the kernel continues with the offset of the previous entry.
     ///
-    /// `nextOffset` is the offset with which the kernel continues after this entry; never 0. For readdirplus each entry
-    /// except `.` and `..` counts as a lookup of its node. For readdir only the inode and the kind are used.
-    /// The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
+    /// `nextOffset` is the offset with which the kernel continues after this entry; never 0. In a readdirplus reply
+    /// each entry except `.` and `..` counts as a lookup of its node. For readdir only the inode number and the kind
+    /// are used. The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
     package mutating func add(name: String, entry: Entry, nextOffset: UInt64) -> Bool {
         guard withAttributes else {
             return addPlain(name, inode: entry.attributes.inode, kind: entry.attributes.kind, nextOffset)
@@ -47,8 +47,8 @@ package struct DirectoryBuffer: ~Copyable {
         return addPlus(name, entry.parameters, nextOffset)
     }
 
-    /// Adds a name without attributes: for readdirplus with node id 0, so that the kernel looks the name up if it needs
-    /// them.
+    /// Adds a name without attributes. In a readdirplus reply the entry has node id 0, so that the kernel looks the
+    /// name up if it needs them.
     ///
     /// For entries whose attributes would be too expensive for a listing, and for `.` and `..`.
     package mutating func add(name: String, inode: UInt64, kind: FileKind, nextOffset: UInt64) -> Bool {

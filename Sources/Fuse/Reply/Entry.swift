@@ -59,8 +59,8 @@ package struct OpenReply: Sendable, Hashable {
     /// Cached names carry no attributes: for these the kernel uses its cached lookups, or sends new ones. Since Linux
     /// 4.20; older kernels ignore it.
     package var cacheReaddir: Bool
-    /// The id of the file that the kernel reads itself for this handle; for open only. No read of the handle reaches
-    /// the filesystem, but with `directIO` all do. Cached pages are dropped even with `keepCache`.
+    /// The id of the file that the kernel reads itself for this handle; for open only. Reads of the handle do not reach
+    /// the filesystem, except with `directIO`: then all do. Cached pages are dropped even with `keepCache`.
     ///
     /// While a node has a passthrough handle, all its other handles must be passthrough with the same id, and a
     /// passthrough handle cannot be opened while a cached one is open: the kernel fails such an open with EIO.
@@ -87,7 +87,9 @@ package struct OpenReply: Sendable, Hashable {
         info.cache_readdir = cacheReaddir ? 1 : 0
         return info
     }
-    /// Returns the open reply for a passthrough handle. The kernel allows only these three flags for it.
+
+    /// Returns the reply for a passthrough handle in the kernel's format. The kernel rejects it with `keepCache` or
+    /// `cacheReaddir` (FOPEN_PASSTHROUGH_MASK in fs/fuse/iomode.c), so these are not sent.
     func answer(_ backing: BackingID) -> cfuse_open_answer {
         var flags = CFUSE_FOPEN_PASSTHROUGH
         if directIO { flags |= CFUSE_FOPEN_DIRECT_IO }

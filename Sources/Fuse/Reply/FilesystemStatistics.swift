@@ -10,10 +10,10 @@ package struct FilesystemStatistics: Sendable, Hashable {
     package var availableBlocks: UInt64
     package var files: UInt64
     package var freeFiles: UInt64
-    /// The longest name in bytes.
+    /// The maximum length of a name in bytes.
     package var longestName: UInt64
 
-    /// The default is an empty filesystem with names of up to 255 bytes (NAME_MAX).
+    /// Creates the statistics; the defaults are those of an empty filesystem with names of up to 255 bytes (NAME_MAX).
     package init(
         blockSize: UInt64 = 4096, blocks: UInt64 = 0, freeBlocks: UInt64 = 0, availableBlocks: UInt64 = 0,
         files: UInt64 = 0, freeFiles: UInt64 = 0, longestName: UInt64 = 255

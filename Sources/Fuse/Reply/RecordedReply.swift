@@ -115,7 +115,7 @@ extension RecordedReply {
 
         /// Decodes consecutive `struct fuse_dirent` or `struct fuse_direntplus`, each padded to 8 bytes.
         package static func decode(_ bytes: UnsafeRawBufferPointer, withAttributes: Bool) -> [ListedEntry] {
-            let header = 24  // Of fuse_dirent before the name: ino, off, namelen, type.
+            let header = 24  // The part of fuse_dirent before the name: ino, off, namelen, type.
             let prefix = withAttributes ? MemoryLayout<fuse_entry_out>.size : 0
             var entries: [ListedEntry] = []
             var start = 0

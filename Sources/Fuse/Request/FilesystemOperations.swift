@@ -7,14 +7,14 @@ import SystemPackage
 /// of the "valid replies" or by `reply(error:)`, which is always valid.
 ///
 /// The binding itself answers setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate and
-/// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, by which the kernel treats every file
-/// as data up to its size (SEEK_DATA, SEEK_HOLE) and sends no further request. The kernel handles locks.
+/// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, after which the kernel treats every
+/// file as data up to its size (SEEK_DATA, SEEK_HOLE) and sends no further request. The kernel handles file locks.
 ///
 /// A name that is not valid UTF-8 does not reach the operations: the reply is ENOENT for a file, ENODATA for an
-/// attribute. Swift compares strings by canonical equivalence and the kernel by bytes, so a filesystem must compare
-/// names by `utf8`.
+/// attribute, and EINVAL to setxattr. Swift compares strings by canonical equivalence and the kernel by bytes, so a
+/// filesystem must compare names by `utf8`.
 package protocol FilesystemOperations: Sendable {
-    /// Called when the filesystem is mounted; the kernel sends no other request before this returns. Needs no reply.
+    /// Called when the kernel negotiates the session; it sends no other request before this returns. Needs no reply.
     func initialize(_ connection: Connection)
 
     /// Called at the end of the session; no operation is called afterwards. Requests still parked may be answered or
@@ -117,9 +117,9 @@ package protocol FilesystemOperations: Sendable {
     /// Valid replies: `replyDone()`.
     func removexattr(_ request: consuming Request, node: NodeID, name: String)
 
-    /// Checks access for access(2) and chdir(2), with a bit mask of R_OK, W_OK and X_OK. The default replies ENOSYS, by
-    /// which the kernel allows everything and sends no further request; open and lookup then have to check access
-    /// themselves.
+    /// Checks access for access(2) and chdir(2); `mask` has the bits R_OK, W_OK and X_OK. The default replies ENOSYS,
+    /// after which the kernel allows everything and sends no further request: open and lookup then have to check
+    /// access.
     ///
     /// Valid replies: `replyDone()`; EACCES or EROFS.
     func access(_ request: consuming Request, node: NodeID, mask: Int32)

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// libfuse stores one function and one pointer in the request, and does not report when it will no longer call the
 /// function: an interrupt in progress may call it after another thread has replied. So the pointer given to libfuse is
-/// not an object but the request's id, with which the handler is found here. C retains nothing: a handler is released
-/// when it is removed, which happens once, by the interrupt or by the reply.
+/// not an object but the request's id, by which the handler is found here. libfuse retains nothing: a handler is
+/// released when the interrupt or the reply removes it.
 ///
 /// States of an id: absent → registering → armed → absent (interrupted or replied); registering → interrupted → absent.
 final class InterruptTable: Sendable {
@@ -21,8 +21,8 @@ final class InterruptTable: Sendable {
 
     private let slots = Mutex<[UInt64: Slot]>([:])
 
-    /// Registers `handler` while `announce` registers the id with libfuse. Returns true if the request has been
-    /// interrupted already: the handler is then not stored, and the caller has to run it after releasing its locks.
+    /// Registers `handler`; `announce` registers the id with libfuse. Returns true if the request has been interrupted
+    /// already: the handler is then not stored, and the caller has to run it after releasing its locks.
     ///
     /// For an earlier interrupt libfuse calls back during `announce`, with the request's lock held, and uses the
     /// request afterwards: a handler that replied there would make libfuse use freed memory.

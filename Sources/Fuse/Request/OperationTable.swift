@@ -4,9 +4,9 @@ import SystemPackage
 
 /// libfuse's table of callbacks; translates C arguments for `FilesystemOperations`.
 ///
-/// The closures capture nothing, and are formed in code that is isolated to no actor: closures formed in an actor's
-/// function would check, on libfuse's thread, that they run on that actor, and trap. A nil request, which libfuse never
-/// passes, is ignored.
+/// The closures capture nothing, and are formed in code that is not isolated to an actor: closures formed in an actor's
+/// function would check on libfuse's thread that they run on that actor, and trap. libfuse never passes a nil request;
+/// it would be ignored.
 enum OperationTable {
     static func make() -> fuse_lowlevel_ops {
         var table = fuse_lowlevel_ops()
@@ -14,7 +14,7 @@ enum OperationTable {
         addFiles(&table)
         addFolders(&table)
         addExtendedAttributes(&table)
-        addRefusals(&table)
+        addRejections(&table)
         return table
     }
 
@@ -141,7 +141,7 @@ enum OperationTable {
 
     /// Adds handlers for requests that would change the filesystem. Without them libfuse would reply ENOSYS, "function
     /// not implemented".
-    private static func addRefusals(_ table: inout fuse_lowlevel_ops) {
+    private static func addRejections(_ table: inout fuse_lowlevel_ops) {
         table.setattr = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.mknod = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.mkdir = { request, _, _, _ in _ = fuse_reply_err(request, EROFS) }
@@ -172,6 +172,7 @@ private func handle(_ info: UnsafeMutablePointer<fuse_file_info>) -> FileHandle 
     FileHandle(rawValue: info.pointee.fh)
 }
 
+/// Returns a name as text; `nil` if it is not valid UTF-8.
 private func text(_ name: UnsafePointer<CChar>?) -> String? {
     name.flatMap { String(validatingCString: $0) }
 }

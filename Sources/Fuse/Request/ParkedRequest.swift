@@ -2,8 +2,8 @@ import Synchronization
 
 /// A request that waits for its reply. The first of reply, interrupt and shutdown takes it.
 ///
-/// A filesystem whose reads wait stores these objects in tables of its own; a parked request occupies one small object
-/// and no thread. If the object is released before the request was taken, the request is answered with EIO.
+/// A filesystem whose requests wait stores these objects in tables of its own; a parked request occupies one small
+/// object and no thread. If the object is released before the request was taken, the reply is EIO.
 package final class ParkedRequest: Sendable {
     private let slot: Mutex<Request?>
     /// The request's `id`.

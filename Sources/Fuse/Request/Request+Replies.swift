@@ -54,8 +54,8 @@ extension Request {
     }
 
     /// Replies to read with bytes: at most the number requested, since the kernel treats more as a malformed reply
-    /// (EIO). Fewer mean the end of the file, except on a handle with direct I/O: from a short reply the kernel
-    /// concludes that the file has become shorter. The corresponding C function is `fuse_reply_buf`.
+    /// (EIO). Fewer mean the end of the file: from a short reply the kernel concludes that the file has become shorter,
+    /// except on a handle with direct I/O. The corresponding C function is `fuse_reply_buf`.
     package consuming func reply(bytes: UnsafeRawBufferPointer) {
         answer(.bytes(Array(bytes))) {
             fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)

@@ -25,7 +25,7 @@ package struct Request: ~Copyable, Sendable {
     enum Port: @unchecked Sendable {
         /// libfuse, and through it the kernel. The request retains the session until it is answered.
         case kernel(OpaquePointer, SessionCore)
-        /// A test that records the reply.
+        /// A recorder in a test.
         case recorded(RecordedReply)
     }
 
@@ -73,7 +73,7 @@ package struct Request: ~Copyable, Sendable {
 
     /// Calls `handler` if the caller is interrupted (by a signal, usually one that kills it) before the reply.
     ///
-    /// At most one handler can be registered, once. It is called at most once: on a thread of the session's loop, or,
+    /// A request can have only one handler. It is called at most once: on a thread of the session's loop, or,
     /// if the interrupt came earlier, on this thread before the method returns. It should be quick, since the thread
     /// serves no request meanwhile. It is released when it has been called or the request is answered; a concurrent
     /// reply by another thread does not wait for it, so it may run after the reply was sent.

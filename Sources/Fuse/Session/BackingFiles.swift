@@ -33,8 +33,8 @@ package final class BackingFile: Sendable {
 package final class BackingFiles: Sendable {
     private let core: SessionCore
 
-    /// Whether the kernel still accepts registrations.
-    var areTaken: Bool { core.acceptsBackingFiles }
+    /// Whether the kernel accepts registrations: passthrough was negotiated, and none has failed permanently.
+    var areAccepted: Bool { core.acceptsBackingFiles }
 
     init(core: SessionCore) {
         self.core = core
@@ -47,11 +47,11 @@ package final class BackingFiles: Sendable {
     /// attempted.
     /// The corresponding system call is ioctl(2) with FUSE_DEV_IOC_BACKING_OPEN on /dev/fuse.
     package func register(_ file: FileDescriptor) -> BackingFile? {
-        guard areTaken else { return nil }
+        guard areAccepted else { return nil }
         let id = cfuse_backing_open(fuse_session_fd(core.handle), file.rawValue)
         guard id > 0 else {
-            // The call does not exist (ENOTTY, EOPNOTSUPP), or does not permit this process (EPERM) or filesystem
-            // (ELOOP).
+            // The call does not exist (ENOTTY, EOPNOTSUPP, ENOSYS), or is not permitted to this process (EPERM) or for
+            // the file's filesystem (ELOOP).
             if [EPERM, ENOTTY, EOPNOTSUPP, ENOSYS, ELOOP].contains(errno) { core.refuseBackingFiles() }
             return nil
         }

@@ -2,18 +2,19 @@ internal import CFuse
 import Glibc
 internal import Platform
 
-/// The parameters negotiated with the kernel at the mount. The corresponding C type is `struct
-/// fuse_conn_info`.
+/// The parameters negotiated with the kernel at the mount.
+///
+/// The corresponding C type is `struct fuse_conn_info`.
 package struct Connection: Sendable, Equatable {
     package var protocolMajor: Int
     package var protocolMinor: Int
-    /// The maximum number of unanswered background requests: the requested number, or the kernel's limit for this
-    /// process.
+    /// The maximum number of unanswered background requests: the smaller of the requested number and the kernel's limit
+    /// for this process.
     package var maxBackground: Int
-    /// Whether reads through the page cache are background requests. Disabled if the kernel allows too few of them:
-    /// each reader then waits only for its own read, and the kernel does not read ahead.
+    /// Whether reads through the page cache are background requests. Not if the kernel allows too few of these: each
+    /// reader then waits for its own requests only, readahead included (fuse_send_readpages in fs/fuse/file.c).
     package var asyncRead: Bool
-    /// Whether listings include attributes.
+    /// Whether listings have attributes.
     package var readdirplus: Bool
     /// The readahead size in bytes.
     package var readahead: Int
@@ -65,7 +66,7 @@ package struct Connection: Sendable, Equatable {
     }
 }
 
-/// The kernel's limit of background requests for this process.
+/// The kernel's limit on background requests for this process.
 ///
 /// `process_init_limits` in the kernel's fs/fuse/inode.c reduces the requested number to the module's parameter
 /// `max_user_bgreq` unless the process that answers INIT has CAP_SYS_ADMIN in the initial user namespace.
@@ -73,20 +74,21 @@ struct BackgroundAllowance: Equatable {
     /// `nil`: no limit.
     var limit: Int?
 
-    /// The minimum for asynchronous reads. With fewer, that many waiting readers block a filesystem whose reads wait
-    /// for the network.
-    private static let enough = 2_000
+    /// The number of background requests that suffices for asynchronous reads. With fewer, that many waiting readers
+    /// would block all reads of a filesystem that waits for the network.
+    private static let sufficient = 2_000
 
-    /// Returns the number of background requests granted if `wish` are requested. The protocol has 16 bits for it.
-    func granted(of wish: Int) -> Int {
-        min(max(1, wish), Int(UInt16.max), limit ?? Int.max)
+    /// Returns the number of background requests that the kernel grants. The protocol has 16 bits for it.
+    func granted(of requested: Int) -> Int {
+        min(max(1, requested), Int(UInt16.max), limit ?? Int.max)
     }
 
-    /// Whether reads may be background requests: the limit is at least `enough`, or at least the requested number.
-    func suffices(for wish: Int) -> Bool {
-        granted(of: wish) >= min(Self.enough, max(1, wish))
+    /// Whether reads may be background requests: at least `sufficient` are granted, or all that are requested.
+    func suffices(for requested: Int) -> Bool {
+        granted(of: requested) >= min(Self.sufficient, max(1, requested))
     }
 
+    /// Reads the limit of the running kernel.
     static func current(isPrivileged: Bool) -> BackgroundAllowance {
         if isPrivileged { return BackgroundAllowance(limit: nil) }
         let text = SystemFile.contents("/sys/module/fuse/parameters/max_user_bgreq") ?? ""

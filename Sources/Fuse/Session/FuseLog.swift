@@ -54,8 +54,8 @@ package enum FuseLog {
         handler?(String(line))
     }
 
-    /// Runs `body` and returns its result with the lines that libfuse logged meanwhile on this thread. These lines do
-    /// not reach the handler.
+    /// Runs `body`, and returns its result and the lines that libfuse logs on this thread during the call. These lines
+    /// do not reach the handler.
     static func capturing<Result>(_ body: () -> Result) -> (Result, [String]) {
         state.withLock { $0.captured[pthread_self()] = "" }
         let result = body()
@@ -63,7 +63,7 @@ package enum FuseLog {
         return (result, text.split(separator: "\n").map(String.init))
     }
 
-    /// Runs `body` and returns its result with the text written to standard error meanwhile.
+    /// Runs `body`, and returns its result and the text written to standard error during the call.
     ///
     /// libfuse starts fusermount3, which inherits standard error and reports errors only there ("user has no write
     /// access to mountpoint"); so does libfuse if fusermount3 is missing. Descriptor 2 belongs to the whole process:

@@ -8,10 +8,10 @@ import Glibc
 /// one that sends this reply. For the same reason a filesystem should not leave lookups unanswered for long.
 ///
 /// Methods may be called from any thread, including those that handle requests. They return without waiting for the
-/// kernel, except `invalidateAttributesNow`. The completion is called on the invalidator's thread (by
-/// `invalidateAttributesNow` possibly on the calling one) in every case: when the kernel has processed the message, did
-/// not know the node or name, or the session is over. It does not imply that the filesystem is still mounted. It must
-/// not block, since further messages wait for it.
+/// kernel, except `invalidateAttributesNow`. The completion is always called, even if the kernel does not know the node
+/// or name, or the session is over; it does not imply that the filesystem is still mounted. It is called on the
+/// invalidator's thread, by `invalidateAttributesNow` possibly on the calling one, and must not block, since further
+/// messages wait for it.
 package final class Invalidator: Sendable {
     private struct Item: Sendable {
         var message: Message
@@ -56,9 +56,9 @@ package final class Invalidator: Sendable {
         send(.attributes(node), completion)
     }
 
-    /// Invalidates the attributes of a node before a waiting reply: on the calling thread if no other message is in
-    /// progress, since two thread switches take longer than the message (60 µs). This message waits for no lock in the
-    /// kernel, because it drops no pages.
+    /// Invalidates the attributes of a node for a reply that waits for it: on the calling thread if no other message is
+    /// in progress, since two thread switches take longer than the message (60 µs). This message waits for no lock in
+    /// the kernel, because it drops no pages.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
         guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.isClosed }) else {

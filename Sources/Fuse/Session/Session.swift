@@ -18,9 +18,9 @@ package final class Session: Sendable {
     private let state = Monitor(State())
 
     struct State {
-        /// The absolute path, if mounted by path.
+        /// The absolute path of the mount point; `nil` if not mounted, or adopted and not found yet.
         var mountpoint: String?
-        /// `nil` if /proc does not contain it.
+        /// The device number of the mount; `nil` if /proc does not contain it.
         var device: MountTable.Device?
         /// Whether another program mounted the filesystem and passed the descriptor.
         var isAdopted = false
@@ -101,9 +101,9 @@ package final class Session: Sendable {
         try attach(fuse_session_fd(core.handle), SessionIO.device)
     }
 
-    /// Adopts a filesystem that another program has mounted with `fd=N`, from the descriptor of /dev/fuse that it has
-    /// passed: an unprivileged process thus serves what root has mounted. The session owns the descriptor from now on,
-    /// and programs started by this process do not inherit it.
+    /// Adopts a filesystem that another program has mounted with `fd=N`, by the descriptor of /dev/fuse that it has
+    /// passed: an unprivileged process can thus serve what root has mounted. The session owns the descriptor from now
+    /// on, and programs started by this process do not inherit it.
     ///
     /// The mounting program has set the kernel's options; `max_read` of this session must equal its value.
     /// Errors: `.mount`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
@@ -128,6 +128,7 @@ package final class Session: Sendable {
         return status.st_rdev == 10 << 8 | 229
     }
 
+    /// Returns the message of a failed mount, with the remedy if known.
     private static func explainMount(_ lines: [String], _ path: String) -> String {
         let reason = SessionCore.explain(lines, "no reason is known")
         let remedy =
@@ -288,8 +289,7 @@ package final class Session: Sendable {
         return poll(&descriptor, 1, 0) == 0
     }
 
-    /// Unmounts the filesystem if necessary and closes the connection, so that no process waits for this filesystem any
-    /// more.
+    /// Unmounts the filesystem if necessary and closes the connection, so that no process waits for it any more.
     private func closeConnection() {
         if let mountpoint = currentMountpoint() {
             do {

@@ -65,7 +65,7 @@ final class SessionCore: Sendable {
 
     func requestParallelDirectories(_ want: Bool) { initReply.withLock { $0.parallelDirectories = want } }
 
-    /// Returns the additions to the INIT reply. Call once, immediately before the reply is sent.
+    /// Returns the fields to add to the INIT reply. Call once, immediately before the reply is sent.
     func finishInit() -> InitReplyFields {
         initPending.store(false, ordering: .relaxed)
         return initReply.withLock { $0 }

@@ -2,7 +2,7 @@ import SystemPackage
 
 /// The reason why a filesystem could not be created, mounted, served or unmounted.
 package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The operation that failed.
+    /// The kind of failure.
     package enum Code: Sendable, Equatable {
         /// libfuse rejected an option.
         case options
@@ -19,7 +19,7 @@ package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible
     }
 
     package var code: Code
-    /// One line: the error in the words of libfuse, fusermount3 or the C library, and the remedy if known.
+    /// The error in one line, as reported by libfuse, fusermount3 or the C library, and the remedy if known.
     package var message: String
 
     init(_ code: Code, _ message: String) {

@@ -1,8 +1,8 @@
 internal import CFuse
 import Glibc
 
-/// The functions by which a session reads requests and writes replies, on /dev/fuse or on a test's socket. Passed to
-/// `fuse_session_custom_io`.
+/// The functions by which a session reads requests and writes replies, on /dev/fuse or on a test's socket. They are
+/// passed to `fuse_session_custom_io`.
 ///
 /// They exist because libfuse before 3.17 does not set FUSE_PARALLEL_DIROPS in its INIT reply, although its API accepts
 /// the capability: without it the kernel sends one lookup or listing at a time for each folder. It also does not know

@@ -2,17 +2,17 @@
 package struct SessionOptions: Sendable, Equatable {
     /// The source, shown in the first column of `mount` and `df`.
     package var fsname: String
-    /// The filesystem's type is `fuse.SUBTYPE`.
+    /// The subtype: the filesystem's type is `fuse.SUBTYPE`.
     package var subtype: String
     /// Whether users other than the mounting one have access. Without privileges this needs `user_allow_other` in
     /// /etc/fuse.conf.
     package var allowOther: Bool
     /// The maximum number of unanswered background requests; at most 65,535.
     ///
-    /// They include reads through the page cache. With libfuse's default of 12, twelve readers that wait for a stalled
-    /// server would block all reads of the mount; so thousands are needed if reads wait for the network.
+    /// They include reads through the page cache. With the kernel's default of 12, twelve readers that wait for a
+    /// stalled server would block all reads of the mount; so thousands are needed if reads wait for the network.
     package var maxBackground: Int
-    /// The number of background requests from which the kernel omits readahead. `nil`: three quarters of
+    /// The number of unanswered background requests at which the kernel stops reading ahead. `nil`: three quarters of
     /// `maxBackground`.
     package var congestionThreshold: Int?
     /// The maximum readahead in bytes, limited by the kernel's offer (128 KiB). `nil`: the kernel's offer.

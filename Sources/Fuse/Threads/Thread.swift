@@ -11,8 +11,8 @@ struct Thread {
 
     /// Starts `body` on a new thread that receives no signals except those in `signals`.
     ///
-    /// The closure is passed in a retained box: retained here and consumed by the new thread, or released here if no
-    /// thread could be created.
+    /// The closure is passed in an object that is retained here, and released by the new thread, or here if no thread
+    /// could be created.
     init(name: String, signals: [Int32] = [], _ body: @escaping @Sendable () -> Void) throws(SessionError) {
         let box = Unmanaged.passRetained(Start(name: name, body: body))
         // A new thread inherits the signal mask of its creator.

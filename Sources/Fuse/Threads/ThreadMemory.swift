@@ -19,7 +19,8 @@ struct ThreadMemory {
         return pointer
     }
 
-    /// Returns at least `size` bytes of undefined content; the same block in every call as long as it is large enough.
+    /// Returns `size` bytes of undefined content, at the start of the same block in every call as long as it is large
+    /// enough.
     mutating func block(size: Int) -> UnsafeMutableRawBufferPointer {
         if block.count < size {
             block.deallocate()

@@ -1,16 +1,17 @@
 /// A day of the proleptic Gregorian calendar, as days since 1970-01-01.
 package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
+    /// The number of days since 1970-01-01.
     package let number: Int64
 
-    /// - Parameter number: Days since 1970-01-01; `nil` for years that do not have four digits.
+    /// Creates the day from its number of days since 1970-01-01; `nil` outside the years 1 to 9999.
     package init?(number: Int64) {
         guard (-719_162...2_932_896).contains(number) else { return nil }
         self.number = number
     }
 
-    /// Creates the day of a date; `nil` if there is no such day.
+    /// Creates the day of a date; `nil` if there is no such day, or the year is not 1 to 9999.
     ///
-    /// Counts in eras of 400 years of 146,097 days from 1 March, so that the leap day is the last of its year
+    /// Counts from 1 March in eras of 400 years (146,097 days), so that the leap day is the last day of its year
     /// ("chrono-Compatible Low-Level Date Algorithms", H. Hinnant, `days_from_civil`).
     package init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1,

@@ -1,18 +1,18 @@
-/// A moment of a clock that never goes back, such as `SystemClock.monotonic`.
+/// A point in time of a clock that never goes back, such as `SystemClock.monotonic`.
 ///
-/// Values without a clock of their own, such as the state machines of transfers, get it with each event. Moments of
-/// different clocks are unrelated. The instants of the standard library's clocks are not used, because a test cannot
-/// create them.
+/// Types that read no clock, such as the state machines of transfers, are passed the instant of each event. Instants of
+/// different clocks cannot be compared. The instants of the standard library's clocks are not used, because a test
+/// cannot create them.
 package struct Instant: Sendable, Hashable, Comparable {
-    /// The time since the clock's start: that of Linux's clocks is the boot.
+    /// The time since the clock's start, which is the boot for Linux's clocks.
     package var uptime: Duration
 
     package init(uptime: Duration) { self.uptime = uptime }
 
-    /// The moment so many seconds after the clock's start.
+    /// Returns the instant `seconds` seconds after the clock's start.
     package static func seconds(_ seconds: some BinaryInteger) -> Instant { Instant(uptime: .seconds(seconds)) }
 
-    /// The moment so many milliseconds after the clock's start.
+    /// Returns the instant `milliseconds` milliseconds after the clock's start.
     package static func milliseconds(_ milliseconds: some BinaryInteger) -> Instant {
         Instant(uptime: .milliseconds(milliseconds))
     }

@@ -1,4 +1,4 @@
-/// The hours and days, in UTC, in which a publisher wants no request (RSS 2.0, `skipHours` and `skipDays`).
+/// The hours and days, in UTC, at which a publisher wants no requests (RSS 2.0, `skipHours` and `skipDays`).
 package struct QuietTimes: Sendable, Equatable {
     /// The hours, 0 to 23.
     package var hours: Set<Int>
@@ -10,7 +10,7 @@ package struct QuietTimes: Sendable, Equatable {
         self.days = days
     }
 
-    /// Decodes a stored number: bits 0 to 23 are the hours, bits 24 to 30 the days; `nil` means none.
+    /// Decodes the number stored in the library: bits 0 to 23 are the hours, bits 24 to 30 the days; `nil` means none.
     package init(bits: Int64?) {
         let bits = bits ?? 0
         self.init(
@@ -18,7 +18,7 @@ package struct QuietTimes: Sendable, Equatable {
             days: Set((0..<7).filter { bits >> Int64($0 + 24) & 1 == 1 }))
     }
 
-    /// The encoding as a number for the library; see ``init(bits:)``.
+    /// The number to store in the library, see ``init(bits:)``; `nil` if there are no hours and days.
     package var bits: Int64? {
         let bits = hours.reduce(Int64(0)) { $0 | 1 << Int64($1) } | days.reduce(0) { $0 | 1 << Int64($1 + 24) }
         return bits == 0 ? nil : bits

@@ -3,7 +3,7 @@ internal import Glibc
 /// The kernel's clocks. The corresponding C function is `clock_gettime`.
 package enum SystemClock {
     /// CLOCK_MONOTONIC: stops while the machine is suspended. The clock of poll(2), of sd_bus_get_timeout(3) and of the
-    /// kernel's cache timeouts.
+    /// kernel's timeouts of FUSE entries and attributes.
     case monotonic
     /// CLOCK_BOOTTIME: continues while the machine is suspended.
     case boottime

@@ -2,20 +2,23 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 
-/// Timers on one serial queue. `Task.sleep` uses a global queue, whose threads wake once a second for the daemon's
-/// lifetime.
+/// Timers on one serial queue, and the replacement of `Task.sleep`.
+///
+/// `Task.sleep` uses a global queue of libdispatch. From then on libdispatch wakes a processor once a second for the
+/// life of the process; see `WorkerPool`.
 package enum Timers {
     private static let queue = DispatchQueue(label: "podfs.timers")
 
-    /// Runs `body`, which must not block, once after a delay.
+    /// Runs `body` once after a delay, on the queue of all timers; it must not block.
     package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }
 
-    /// Suspends the task, counting time in which the machine was suspended. Returns at once on cancellation.
+    /// Suspends the task for `duration`, which includes time that the machine is suspended. Returns at once on
+    /// cancellation.
     ///
-    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no descriptor is available, suspended
-    /// time is not counted.
+    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no timer can be created or armed, the
+    /// time that the machine is suspended is not counted.
     package static func sleep(for duration: Duration) async {
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
         let descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))

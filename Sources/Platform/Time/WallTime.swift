@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// A moment of the wall clock.
+/// A point in time of the wall clock.
 ///
-/// The clock jumps when somebody sets it, so intervals are measured with `Instant`.
+/// The clock jumps when it is set, so intervals are measured with `Instant`.
 package struct WallTime: Sendable, Hashable, Comparable {
     /// The time since 1970, UTC.
     package var since1970: Duration
 
     package init(since1970: Duration) { self.since1970 = since1970 }
 
-    /// The moment so many seconds after the start of 1970.
+    /// Returns the time `seconds` seconds after the start of 1970, UTC.
     package static func seconds(_ seconds: some BinaryInteger) -> WallTime { WallTime(since1970: .seconds(seconds)) }
 
-    /// The corresponding C function is `clock_gettime` with `CLOCK_REALTIME`.
+    /// The current time. The corresponding C function is `clock_gettime` with `CLOCK_REALTIME`.
     package static var now: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -2,11 +2,11 @@
 ///
 /// Frames are skipped by their sizes, so that pictures are not read.
 enum ID3Chapters {
-    /// The maximum number of frames that are looked at, in the tag and in each chapter.
+    /// The maximum number of frames that are read, in the tag and in each chapter.
     private static let frameLimit = 10_000
-    /// The maximum size in bytes of a title that is read.
+    /// The maximum number of bytes of a title or link that are read.
     private static let textLimit = 4 << 10
-    /// The maximum size in bytes of a tag in which a byte after each 0xFF has to be removed (“unsynchronisation”).
+    /// The maximum size in bytes of a tag with “unsynchronisation”: a zero byte after each 0xFF has to be removed.
     private static let unsynchronisedLimit = 4 << 20
 
     private struct Tag {
@@ -19,7 +19,7 @@ enum ID3Chapters {
     private struct Frame {
         var name: ArraySlice<UInt8>
         var body: Range<Int64>
-        /// Whether bytes after 0xFF have to be removed from the body.
+        /// Whether a zero byte after each 0xFF has to be removed from the body.
         var isUnsynchronised: Bool
     }
 
@@ -29,11 +29,12 @@ enum ID3Chapters {
         for frame in frames(of: tag, in: tag.frames) where frame.name.elementsEqual("CHAP".utf8) {
             guard let chapter = chapter(frame, tag) else { continue }
             chapters.append(chapter)
-            if chapters.count == EmbeddedChapters.most { break }
+            if chapters.count == EmbeddedChapters.maxCount { break }
         }
         return chapters
     }
 
+    /// Returns the tag at the start of the file; `nil` if there is none of version 2.3 or 2.4.
     private static func tag(of media: MediaBytes) -> Tag? {
         guard let head = media.bytes(at: 0, count: 10), head.starts(with: Array("ID3".utf8)),
             head[3] == 3 || head[3] == 4, let size = syncsafe(head[6...])
@@ -41,7 +42,7 @@ enum ID3Chapters {
         let flags = head[5]
         let end = min(10 + size, media.size)
         var tag = Tag(bytes: media, version: head[3], frames: 10..<max(10, end))
-        // In version 2.4 each frame says for itself whether it is unsynchronised.
+        // In version 2.4 each frame has a flag of its own.
         if flags & 0x80 != 0, tag.version == 3 {
             guard size <= unsynchronisedLimit else { return nil }
             tag.bytes = MediaBytes(synchronised(media.bytes(at: 10, upTo: Int(size))))
@@ -69,17 +70,20 @@ enum ID3Chapters {
             let size = tag.version == 4 ? syncsafe(head[4..<8]) ?? plain : plain
             let end = offset + 10 + size
             guard size >= 0, end <= range.upperBound else { break }
-            frames.append(
-                Frame(
-                    name: head[..<4], body: offset + 10..<end,
-                    isUnsynchronised: tag.version == 4 && head[9] & 0x02 != 0))
+            let flags = tag.version == 4 ? head[9] : 0
+            // A group identifier (0x40) and the data length (0x01) precede the content (ID3v2.4.0-structure §4.1).
+            let start = offset + 10 + (flags & 0x40 == 0 ? 0 : 1) + (flags & 0x01 == 0 ? 0 : 4)
+            if start <= end {
+                frames.append(
+                    Frame(name: head[..<4], body: start..<end, isUnsynchronised: flags & 0x02 != 0))
+            }
             offset = end
         }
         return frames
     }
 
     private static func chapter(_ frame: Frame, _ tag: Tag) -> Chapter? {
-        // The element's identifier, then four numbers of four bytes.
+        // The chapter's identifier and a zero byte, then four numbers of four bytes.
         let start = tag.bytes.bytes(at: frame.body.lowerBound, upTo: 1_024)
         guard let end = start.firstIndex(of: 0), frame.body.lowerBound + Int64(end) + 17 <= frame.body.upperBound,
             let numbers = tag.bytes.bytes(at: frame.body.lowerBound + Int64(end) + 1, count: 16)
@@ -104,7 +108,8 @@ enum ID3Chapters {
         return ID3Text.line(bytes.dropFirst(), encoding: encoding)
     }
 
-    /// Returns the address of a `WXXX` frame: an encoding, a description, a terminator, and the address in Latin-1.
+    /// Returns the URL of a `WXXX` frame, which is an encoding, a description, a terminator, and the URL in Latin-1;
+    /// `nil` if it is not http or https.
     private static func link(of frame: Frame, _ tag: Tag) -> String? {
         let bytes = content(of: frame, tag)
         guard let encoding = bytes.first else { return nil }
@@ -119,10 +124,15 @@ enum ID3Chapters {
         return frame.isUnsynchronised ? synchronised(bytes) : bytes
     }
 
+    /// Removes the zero bytes that unsynchronisation has inserted after 0xFF.
     private static func synchronised(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
-        for byte in bytes where !(byte == 0 && result.last == 0xFF && !result.isEmpty) { result.append(byte) }
+        var isAfterFF = false
+        for byte in bytes {
+            if !isAfterFF || byte != 0 { result.append(byte) }
+            isAfterFF = byte == 0xFF
+        }
         return result
     }
 
@@ -147,7 +157,7 @@ enum ID3Text {
         return text.isEmpty ? nil : text
     }
 
-    /// Decodes UTF-16 up to a terminator, big-endian without a byte order mark.
+    /// Decodes UTF-16 up to a terminator, as big-endian if it has no byte order mark.
     static func utf16(_ bytes: ArraySlice<UInt8>) -> String {
         var units: [UInt16] = []
         var isLittle = false
@@ -164,6 +174,7 @@ enum ID3Text {
         return String(decoding: units, as: UTF16.self)
     }
 
+    /// Returns the bytes after the first terminator, of one or two bytes; empty if there is none.
     static func afterTerminator(_ bytes: ArraySlice<UInt8>, encoding: UInt8) -> ArraySlice<UInt8> {
         guard encoding == 1 || encoding == 2 else {
             return bytes.firstIndex(of: 0).map { bytes[($0 + 1)...] } ?? []

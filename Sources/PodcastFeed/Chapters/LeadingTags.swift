@@ -1,12 +1,12 @@
-/// The search for the audio of an MP3 file, behind the ID3v2 tags at its start.
+/// A search for the start of the audio in an MP3 file, after the ID3v2 tags.
 ///
-/// A file may begin with several tags, and in version 2.4 a tag may have a footer. Pure: the owner reads the ranges
-/// that `step` names, and passes their bytes to `take(_:)`. Searches only the first `limit` bytes of the file, so that
-/// a tag of 256 MB, the largest possible, costs no more than a small one.
+/// A file may begin with several tags, and in version 2.4 a tag may have a footer. Performs no IO: the caller reads the
+/// ranges that `step` requests, and passes their bytes to `receive(_:)`. Does not search beyond the first `limit` bytes
+/// of the file, so that a tag of 256 MB, the largest possible, costs no more than a small one.
 package struct LeadingTags: Sendable {
     /// The next step of the search.
     package enum Step: Sendable, Equatable {
-        /// These bytes are needed; fewer at the end of the file.
+        /// The bytes of this range are needed; fewer at the end of the file.
         case read(Range<Int64>)
         /// The audio starts at this offset.
         case audio(at: Int64)
@@ -16,9 +16,9 @@ package struct LeadingTags: Sendable {
 
     package private(set) var step: Step
 
-    /// The offset in bytes behind which no further tag is searched for.
+    /// The offset in bytes beyond which no further tag is searched for.
     static let limit: Int64 = 1 << 20
-    /// Enough to recognize the formats that are published under wrong names.
+    /// The number of bytes read at a time: enough to recognize other formats published as MP3.
     private static let window: Int64 = 64
 
     private let total: Int64
@@ -34,11 +34,11 @@ package struct LeadingTags: Sendable {
     /// Continues with the bytes of the range in `step`.
     package mutating func receive(_ bytes: [UInt8]) {
         guard let size = Self.tagSize(bytes) else {
-            // Behind a tag nothing but audio is expected.
+            // After a tag nothing but audio is expected.
             step = offset > 0 || Self.isAudio(bytes) ? .audio(at: offset) : .other
             return
         }
-        // A tag that fills the file, or claims to be larger, is none.
+        // A tag that would reach the end of the file, or exceed it, is not a tag.
         guard size < total - offset else {
             step = offset > 0 ? .audio(at: offset) : .other
             return
@@ -61,8 +61,8 @@ package struct LeadingTags: Sendable {
         return bytes[6..<10].reduce(0) { $0 << 7 | Int64($1) } + (hasFooter ? 20 : 10)
     }
 
-    /// Whether a file without a tag may be MP3: audio frames, possibly behind other bytes, but no text, and not the
-    /// start of another format.
+    /// Whether a file without a tag may be MP3: it starts with an audio frame, or with bytes that are neither text nor
+    /// another known format.
     private static func isAudio(_ bytes: [UInt8]) -> Bool {
         switch FileSignature.name(of: bytes) {
         case "an MP3 file", "binary data": true

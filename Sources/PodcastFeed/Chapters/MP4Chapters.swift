@@ -1,12 +1,14 @@
-/// Chapters of an MP4 file: a text track to which a `chap` reference leads (QuickTime), otherwise a list `chpl` (Nero).
+/// Chapters of an MP4 file: a text track that a `chap` reference names (QuickTime), otherwise a `chpl` list (Nero).
 ///
 /// Boxes are those of ISO/IEC 14496-12; their contents are read only where needed.
 struct MP4Chapters {
     private let media: MediaBytes
 
-    /// The maximum number of boxes that are looked at in one container, and of entries in a table.
+    /// The maximum number of boxes that are read in one container.
     private static let boxLimit = 1_000
+    /// The maximum number of entries that are read of a table.
     private static let tableLimit = 20_000
+    /// The maximum number of bytes that are read of a text sample.
     private static let titleLimit = 4 << 10
 
     private struct Box {
@@ -47,6 +49,7 @@ struct MP4Chapters {
         return boxes
     }
 
+    /// Returns the body of the first box at a path such as `mdia/hdlr`; `nil` if there is none.
     private func child(_ path: String, of range: Range<Int64>) -> Range<Int64>? {
         var range = range
         for name in path.split(separator: "/") {
@@ -56,12 +59,14 @@ struct MP4Chapters {
         return range
     }
 
+    /// Returns `count` bytes at an offset in a box; `nil` if they are not all inside it.
     private func bytes(_ range: Range<Int64>, at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, range.lowerBound + offset + Int64(count) <= range.upperBound else { return nil }
         return media.bytes(at: range.lowerBound + offset, count: count)
     }
 
-    /// Reads a table of numbers: version and flags, further fields, the number of entries, the entries.
+    /// Reads a table: version and flags, `skipping` bytes of further fields, the number of entries, and the entries of
+    /// `width` bytes each.
     private func table(_ range: Range<Int64>, skipping: Int64 = 0, width: Int) -> [[UInt8]] {
         guard let head = bytes(range, at: 4 + skipping, count: 4) else { return [] }
         let count = Int(min(head.bigEndian, UInt64(Self.tableLimit)))
@@ -85,13 +90,14 @@ struct MP4Chapters {
             guard let header = child("tkhd", of: track), let version = bytes(header, at: 0, count: 1),
                 let id = bytes(header, at: version == [1] ? 20 : 12, count: 4), wanted.contains(id.bigEndian)
             else { continue }
-            // The first frames of a track of pictures may be referenced, too.
+            // The reference may also name a track of pictures.
             let found = samples(of: track)
             if found.contains(where: { $0.title != nil }) { return found }
         }
         return []
     }
 
+    /// Returns the samples of a text track; empty for other tracks.
     private func samples(of track: Range<Int64>) -> [Chapter] {
         guard let handler = child("mdia/hdlr", of: track), bytes(handler, at: 8, count: 4) == Array("text".utf8),
             let header = child("mdia/mdhd", of: track), let version = bytes(header, at: 0, count: 1),
@@ -109,11 +115,12 @@ struct MP4Chapters {
         return zip(starts, offsets).map { start, place in Chapter(start: start, title: title(at: place)) }
     }
 
+    /// Returns the start of each sample in seconds, from the table `stts` of sample durations.
     private func starts(_ range: Range<Int64>, scale: Double) -> [Double] {
         var starts: [Double] = []
         var time = 0.0
         for entry in table(range, width: 8) {
-            for _ in 0..<min(Int(entry[..<4].bigEndian), EmbeddedChapters.most - starts.count) {
+            for _ in 0..<min(Int(entry[..<4].bigEndian), EmbeddedChapters.maxCount - starts.count) {
                 starts.append(time / scale)
                 time += Double(entry[4...].bigEndian)
             }
@@ -127,7 +134,8 @@ struct MP4Chapters {
         return table(range, skipping: 4, width: 4).prefix(count).map(\.bigEndian)
     }
 
-    /// Returns the place of each sample in the file, from the table of samples in each chunk.
+    /// Returns the byte range of each sample in the file, from the offsets of the chunks and the table `stsc` of the
+    /// number of samples in each chunk.
     private func offsets(_ chunks: [UInt64], chunks runs: [[UInt8]], sizes: [UInt64]) -> [Range<UInt64>] {
         var places: [Range<UInt64>] = []
         var run = 0

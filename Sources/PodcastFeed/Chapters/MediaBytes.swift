@@ -23,21 +23,21 @@ package struct MediaBytes {
         return bytes.count == count ? bytes : nil
     }
 
-    /// Returns up to `count` bytes at an offset.
+    /// Returns up to `count` bytes at an offset, fewer at the end of the file; empty after an error.
     func bytes(at offset: Int64, upTo count: Int) -> [UInt8] {
         bytes(at: offset, count: Int(max(0, min(Int64(count), size - offset)))) ?? []
     }
 }
 
 extension Collection<UInt8> {
-    /// The bytes as an unsigned big-endian number; at most eight.
+    /// The bytes, at most eight, as an unsigned big-endian number.
     var bigEndian: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 /// Chapters inside a media file: ID3v2 in MP3, a chapter track or list in MP4.
 package enum EmbeddedChapters {
-    /// The maximum number of chapters; a podcast of ten hours with a chapter each minute has 600.
-    static let most = 1_000
+    /// The maximum number of chapters; an episode of ten hours with a chapter each minute has 600.
+    static let maxCount = 1_000
 
     /// Returns the chapters of a complete file, sorted by start; empty if it has none or they are malformed.
     package static func chapters(of media: MediaBytes) -> [Chapter] {

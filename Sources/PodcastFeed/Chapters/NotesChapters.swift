@@ -4,17 +4,19 @@
 /// from a list: at least three lines of the same form, in ascending order, that begin at or near the episode's start.
 package enum NotesChapters {
     /// The minimum number of lines, as on YouTube.
-    private static let fewest = 3
-    private static let most = 1_000
+    private static let minCount = 3
+    /// The maximum number of lines.
+    private static let maxCount = 1_000
     /// The minimum distance between two chapters in seconds. Consecutive Bible verses differ by one.
-    private static let shortest = 5.0
-    /// The maximum size in bytes of the notes that are read.
+    private static let minDistance = 5.0
+    /// The maximum number of bytes of the notes that are read.
     private static let limit = 256 << 10
+    /// The maximum length of a title in characters.
     private static let titleLimit = 500
 
     /// Returns the chapters in HTML or plain text; empty without a list.
     ///
-    /// - Parameter duration: The episode's duration in seconds, if known: times after it are no chapters.
+    /// - Parameter duration: The episode's duration in seconds, if known: times at or after it are not chapters.
     package static func chapters(in notes: String, duration: Double?) -> [Chapter] {
         guard hasTimes(notes) else { return [] }
         var leading = List()
@@ -47,7 +49,7 @@ package enum NotesChapters {
                     bytes[index + 2].isDigit
                 {
                     count += 1
-                    if count == fewest { return true }
+                    if count == minCount { return true }
                 }
                 index += 1
             }
@@ -58,26 +60,27 @@ package enum NotesChapters {
     /// The lines of one form.
     private struct List {
         private var chapters: [Chapter] = []
-        /// Whether every time is in brackets, has hours, or has two digits for minutes.
+        /// Whether all times are in brackets.
         private var areBracketed = true
         private var haveHours = true
+        /// Whether each time has two digits for the minutes, or includes hours.
         private var arePadded = true
         private var isAscending = true
 
         mutating func add(_ time: NotesTime, _ title: String) {
-            guard chapters.count < NotesChapters.most else { return }
-            if let last = chapters.last, time.seconds < last.start + NotesChapters.shortest { isAscending = false }
+            guard chapters.count < NotesChapters.maxCount else { return }
+            if let last = chapters.last, time.seconds < last.start + NotesChapters.minDistance { isAscending = false }
             areBracketed = areBracketed && time.isBracketed
             haveHours = haveHours && time.hasHours
             arePadded = arePadded && time.isPadded
             chapters.append(Chapter(start: time.seconds, title: String(title.prefix(NotesChapters.titleLimit))))
         }
 
-        /// Returns the chapters, or `nil` if the lines are something else.
+        /// Returns the chapters; `nil` if the lines do not form a list of them.
         func chapters(until duration: Double?) -> [Chapter]? {
             guard isAscending, let first = chapters.first?.start, first <= latestFirst else { return nil }
             let inside = chapters.filter { $0.start < duration ?? .infinity }
-            return inside.count >= NotesChapters.fewest ? inside : nil
+            return inside.count >= NotesChapters.minCount ? inside : nil
         }
 
         /// The latest start of the first chapter in seconds. Other lists of times (verses, a schedule) rarely begin at

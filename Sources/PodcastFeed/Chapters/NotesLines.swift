@@ -1,11 +1,14 @@
 /// The lines of show notes as a reader sees them: HTML blocks and line breaks, and line ends in plain text.
 package enum NotesLines {
+    /// The elements that begin and end a line.
     private static let breaks: Set<String> = [
         "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
         "li", "ol", "p", "pre", "section", "table", "tr", "ul",
     ]
 
-    /// Returns the lines that are not blank, without tags and outer spaces, with their references replaced.
+    /// Returns the lines that are not blank: without tags, with references replaced and white space collapsed.
+    ///
+    /// - Parameter limit: The maximum number of bytes read.
     package static func lines(of notes: String, limit: Int) -> [String] {
         let bytes = Array(notes.utf8.prefix(limit))
         var lines: [String] = []
@@ -34,7 +37,7 @@ package enum NotesLines {
         return lines
     }
 
-    /// Returns the index after the tag or comment that starts here, and its name in lower case.
+    /// Returns the index after the tag or comment that starts here, and its name in lower case; `nil` if there is none.
     private static func tag(in bytes: [UInt8], at start: Int) -> (end: Int, name: String)? {
         var index = start + 1
         if index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }

@@ -18,7 +18,7 @@ struct NotesTime {
     /// Returns the time at the start of a line, after list marks and brackets, and the title after it.
     static func leading(_ line: String) -> (time: NotesTime, title: String)? {
         var rest = afterItemNumber(line)
-        // List marks, arrows and pictographs; a currency sign makes it a price.
+        // Skips list marks, arrows and pictographs; a currency sign means that a price follows.
         while let first = rest.first, !first.isNumber {
             guard !first.isLetter, !first.isCurrencySymbol else { return nil }
             let isOpener = openers.contains(first)
@@ -31,7 +31,7 @@ struct NotesTime {
         let isBracketed =
             rest.startIndex > line.startIndex && openers.contains(line[line.index(before: rest.startIndex)])
         guard var (time, after) = time(at: rest) else { return nil }
-        // `00:00 - 02:15`, a range of times; `3:16-18` is one of verses.
+        // `00:00 - 02:15` is a range of times; `3:16-18` is one of verses.
         let end = after.drop(while: \.isWhitespace)
         if let sign = end.first, "-–—".contains(sign) {
             let next = end.dropFirst().drop(while: \.isWhitespace)
@@ -41,14 +41,14 @@ struct NotesTime {
                 return nil
             }
         }
-        guard !isClock(after) else { return nil }
+        guard !isTimeOfDayOrPrice(after) else { return nil }
         let isClosed = after.drop(while: \.isWhitespace).first.map(closers.contains) ?? false
         time.isBracketed = isBracketed && isClosed
         let title = after.drop { $0.isWhitespace || closers.contains($0) || separators.contains($0) || $0 == "." }
         return (time, String(title))
     }
 
-    /// Returns the time at the end of a line, in brackets or after a dash, and the title before it.
+    /// Returns the time at the end of a line, in brackets or after a separator such as a dash, and the title before it.
     static func trailing(_ line: String) -> (title: String, time: NotesTime)? {
         var rest = line[...]
         while let last = rest.last, last.isWhitespace || last == "." { rest = rest.dropLast() }
@@ -69,7 +69,7 @@ struct NotesTime {
         return (String(title), time)
     }
 
-    /// Skips `1.` or `2)` and the space after it.
+    /// Returns the line without a leading item number, such as `1.` or `2)`, and the space after it.
     private static func afterItemNumber(_ line: String) -> Substring {
         let digits = line.prefix { $0.isASCII && $0.isNumber }
         let rest = line[digits.endIndex...]
@@ -79,7 +79,7 @@ struct NotesTime {
         return rest.dropFirst(2)
     }
 
-    /// Parses a time: minutes and seconds, with or without hours and a fraction.
+    /// Parses a time: minutes and seconds, with or without hours and a fraction; `nil` if the text starts with none.
     private static func time(at text: Substring) -> (time: NotesTime, after: Substring)? {
         var rest = text
         var parts: [Substring] = []
@@ -108,12 +108,12 @@ struct NotesTime {
         return (NotesTime(seconds: seconds, hasHours: values.count == 3, isPadded: isPadded), rest)
     }
 
-    /// Whether the text after a time makes it a time of day, a price or a share.
-    private static func isClock(_ after: Substring) -> Bool {
+    /// Returns whether the text after a time makes it a time of day, a price or a percentage.
+    private static func isTimeOfDayOrPrice(_ after: Substring) -> Bool {
         let rest = after.drop(while: \.isWhitespace)
         guard let first = rest.first else { return false }
         if first.isCurrencySymbol || first == "%" || first == "/" { return true }
-        // A slash, comma or dash directly after a time belongs to a price or a list of verses.
+        // A comma directly after a time belongs to a price or a list of verses.
         if rest.startIndex == after.startIndex, first == "," { return true }
         var word = rest.prefix { $0.isLetter || ".'’".contains($0) }.lowercased()
         while word.hasSuffix(".") { word.removeLast() }

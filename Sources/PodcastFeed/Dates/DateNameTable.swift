@@ -1,10 +1,10 @@
-/// Names and abbreviations of months and weekdays in the languages of the European Union (but for Irish forms that are
-/// phrases), Russian, Ukrainian and Turkish, in lower case, with and without accents,
-/// also with `ae`, `oe` and `ue` for umlauts.
+/// Names and abbreviations of months and weekdays in the languages of the European Union (except Irish forms that are
+/// phrases), Russian, Ukrainian and Turkish, in lower case, with and without accents, also with `ae`, `oe` and `ue` for
+/// umlauts.
 ///
-/// Each word is followed by two numbers in hexadecimal: the months and the weekdays that it names somewhere, bit 0 for
-/// January and for Monday. Generated from the Common Locale Data Repository (CLDR), as ICU and Foundation's
-/// `DateFormatter` have it: `monthSymbols`, `weekdaySymbols`, and the short and standalone forms of both.
+/// Each word is followed by two hexadecimal numbers: the months and the weekdays that it names in any of these
+/// languages, bit 0 for January and for Monday. Generated from the Common Locale Data Repository (CLDR), as provided by
+/// ICU and Foundation's `DateFormatter`: `monthSymbols`, `weekdaySymbols`, and the short and standalone forms of both.
 enum DateNameTable {
     static let text = """
         abr 8 0 abril 8 0 ago 80 0 agosto 80 0 agu 80 0 agustos 80 0 aib 8 0 aibrean 8 0 aibreán 8 0 an 0 2

@@ -7,11 +7,11 @@ struct DateReader {
     private var numbers = Numbers()
     private var words: InlineArray<4, DateWord?> = [nil, nil, nil, nil]
     private var wordCount = 0
-    /// Whether an unknown word was found in the position of a month.
-    private var isUncertain = false
+    /// Whether the date has the `W` of an ISO 8601 week, or an unknown word after a month.
+    private var hasUnsupportedWord = false
     private var clock = Clock()
     private var zone: Zone?
-    /// The doubt about the date, for a diagnostic; `nil` when there is none.
+    /// The assumption made about the date, for a diagnostic; `nil` if there is none.
     private(set) var guess: String?
 
     private struct Clock {
@@ -30,6 +30,7 @@ struct DateReader {
         self.bytes = bytes
     }
 
+    /// Reads the whole text; `nil` if it names no day, or an invalid time.
     mutating func read() -> PublicationDate? {
         while index < bytes.count {
             let byte = bytes[index]
@@ -53,7 +54,7 @@ struct DateReader {
     // MARK: Result
 
     private mutating func date() -> PublicationDate? {
-        guard !isUncertain, let (writtenYear, month, day) = calendar() else { return nil }
+        guard !hasUnsupportedWord, let (writtenYear, month, day) = calendar() else { return nil }
         var year = writtenYear
         if year.digits <= 2 { year.value += year.value < 50 ? 2000 : 1900 }  // RFC 5322, section 4.3
         if year.digits == 3 { year.value += 1900 }
@@ -74,6 +75,7 @@ struct DateReader {
         return PublicationDate(seconds: local.seconds - Int64(offset), offset: offset)
     }
 
+    /// Returns year, month and day; `nil` if they are incomplete or ambiguous.
     private mutating func calendar() -> (year: (value: Int, digits: Int), month: Int, day: Int)? {
         if let months = months() {
             guard numbers.count >= 2 else { return nil }
@@ -89,15 +91,15 @@ struct DateReader {
         }
         guard numbers.count >= 3 else { return nil }
         if first.digits == 4 { return (first, numbers[1].value, numbers[2].value) }
-        // Only numbers, with the year last: the day is known only if it exceeds 12 or equals the month.
+        // Only numbers, with the year last: day and month can be told apart only if one exceeds 12 or both are equal.
         let second = numbers[1]
         guard numbers[2].digits == 4 else { return nil }
         if first.value > 12 || first.value == second.value { return (numbers[2], second.value, first.value) }
         return second.value > 12 ? (numbers[2], first.value, second.value) : nil
     }
 
-    /// Returns the months that the words name, bit 0 for January; `nil` if they name none. A word that may also be a
-    /// weekday, such as `mar.` in French, is ignored if it contradicts another month.
+    /// Returns the months that the words may name, bit 0 for January; `nil` if they name none. A word that may also be
+    /// a weekday, such as `mar.` in French, is ignored if it contradicts another month.
     private func months() -> Int? {
         var all: Int?
         var certain: Int?
@@ -132,8 +134,10 @@ struct DateReader {
 
     // MARK: Numbers
 
-    /// Reads a number, or a time if a colon follows; returns `false` if the date is invalid, for example because the
-    /// number has more than eight digits or is the seventh.
+    /// Reads a number, or a time if a colon follows.
+    ///
+    /// - Returns: `false` if the date is invalid, for example because the number has more than eight digits or is the
+    ///   seventh.
     private mutating func readNumber() -> Bool {
         let (value, digits) = digitRun()
         guard digits <= 8 else { return false }
@@ -179,7 +183,9 @@ struct DateReader {
         return true
     }
 
-    /// Reads the unit after a number, as in `10h30`, `10時30分` or `10시 30분`; returns `false` if there is none.
+    /// Reads the unit after a number, as in `10h30`, `10時30分` or `10시 30분`.
+    ///
+    /// - Returns: Whether there is one.
     private mutating func readUnit(after value: Int) -> Bool {
         guard index < bytes.count else { return false }
         if clock.hour == nil, hasDay, bytes[index] | 0x20 == UInt8(ascii: "h"),
@@ -253,11 +259,12 @@ struct DateReader {
                 wordCount += 1
             }
         } else if clock.hour == nil, !DateWord.fillers.contains(text) {
-            isUncertain = isUncertain || text == "w" || (text.count >= 3 && months() != nil)
+            hasUnsupportedWord = hasUnsupportedWord || text == "w" || (text.count >= 3 && months() != nil)
         }
     }
 
-    /// Returns whether `pm`, `p.m.` or `午後` means the afternoon; `nil` if the word names no half of the day.
+    /// Returns `true` for a word that means the afternoon, such as `pm`, `p.m.` or `午後`, `false` for one that means the
+    /// morning, and `nil` for others.
     private mutating func halfOfDay(_ word: Substring) -> Bool? {
         if let isAfternoon = DateWord.isAfternoon(word) { return isAfternoon }
         guard word == "a" || word == "p" else { return nil }
@@ -272,7 +279,7 @@ struct DateReader {
 
     /// Reads the time zone after a time.
     ///
-    /// - Returns: Whether the word is one, or looks like one.
+    /// - Returns: Whether the word is a zone, known or unknown.
     private mutating func readZone(_ word: Substring, from start: Int) -> Bool {
         guard zone == nil else { return true }
         if let name = DateWord.seasonalZones[word] {
@@ -303,6 +310,7 @@ struct DateReader {
         "the time zone “\(zone.prefix(40))” is unknown, so UTC is assumed"
     }
 
+    /// Reads a `+` or `-`, which after a time starts a UTC offset and elsewhere is a separator.
     private mutating func readSign() {
         let sign = bytes[index] == UInt8(ascii: "-") ? -1 : 1
         index += 1
@@ -333,7 +341,7 @@ private struct Numbers {
 
     /// Appends a number.
     ///
-    /// - Returns: Whether there was space for it.
+    /// - Returns: Whether there was room for it.
     mutating func append(_ number: (value: Int, digits: Int)) -> Bool {
         guard count < numbers.count else { return false }
         numbers[count] = number

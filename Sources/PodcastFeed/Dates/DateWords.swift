@@ -7,12 +7,13 @@ struct DateWord {
 
     /// - Parameter word: In lower case.
     init(_ word: Substring) {
+        // `mar` is in the table: it may also be a weekday.
         if word.utf8.count == 3, let month = Self.english(word), month != 2 {
             months = 1 << month
         } else if let known = Self.table[word] {
             self = known
         } else if word.utf8.count > 3, word.allSatisfy(\.isASCII), let month = Self.english(word.prefix(3)) {
-            // `Sept`, `Janv`: English abbreviations, continued. Weekdays that start like a month are in the table.
+            // `Sept`, `Janv`: words that start like an English month. Weekdays that do are in the table.
             months = 1 << month
         } else if word.count >= 3, let known = Self.abbreviations[word] {
             self = known
@@ -61,8 +62,8 @@ struct DateWord {
         "uhr", "klo", "ora", "ore", "года", "год", "року", "gada", "del", "the", "and",
     ]
 
-    /// Returns whether a word, or the end of a run of Chinese, Japanese or Korean characters, means the afternoon
-    /// rather than the morning; `nil` if it means neither.
+    /// Returns `true` if a word, or the end of a run of Chinese, Japanese or Korean characters, means the afternoon or
+    /// evening, `false` if it means the morning, and `nil` otherwise.
     static func isAfternoon(_ word: Substring) -> Bool? {
         if word == "pm" { return true }
         if word == "am" { return false }

@@ -5,7 +5,7 @@ extension PublicationDate {
     package var iso8601: String {
         let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = day.components
-        // A single buffer: formatting dates is a significant cost of listing a large feed.
+        // Written to a single buffer: formatting dates is a significant cost of listing a large feed.
         var text: [UInt8] = []
         text.reserveCapacity(20)
         func append(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {
@@ -45,7 +45,8 @@ extension PublicationDate {
         return (day, Int(second))
     }
 
-    /// Creates a time from calendar and clock values; `nil` if the day or time does not exist, or before 1900.
+    /// Creates a time from calendar and clock values; `nil` if the day or time does not exist, or the year is not from
+    /// 1900 to 9999.
     ///
     /// Second 60 is a leap second and becomes 59; 24:00:00 is the end of the day.
     init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, offset: Int = 0) {

@@ -1,17 +1,17 @@
 extension PublicationDate {
     /// Parses a date in any spelling used in feeds; `nil` if it names no day, or an invalid time.
     ///
-    /// Accepts RFC 822 and its successors (any weekday, also a wrong one, or none; two-digit years; no seconds; named
-    /// zones), ISO 8601 and RFC 3339, `asctime`, American `January 2, 2024 3:04 PM`, and the same with the names of
-    /// months in the languages of ``DateNameTable``, or as written in Chinese, Japanese and Korean. An invalid
-    /// hour is never corrected: a guess could sort an old episode among today's.
+    /// Accepts RFC 822 and its successors (without a weekday or with any, even a wrong one; two-digit years; no
+    /// seconds; named zones), ISO 8601 and RFC 3339, `asctime`, American `January 2, 2024 3:04 PM`, and these with the
+    /// month names of the languages of ``DateNameTable``, or as written in Chinese, Japanese and Korean. An invalid
+    /// time is never corrected: a wrong guess could change the order of the episodes.
     package init?(parsing text: some StringProtocol) {
         var text = String(text)
         guard let read = text.withUTF8({ PublicationDate.read($0) }) else { return nil }
         self = read.date
     }
 
-    /// Returns the date in UTF-8 text, with any doubt about it for a diagnostic.
+    /// Returns the date in UTF-8 text, and the assumption made about it, if any, for a diagnostic.
     static func read(_ bytes: FeedBytes) -> (date: PublicationDate, guess: String?)? {
         // A date has at most some forty characters; comments make it slightly longer.
         guard bytes.count <= 200 else { return nil }
@@ -26,8 +26,8 @@ extension PublicationDate {
         return reader.read().map { ($0, reader.guess) }
     }
 
-    /// Returns the text with ASCII in place of other forms of signs and digits: the minus and dashes of Unicode, wide
-    /// digits, spaces of any width.
+    /// Returns the text with ASCII characters in place of Unicode's dashes and minus, full-width characters, and spaces
+    /// of any width; invisible characters are removed.
     private static func plain(_ bytes: FeedBytes) -> [UInt8] {
         var text: [UInt8] = []
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {

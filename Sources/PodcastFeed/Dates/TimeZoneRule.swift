@@ -12,6 +12,8 @@ struct TimeZoneRule {
         /// Seconds after midnight; may be negative or more than a day (RFC 8536, section 3.3.1).
         var second = 7200
 
+        /// Returns the change's local time in a year, in seconds since 1970-01-01; `nil` outside ``GregorianDay``'s
+        /// range.
         func seconds(of year: Int) -> Int64? {
             guard let first = GregorianDay(year: year, month: month, day: 1) else { return nil }
             var day = 1 + (weekday + 6 - first.weekday) % 7 + 7 * (week - 1)
@@ -20,8 +22,9 @@ struct TimeZoneRule {
         }
     }
 
-    /// Seconds east of UTC.
+    /// The offset of standard time, in seconds east of UTC.
     private let standard: Int
+    /// The offset of daylight saving time, in seconds east of UTC; `standard` if the zone has none.
     private let daylight: Int
     private let changes: (start: Change, end: Change)?
 
@@ -67,7 +70,7 @@ struct TimeZoneRule {
         guard let changes, let start = changes.start.seconds(of: year), let end = changes.end.seconds(of: year) else {
             return standard
         }
-        // In the southern hemisphere, summer includes the turn of the year.
+        // In the southern hemisphere, daylight saving time includes the turn of the year.
         let isDaylight =
             start < end
             ? localSeconds >= start && localSeconds < end : localSeconds >= start || localSeconds < end

@@ -33,7 +33,7 @@ final class CharsetConverter {
         input.append(contentsOf: piece)
         held = []
         var output: [UInt8] = []
-        // In these encodings a byte rarely becomes more than three bytes of UTF-8; if it does, the loop continues.
+        // A byte rarely becomes more than three bytes of UTF-8; if it does, the loop converts the rest.
         var space = [UInt8](repeating: 0, count: max(64, input.count * 3))
         var start = 0
         while start < input.count {

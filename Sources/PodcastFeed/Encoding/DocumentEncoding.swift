@@ -1,6 +1,6 @@
 /// The encoding of a document.
 enum DocumentEncoding: Equatable {
-    /// UTF-8, with invalid bytes read as Windows-1252: this covers ASCII, UTF-8, Latin-1 and every mixture of them,
+    /// UTF-8, with invalid bytes read as Windows-1252. Covers ASCII, UTF-8, Latin-1 and every mixture of them,
     /// regardless of the label.
     case utf8
     /// Another encoding, by its `iconv_open` name.
@@ -29,7 +29,7 @@ enum DocumentEncoding: Equatable {
         if head.starts(with: [0xFF, 0xFE]) { return Detection(encoding: .named("UTF-16LE"), markLength: 2) }
         if head.starts(with: [0xFE, 0xFF]) { return Detection(encoding: .named("UTF-16BE"), markLength: 2) }
         if head.count >= 4 {
-            // `<` or `{` and a letter or `?`, sixteen bits each.
+            // `<` or `{`, then another ASCII character, sixteen bits each.
             let opens: Set<UInt8> = [UInt8(ascii: "<"), UInt8(ascii: "{")]
             if opens.contains(head[0]), head[1] == 0, head[2] != 0, head[3] == 0 {
                 return Detection(encoding: .named("UTF-16LE"))
@@ -55,7 +55,7 @@ enum DocumentEncoding: Equatable {
             return Detection(encoding: .utf8, expectsLatin: true, diagnostic: isUTF8 == true ? mislabelled : nil)
         }
         if ["utf-16", "utf-32", "ucs-", "iso-10646"].contains(where: { name.hasPrefix($0) }) {
-            // UTF-16 would show in the head: every second byte of its markup is zero.
+            // UTF-16 would have been detected above: every second byte of its markup is zero.
             return Detection(encoding: .utf8, diagnostic: mislabelled)
         }
         guard let known = iconvNames[name] else {
@@ -65,7 +65,8 @@ enum DocumentEncoding: Equatable {
         return Detection(encoding: .named(known))
     }
 
-    /// Returns a guess for text that is not UTF-8 and not labelled otherwise; `nil` if it is to be read as ``utf8``.
+    /// Returns a guess for text that is not UTF-8 but has no label, or one for UTF-8; `nil` if it is to be read as
+    /// ``utf8``.
     private static func guessed(_ head: [UInt8]) -> Detection? {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
         return Detection(
@@ -100,8 +101,8 @@ enum DocumentEncoding: Equatable {
         return label.isEmpty || label.count > 40 ? nil : String(decoding: label.trimmed, as: UTF8.self)
     }
 
-    /// Returns the index after the first occurrence of a word. The standard library's `firstRange(of:)` is far slower:
-    /// for the head of a document without a declaration it took a tenth of the time of importing a small feed.
+    /// Returns the index after the first occurrence of a word; `nil` if there is none. The standard library's
+    /// `firstRange(of:)` is far slower: on a head without a declaration it took a tenth of the import of a small feed.
     private static func end(of word: StaticString, in bytes: ArraySlice<UInt8>) -> Int? {
         bytes.withUnsafeBytes { buffer in
             word.withUTF8Buffer { word in
@@ -159,7 +160,7 @@ enum DocumentEncoding: Equatable {
         return invalid > valid
     }
 
-    /// Labels that browsers also treat as Windows-1252 (WHATWG Encoding, section 4.2).
+    /// Labels read as Windows-1252, as in browsers (WHATWG Encoding, section 4.2).
     private static let latin: Set<String> = [
         "iso-8859-1", "iso8859-1", "iso_8859-1", "iso88591", "latin1", "latin-1", "l1", "windows-1252", "cp1252",
         "x-cp1252", "ansi", "iso-ir-100",

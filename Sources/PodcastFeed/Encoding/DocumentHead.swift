@@ -1,6 +1,6 @@
 /// The type of a document, determined by its beginning.
 enum DocumentHead: Equatable {
-    /// XML that starts after `start` bytes: `junk` bytes that are not XML, and the XML declaration.
+    /// XML whose content starts at offset `start`: after `junk` bytes that are not XML, and the XML declaration.
     case xml(start: Int, junk: Int)
     case html
     case json
@@ -10,7 +10,7 @@ enum DocumentHead: Equatable {
     /// Determines the type.
     ///
     /// - Parameter head: The first bytes in UTF-8, without leading white space, enough to include what may precede the
-    ///   root element.
+    ///   root element, such as comments.
     static func classify(_ head: UnsafeBufferPointer<UInt8>) -> DocumentHead {
         switch head.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
@@ -21,9 +21,9 @@ enum DocumentHead: Equatable {
         return .xml(start: junk + declarationLength(UnsafeBufferPointer(rebasing: head[junk...])), junk: junk)
     }
 
-    /// Returns the start of the XML: 0 if the document looks like XML, otherwise the first XML declaration or root tag
-    /// of a feed or list of subscriptions, for example after the warning of a web server's script, otherwise the first
-    /// `<`.
+    /// Returns the offset at which the XML starts; `nil` if there is no `<`. It is 0 if the document begins like XML.
+    /// Otherwise it is that of the first XML declaration or root tag of a feed or list of subscriptions, for example
+    /// after the warning of a web server's script, or else that of the first `<`.
     private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
         let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
@@ -61,14 +61,14 @@ enum DocumentHead: Equatable {
         }
     }
 
-    /// Whether the bytes start with a text, which is in lower case, ignoring their case, and its last word ends there.
+    /// Returns whether the bytes start with `text`, which is in lower case, ignoring case, and no letter follows.
     private static func begins(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, with text: String) -> Bool {
         let start = bytes.prefix(text.utf8.count)
         guard start.elementsEqual(text.utf8, by: { $0 == $1 || ($0.isLetter && $0 | 0x20 == $1) }) else { return false }
         return !(bytes.dropFirst(text.utf8.count).first?.isLetter ?? false)
     }
 
-    /// Returns the title of a web page.
+    /// Returns the title of a web page; `nil` if it has none.
     static func htmlTitle(_ page: [UInt8]) -> String? {
         let lower = page.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
         guard let tag = lower.firstRange(of: Array("<title".utf8)),

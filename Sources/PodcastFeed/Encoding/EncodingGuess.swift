@@ -1,8 +1,9 @@
 /// A guess at the encoding of text that is not UTF-8 and has no other label.
 ///
-/// Japanese is recognised by its kana. Otherwise the feed's language determines the encoding and, if the feed names
-/// none, the bytes: Cyrillic and Greek by words without ASCII letters and their most frequent letters, Central European
-/// languages by letters at the positions of signs in Windows-1252.
+/// Japanese is recognised by its kana. For other text, the language that the feed states determines the encoding. If
+/// it states none, or one that `byLanguage` does not list, the bytes do: Cyrillic and Greek are recognised by words
+/// without ASCII letters and by their most frequent letters, Central European languages by letters whose codes are
+/// signs in Windows-1252.
 struct EncodingGuess {
     private let head: [UInt8]
 
@@ -28,7 +29,7 @@ struct EncodingGuess {
         return hasCentralEuropeanLetters ? "CP1250" : nil
     }
 
-    /// The bytes from 0xC0 on that are in runs of at least three.
+    /// The bytes from 0xC0 on that are in runs of at least three: the letters of words in another script.
     private var longWords: [UInt8] {
         var words: [UInt8] = []
         var start = 0
@@ -44,8 +45,8 @@ struct EncodingGuess {
         words.count { $0 < 0xE0 } * 2 > words.count
     }
 
-    /// Whether the text contains letters of Polish and neighbouring languages at the positions where Windows-1252 has
-    /// `³ ¹ £ ¼ ¾`, which do not precede letters, and `¿`, which does not follow one; 0x9D is unused there.
+    /// Whether the text contains letters of Polish and neighbouring languages. In Windows-1252 their codes are `³ ¹ £ ¼
+    /// ¾`, which do not precede letters, `¿`, which does not follow one, and 0x9D, which is unused.
     private var hasCentralEuropeanLetters: Bool {
         var count = 0
         for index in head.indices.dropFirst().dropLast() where Self.isLetter(head[index + 1]) {

@@ -1,6 +1,6 @@
-/// Recognition of files that are not feeds by their first bytes, so that a message can name what came instead.
+/// Recognition of file formats by their first bytes, so that a message can name a file that is not a feed.
 ///
-/// Consulted only for documents that the parser has rejected: a feed with stray bytes at its beginning stays a feed.
+/// The feed parser consults it only after rejecting a document: a feed with stray bytes at its beginning stays a feed.
 enum FileSignature {
     private struct Signature {
         var bytes: [UInt8]
@@ -18,7 +18,7 @@ enum FileSignature {
         }
     }
 
-    /// The formats that servers send in place of feeds, and that people paste: the media itself, the cover, an archive.
+    /// The formats that servers send in place of feeds, or whose URLs users paste: the media, the cover, an archive.
     private static let signatures = [
         Signature("ID3", "an MP3 file"), Signature("OggS", "an Ogg file"), Signature("fLaC", "a FLAC file"),
         Signature("WAVE", at: 8, "a WAV file"), Signature("AVI ", at: 8, "an AVI video"),
@@ -52,8 +52,8 @@ enum FileSignature {
             && head[2] & 0x0C != 0x0C
     }
 
-    /// Whether the bytes cannot be text: control characters that no text has, or NUL, unless the NULs are those of
-    /// UTF-16 and UTF-32.
+    /// Whether the bytes cannot be text: more than one in twenty is a control character that text does not contain,
+    /// such as NUL. Text with a byte order mark of UTF-16 is exempt.
     private static func isBinary(_ head: [UInt8]) -> Bool {
         guard !head.isEmpty, !head.starts(with: [0xFF, 0xFE]), !head.starts(with: [0xFE, 0xFF]) else { return false }
         let controls = head.count { $0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0) || $0 == 0x7F }

@@ -6,12 +6,12 @@
 struct UTF8Cleaner {
     /// The incomplete character at the end of the previous piece; at most three bytes.
     private var held: [UInt8] = []
-    /// The position in the block of the first byte that was not UTF-8, since the last check.
+    /// The offset in the block of the first byte that was not UTF-8; `nil` if there was none since the last reset.
     var firstRepair: Int?
-    /// The position in the block of the first omitted character, since the last check.
+    /// The offset in the block of the first omitted character; `nil` if there was none since the last reset.
     var firstOmission: Int?
 
-    /// Clean text for the parser, in memory of a fixed size.
+    /// A block of clean text, in memory of a fixed size.
     struct Block: ~Copyable {
         let bytes: UnsafeMutableBufferPointer<UInt8>
         var count = 0
@@ -77,7 +77,8 @@ struct UTF8Cleaner {
         return index
     }
 
-    /// Returns the number of leading bytes that are clean, complete characters; may stop early at a rare character.
+    /// Returns the number of leading bytes that are clean, complete characters. May stop early at a rare character,
+    /// which `step` then processes.
     private static func cleanCount(_ bytes: FeedBytes) -> Int {
         guard let base = bytes.baseAddress else { return 0 }
         var index = 0
@@ -102,8 +103,8 @@ struct UTF8Cleaner {
         return index
     }
 
-    /// Returns the length of a multi-byte character whose lead byte alone determines the valid continuations; 0 for all
-    /// others.
+    /// Returns the length of a character with a lead byte after which every continuation byte is valid; 0 for all other
+    /// characters.
     @inline(__always)
     private static func commonLength(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         switch start[0] {
@@ -129,7 +130,9 @@ struct UTF8Cleaner {
         flushHeld(into: &block, isLast: true)
     }
 
-    /// Processes one character, one invalid byte, or the end of a piece inside a character.
+    /// Processes one character, one invalid byte, or the start of a character that continues in the next piece.
+    ///
+    /// - Returns: The number of consumed bytes.
     @inline(__always)
     private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout Block) -> Int {
         let byte = rest[0]
@@ -185,7 +188,7 @@ struct UTF8Cleaner {
         case invalid
     }
 
-    /// Returns the length of the first character, by the table of well-formed sequences (Unicode, table 3-7).
+    /// Returns the length of the first character, by Unicode's table of well-formed sequences (table 3-7).
     @inline(__always)
     static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> SequenceLength {
         let lead = bytes[0]
@@ -209,7 +212,7 @@ struct UTF8Cleaner {
         return .complete(length)
     }
 
-    /// Returns at most that many bytes, ending at a character.
+    /// Returns at most `limit` leading bytes, without an incomplete character at their end.
     static func prefix(_ bytes: FeedBytes, _ limit: Int) -> FeedBytes {
         bytes.count <= limit ? bytes : wholeCharacters(FeedBytes(rebasing: bytes[..<limit]))
     }

@@ -1,7 +1,7 @@
 // Video lists of small servers, read as feeds.
 //
-// There is no standard for them: an array, or an object with a member `videos`, of objects with a media address and a
-// title. The common names of these members are supported.
+// There is no standard for them. A list is an array, or an object with an array `videos`, of objects with a media URL
+// and a title. The common names of these members are supported.
 extension JSONFeed {
     /// The default media type, since the member is called `movie`.
     private static let mediaType = "video/mp4"
@@ -31,7 +31,7 @@ extension JSONFeed {
         guard let place = names.firstIndex(where: { address(object[$0]) != nil }),
             let media = address(object[names[place]])
         else { return item }
-        // If `movie` is the address of the media, `url` or `href` is that of a web page about them.
+        // If `movie` is the URL of the media, `url` or `href` is that of a web page about it.
         if place == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
         let inner = object[names[place]]
         let length = number(object["size"]) ?? number(inner?["size"])
@@ -43,7 +43,7 @@ extension JSONFeed {
         return item
     }
 
-    /// Returns the address in a string, or in an object's member `url` or `href`.
+    /// Returns the URL in a string, or in an object's member `url` or `href`.
     private mutating func address(_ value: JSONScanner.Value?) -> String? {
         url(value) ?? url(value?["url"]) ?? url(value?["href"])
     }

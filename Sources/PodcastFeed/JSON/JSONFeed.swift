@@ -1,18 +1,21 @@
 /// The reader of a JSON Feed (version 1.1, jsonfeed.org), or of a plain list of videos, into a ``Feed``.
 ///
-/// A document that is truncated or becomes malformed yields the items before that place, as with XML.
+/// A document that is truncated or malformed yields the items before that point, as with XML.
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
     /// Receives the items, which are then not added to the feed.
     private let onItem: ((Item) -> Void)?
     private var itemCount = 0
+    /// Whether any item has an enclosure.
     private var hasMedia = false
     private var urls: URLResolver
     private var feed = Feed(format: .json)
+    /// Whether a list of items or videos has been found.
     private var hasItems = false
-    private var hasNotedItems = false
-    private var hasForeignItems = false
+    private var hasReportedItemLimit = false
+    /// Whether the list contains values that are not objects.
+    private var hasOtherValues = false
 
     init(base: String?, limits: FeedLimits, onItem: ((Item) -> Void)?) {
         self.onItem = onItem
@@ -23,7 +26,9 @@ struct JSONFeed {
 
     /// Parses a document.
     ///
-    /// - Parameter isCut: Whether the document is longer than `bytes`.
+    /// - Parameters:
+    ///   - isCut: Whether `bytes` is only the beginning of the document.
+    ///   - diagnostics: The diagnostics from before the JSON.
     /// - Throws: ``FeedError/notAJSONFeed(_:)``.
     mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
         feed.diagnostics = diagnostics
@@ -36,7 +41,7 @@ struct JSONFeed {
             if first == UInt8(ascii: "[") {
                 try videos(&scanner)
                 // An array of other values is not a list of videos; an empty one may be.
-                let isEmpty = itemCount == 0 && !hasForeignItems
+                let isEmpty = itemCount == 0 && !hasOtherValues
                 guard isEmpty || hasMedia else {
                     throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")
                 }
@@ -75,7 +80,11 @@ struct JSONFeed {
             let name = try line(scanner.value()["name"]).map(PlainLine.person)
             feed.author = feed.author ?? name
         case "next_url": feed.next = try url(scanner.value())
-        case "expired": if case .bool(true) = try scanner.value() { feed.isComplete = true }
+        case "expired":
+            guard case .bool(true) = try scanner.value() else { return }
+            feed.isComplete = true
+            // As for a complete show in XML: one refresh a day is enough.
+            feed.updateInterval = 86_400
         case "items" where scanner.peek() == UInt8(ascii: "["):
             hasItems = true
             try scanner.elements { scanner in try element(&scanner) { $0.item($1, line: $2) } }
@@ -96,8 +105,8 @@ struct JSONFeed {
         _ scanner: inout JSONScanner, _ read: (inout JSONFeed, JSONScanner.Value, Int) -> Item
     ) throws {
         guard itemCount < limits.items else {
-            if !hasNotedItems {
-                hasNotedItems = true
+            if !hasReportedItemLimit {
+                hasReportedItemLimit = true
                 diagnose("there are more than \(limits.items) items; the rest is ignored", line: scanner.line())
                 feed.isCut = true
             }
@@ -107,7 +116,7 @@ struct JSONFeed {
         let start = scanner.line()
         let value = try scanner.value()
         guard isObject else {
-            hasForeignItems = true
+            hasOtherValues = true
             return diagnose("an item is not an object and is ignored", line: start)
         }
         let item = read(&self, value, start)
@@ -146,7 +155,7 @@ struct JSONFeed {
         return item
     }
 
-    /// Returns the first name of `authors`, which replaces `author` since version 1.1.
+    /// Returns the first name in `authors`, which replaces `author` since version 1.1; `nil` if there is none.
     private func names(_ value: JSONScanner.Value?) -> String? {
         for author in value?.elements ?? [] {
             if let name = line(author["name"]) { return PlainLine.person(name) }
@@ -154,7 +163,7 @@ struct JSONFeed {
         return nil
     }
 
-    /// Returns an identifier; JSON Feed 1.0 allowed numbers, too.
+    /// Returns an identifier: a string, or a number, which JSON Feed 1.0 allowed, too.
     func identifier(_ value: JSONScanner.Value?) -> String? {
         guard case .number(let number) = value else {
             return bytes(value, limits.line).flatMap { FeedValues.string($0) }
@@ -171,8 +180,8 @@ struct JSONFeed {
         bytes(value, limits.text).flatMap { FeedValues.string($0) }
     }
 
-    /// Returns the text of a string, cut at a character, without characters that XML does not allow, so that all kinds
-    /// of feeds yield the same characters.
+    /// Returns the text of a string, truncated at a character boundary and without characters that XML does not allow,
+    /// so that all formats yield the same characters; `nil` for other values.
     private func bytes(_ value: JSONScanner.Value?, _ limit: Int) -> [UInt8]? {
         guard case .string(let string) = value else { return nil }
         return string.withUnsafeBufferPointer {
@@ -189,6 +198,7 @@ struct JSONFeed {
         return string.withUnsafeBufferPointer { urls.resolve($0, base: base) }
     }
 
+    /// Returns a number, also from a string in any format of ``FeedValues/seconds(_:)``.
     func number(_ value: JSONScanner.Value?) -> Double? {
         switch value {
         case .number(let number): number
@@ -197,9 +207,9 @@ struct JSONFeed {
         }
     }
 
-    private var wantsNotes: Bool { feed.diagnostics.count < limits.diagnostics }
+    private var hasRoomForDiagnostics: Bool { feed.diagnostics.count < limits.diagnostics }
 
     mutating func diagnose(_ message: String, line: Int) {
-        if wantsNotes { feed.diagnostics.append(Diagnostic(line: line, message: message)) }
+        if hasRoomForDiagnostics { feed.diagnostics.append(Diagnostic(line: line, message: message)) }
     }
 }

@@ -1,6 +1,7 @@
 /// A streaming reader of JSON (RFC 8259), so that only one item of a feed is in memory as JSON at a time.
 ///
-/// Strict about syntax; limits the depth and the number of stored values.
+/// Strict about syntax, except that unusual numbers (`01`, `.5`) and control characters in strings are accepted. Limits
+/// the nesting depth and the number of stored values.
 struct JSONScanner {
     enum Value {
         case null
@@ -12,7 +13,7 @@ struct JSONScanner {
         case object([(name: [UInt8], value: Value)])
     }
 
-    /// A syntax error, with the line at which scanning stopped.
+    /// A syntax error, or nesting beyond the limit, with the line at which scanning stopped.
     struct Fault: Error {
         let line: Int
     }
@@ -24,7 +25,9 @@ struct JSONScanner {
 
     private let bytes: [UInt8]
     private var index = 0
-    private var room = 0
+    /// The number of values that may still be stored inside the current value.
+    private var storableValues = 0
+    /// The number of open objects and arrays.
     private var depth = 0
     /// The position up to which lines have been counted.
     private var counted = (index: 0, line: 1)
@@ -48,7 +51,7 @@ struct JSONScanner {
         return index < bytes.count ? bytes[index] : nil
     }
 
-    /// Enumerates the members of an object; the body has to consume each value.
+    /// Calls `body` with the name of each member of an object; `body` has to consume the value.
     mutating func members(_ body: (inout JSONScanner, [UInt8]) throws -> Void) throws {
         try list(from: "{", to: "}") { scanner in
             guard scanner.peek() == UInt8(ascii: "\"") else { throw scanner.fault() }
@@ -58,14 +61,14 @@ struct JSONScanner {
         }
     }
 
-    /// Enumerates the elements of an array; the body has to consume each value.
+    /// Calls `body` for each element of an array; `body` has to consume the element.
     mutating func elements(_ body: (inout JSONScanner) throws -> Void) throws {
         try list(from: "[", to: "]", body)
     }
 
     /// Reads the next value.
     mutating func value() throws -> Value {
-        room = Self.valueLimit
+        storableValues = Self.valueLimit
         return try value(isKept: true)
     }
 
@@ -74,22 +77,25 @@ struct JSONScanner {
         _ = try value(isKept: false)
     }
 
+    /// Reads the next value.
+    ///
+    /// - Parameter isKept: Whether to store it; otherwise the result has no content.
     private mutating func value(isKept: Bool) throws -> Value {
-        room -= 1
-        let isKept = isKept && room > 0
+        storableValues -= 1
+        let isKept = isKept && storableValues > 0
         switch peek() {
         case UInt8(ascii: "{"):
             var members: [(name: [UInt8], value: Value)] = []
             try self.members { scanner, name in
                 let value = try scanner.value(isKept: isKept)
-                if isKept, scanner.room > 0 { members.append((name, value)) }
+                if isKept, scanner.storableValues > 0 { members.append((name, value)) }
             }
             return .object(members)
         case UInt8(ascii: "["):
             var elements: [Value] = []
             try self.elements { scanner in
                 let value = try scanner.value(isKept: isKept)
-                if isKept, scanner.room > 0 { elements.append(value) }
+                if isKept, scanner.storableValues > 0 { elements.append(value) }
             }
             return .array(elements)
         case UInt8(ascii: "\""): return try .string(string(isKept: isKept))

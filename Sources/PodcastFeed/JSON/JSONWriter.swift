@@ -1,18 +1,18 @@
-/// A streaming writer of JSON (RFC 8259) as UTF-8: written text can be consumed before the rest is known.
+/// A streaming writer of JSON (RFC 8259) as UTF-8: callers can drain the text before the rest is known.
 ///
 /// The caller is responsible for correct syntax: an object's member is a `name` and a value, and each value of an array
 /// follows an `element`.
 struct JSONWriter {
-    /// The text written and not yet consumed.
+    /// The text not yet drained.
     private(set) var bytes: [UInt8] = []
     /// The nesting level of the next value.
     private var level: Int
     /// Whether each member is on a line of its own, indented by two spaces for each level.
     private let isPretty: Bool
-    /// Whether the innermost open list is empty.
+    /// Whether the innermost open object or array is empty.
     private var isEmpty = true
 
-    /// - Parameter level: The number of open lists around the text, written elsewhere.
+    /// - Parameter level: The number of open objects and arrays around the text, which are written elsewhere.
     init(pretty isPretty: Bool = true, level: Int = 0) {
         self.isPretty = isPretty
         self.level = level
@@ -26,7 +26,7 @@ struct JSONWriter {
 
     mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
 
-    // MARK: Lists
+    // MARK: Objects and arrays
 
     mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
@@ -36,7 +36,7 @@ struct JSONWriter {
 
     mutating func endArray() { end(UInt8(ascii: "]")) }
 
-    /// Records that the values of the innermost open array were written elsewhere.
+    /// Records that values of the innermost open array were written elsewhere.
     mutating func skipElements() { isEmpty = false }
 
     /// Starts the next value of an array.

@@ -1,6 +1,6 @@
 /// A JSON value whose objects preserve the order of their members.
 ///
-/// People and scripts compare the output of podfs; a dictionary's order would change from run to run.
+/// Users and scripts compare the output of podfs; the order of a dictionary would change from run to run.
 package enum OrderedJSON: Sendable {
     case null
     case bool(Bool)

@@ -1,5 +1,5 @@
 extension Enclosure {
-    /// The kind of a file, as far as its type and address show.
+    /// The kind of a file, as far as its MIME type and URL show.
     package enum Kind: Sendable {
         /// Audio or video.
         case media
@@ -7,13 +7,13 @@ extension Enclosure {
         case stream
         /// Possibly media; only the file's content would show.
         case unknown
-        /// An image, a document, a page, a torrent, or any file whose address is not http or https.
+        /// An image, a document, a page, a torrent, or any file whose URL is not http or https.
         case other
     }
 
-    /// The kind by the MIME type, and by the address's extension if the type is vague.
+    /// The kind by the MIME type, or by the extension of the URL's file if the type is vague.
     package var kind: Kind {
-        // An address is still relative if its base is unknown; it counts as http.
+        // A URL is still relative if its base is unknown; it counts as http.
         guard URLReference.isHTTP(url) || URLReference.scheme(of: url) == nil else { return .other }
         let type = self.type ?? ""
         if type.hasPrefix("audio") || type.hasPrefix("video") {
@@ -67,13 +67,13 @@ extension Enclosure {
         "zip", "torrent", "txt", "doc", "docx", "rtf", "json", "xml", "rss", "srt", "vtt", "swf", "js",
     ]
 
-    /// Divides the enclosures of an item into playable and other ones, by their kind and not by their order.
+    /// Divides the enclosures of an item into playable ones and others. Their kind decides, not their order.
     ///
     /// - Parameters:
     ///   - enclosures: The item's own enclosures.
     ///   - contents: The `media:content` elements that are audio or video according to their attributes.
     ///   - alternates: The sources of `podcast:alternateEnclosure`.
-    /// - Returns: The playable enclosures, the main one first, each address once; and the item's other enclosures.
+    /// - Returns: The playable enclosures, the main one first, each URL once; and the item's other enclosures.
     static func divided(
         _ enclosures: [Enclosure], contents: [Enclosure] = [], alternates: [Enclosure] = []
     ) -> (playable: [Enclosure], others: [Enclosure]) {
@@ -81,7 +81,7 @@ extension Enclosure {
         let own = enclosures.filter { $0.kind != .other }
         let others = enclosures.count == own.count ? [] : enclosures.filter { $0.kind == .other }
         if own.contains(where: { $0.kind != .stream }) { return (selected(from: own), others) }
-        // The item's own enclosures are at most streams: files from other elements precede them.
+        // The item's own enclosures are streams at best: files from other elements precede them.
         for group in [contents, alternates] {
             let files = group.filter { $0.kind == .media || $0.kind == .unknown }
             if !files.isEmpty { return (selected(from: files + own), others) }

@@ -1,5 +1,5 @@
 package extension Feed {
-    /// Returns the output of `podfs inspect --json`: every fact of the feed, absent ones as `null`, and a line feed at
+    /// Returns the output of `podfs inspect --json`: every property of the feed, `null` if absent, with a line feed at
     /// the end.
     ///
     /// The order of the members is fixed, so that two outputs can be compared with `diff`.
@@ -9,7 +9,7 @@ package extension Feed {
         return text
     }
 
-    /// Writes the text of `inspectJSON` piece by piece, so that it is never completely in memory.
+    /// Writes the text of `inspectJSON` in pieces, so that it is never completely in memory.
     ///
     /// - Parameter leading: Members written before those of the feed.
     func writeInspectJSON(
@@ -98,10 +98,10 @@ package extension Feed {
 
 /// The items of a feed in the format of `inspect --json`, encoded one by one during parsing.
 ///
-/// The members of the feed precede its items in the output but may follow them in the document, so the text is stored
-/// until the end; it takes less memory than the items.
+/// The feed's own members precede its items in the output but may follow them in the document, so the items' text is
+/// stored until the end; it takes less memory than the items.
 package struct InspectedItems {
-    /// The size of a piece in bytes: large enough for few writes, and small enough to avoid copying a growing text.
+    /// The size of a piece in bytes: large enough for few writes, small enough that a growing text is not copied often.
     fileprivate static let pieceSize = 256 << 10
 
     fileprivate private(set) var pieces: [[UInt8]] = []

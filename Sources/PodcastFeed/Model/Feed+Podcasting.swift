@@ -31,7 +31,7 @@ package struct Funding: Sendable, Equatable, Codable {
 
 /// A short excerpt that advertises an episode (`podcast:soundbite`).
 package struct Soundbite: Sendable, Equatable, Codable {
-    /// The start in the episode, in seconds.
+    /// Seconds from the episode's start.
     package var start: Double
     /// The duration in seconds.
     package var duration: Double
@@ -76,13 +76,13 @@ package struct LiveItem: Sendable, Equatable {
     }
 }
 
-/// Another encoding of an episode (`podcast:alternateEnclosure`), at one or more addresses.
+/// Another encoding of an episode (`podcast:alternateEnclosure`), at one or more URLs.
 package struct AlternateEnclosure: Sendable, Equatable {
-    /// One address of the encoding.
+    /// One URL of the encoding.
     package struct Source: Sendable, Equatable {
-        /// The absolute address, of any scheme, such as `ipfs` or `magnet`.
+        /// The absolute URL, of any scheme, such as `ipfs` or `magnet`.
         package var url: String
-        /// The MIME type of the file at this address if it is not the encoding itself, such as a torrent file.
+        /// The MIME type of the file at this URL if it is not the encoding itself but, for example, a torrent file.
         package var type: String?
 
         package init(url: String, type: String? = nil) {
@@ -103,6 +103,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
         }
     }
 
+    /// The MIME type in lower case.
     package var type: String?
     /// The size in bytes that the feed states; `nil` if it is missing, zero, negative or not a number.
     package var length: Int64?
@@ -115,7 +116,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
     /// The attribute `rel`: the publisher's label for this kind of encoding, the same in all items.
     package var relation: String?
     package var codecs: String?
-    /// Whether this equals the item's enclosure.
+    /// Whether this is the same file as the item's enclosure, according to the publisher.
     package var isDefault: Bool
     package var sources: [Source]
     package var integrity: Integrity?
@@ -125,7 +126,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
         sources = []
     }
 
-    /// The sources with an http or https address.
+    /// The sources with an http or https URL.
     package var enclosures: [Enclosure] {
         sources.compactMap { source in
             guard URLReference.isHTTP(source.url) else { return nil }

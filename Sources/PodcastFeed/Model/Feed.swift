@@ -1,6 +1,6 @@
-/// The contents of a feed document: the show's facts and its items, in the document's order.
+/// The contents of a feed document: the properties of the show, and its items in the document's order.
 ///
-/// A value without identity; `PodcastLibrary` matches the items with known episodes.
+/// `PodcastLibrary` matches the items with known episodes.
 package struct Feed: Sendable, Equatable {
     /// The format of the document.
     package enum Format: String, Sendable, Equatable {
@@ -17,7 +17,7 @@ package struct Feed: Sendable, Equatable {
     package var description: String?
     /// A BCP 47 language tag as written.
     package var language: String?
-    /// The address of the show's art.
+    /// The URL of the show's cover art.
     package var image: String?
     package var author: String?
     /// `podcast:guid`.
@@ -27,17 +27,17 @@ package struct Feed: Sendable, Equatable {
     package var explicit: Bool?
     /// Whether the publisher asks directories not to list the show (`itunes:block`).
     package var isBlocked = false
-    /// `itunes:new-feed-url`: the new address of the feed according to the publisher.
+    /// `itunes:new-feed-url`: the new URL of the feed according to the publisher.
     package var newFeedURL: String?
-    /// The next page of a paged feed (RFC 5005, `rel="next"`).
+    /// The URL of the next page of a paged feed (RFC 5005, `rel="next"`).
     package var next: String?
     /// The refresh interval in seconds that the publisher asks for: the longest of `ttl`, `sy:updatePeriod` and
-    /// `podcast:updateFrequency`.
+    /// `podcast:updateFrequency`; at least a day if no more episodes are expected. `nil` if there is none.
     package var updateInterval: Int?
-    /// The previous document of an archived feed (RFC 5005, `rel="prev-archive"`).
+    /// The URL of the previous document of an archived feed (RFC 5005, `rel="prev-archive"`).
     package var previousArchive: String?
     /// Whether the publisher says that there will be no more episodes (`itunes:complete`, `podcast:updateFrequency
-    /// complete`).
+    /// complete`, JSON Feed's `expired`).
     package var isComplete: Bool
     /// `podcast:locked`: whether other platforms are asked not to import the feed.
     package var isLocked: Bool?
@@ -47,7 +47,7 @@ package struct Feed: Sendable, Equatable {
     package var persons: [Person]
     package var funding: [Funding]
     package var trailers: [Trailer]
-    /// Live streams (`podcast:liveItem`). They are not episodes, since their media have no end.
+    /// Live streams (`podcast:liveItem`). They are not episodes: a live stream is not a file.
     package var liveItems: [LiveItem]
     package var categories: [String]
     /// Further `podcast:` elements of the show.
@@ -56,7 +56,7 @@ package struct Feed: Sendable, Equatable {
     package var podroll: [RemoteItem]
     /// The feed of the publisher of several shows (`podcast:publisher`).
     package var publisher: RemoteItem?
-    /// The address to ask for permission to import a locked feed (`podcast:locked owner`).
+    /// The mail address to ask for permission to import a locked feed (`podcast:locked owner`).
     package var lockedOwner: String?
     package var updateRule: UpdateRule?
     /// Whether the publisher announces changes by Podping, so that polling is unnecessary.
@@ -69,7 +69,8 @@ package struct Feed: Sendable, Equatable {
     package var items: [Item]
     /// The number of items without playable enclosures; they are not episodes.
     package var unplayable: Int
-    /// Whether the document was truncated or not parsed to its end, so that missing items may still be in the feed.
+    /// Whether the document was truncated or not parsed to its end, so that an item missing here may still be in the
+    /// feed.
     package var isCut: Bool
     package var diagnostics: [Diagnostic]
 
@@ -113,14 +114,15 @@ package struct Item: Sendable, Equatable {
     /// Whether the publisher asks directories not to list the episode (`itunes:block`).
     package var isBlocked = false
     package var link: String?
-    /// The show notes, unsanitized HTML: `content:encoded`, else `description`, else `itunes:summary`.
+    /// The show notes, unsanitized HTML: the first of `content:encoded`, `description`, `itunes:summary`,
+    /// `media:description` and `itunes:subtitle`.
     package var description: String?
     package var image: String?
-    /// The author of this episode, if it differs from the show's.
+    /// The author of this episode; `nil` if it is the show's.
     package var author: String?
     /// The playable enclosures; the first audio or video comes first.
     package var enclosures: [Enclosure]
-    /// Enclosures that cannot be played: images, documents, torrents, addresses that are not http or https.
+    /// Enclosures that cannot be played: images, documents, torrents, URLs that are not http or https.
     package var attachments: [Enclosure]
     package var transcripts: [Transcript]
     /// `podcast:chapters url`.
@@ -130,8 +132,8 @@ package struct Item: Sendable, Equatable {
     /// The people of this episode; if empty, those of the show apply.
     package var persons: [Person]
     package var soundbites: [Soundbite]
-    /// Other encodings of the episode (`podcast:alternateEnclosure`, and `media:content` that is no enclosure); they
-    /// are not among the enclosures, unless there are no others.
+    /// Other encodings of the episode (`podcast:alternateEnclosure`, and `media:content` that is no enclosure). Their
+    /// files are among ``enclosures`` only if the item has no media file of its own.
     package var alternates: [AlternateEnclosure]
     /// Further `podcast:` elements of the episode.
     package var tags: PodcastTags
@@ -151,7 +153,7 @@ package struct Item: Sendable, Equatable {
     }
 }
 
-/// A time, with the UTC offset of the publisher, which determines its day.
+/// A time, with the publisher's UTC offset, which determines the calendar day.
 package struct PublicationDate: Sendable, Equatable, Codable {
     /// Seconds since 1970-01-01 UTC.
     package var seconds: Int64
@@ -195,7 +197,7 @@ package struct Transcript: Sendable, Equatable {
     }
 }
 
-/// A chapter of an item, listed in the feed itself.
+/// A chapter of an episode, from the feed, the show notes or the media file.
 package struct Chapter: Sendable, Equatable {
     /// Seconds from the start.
     package var start: Double

@@ -1,20 +1,20 @@
 /// The reason why a document is not a feed.
 ///
-/// Corrected mistakes are a ``Diagnostic`` of the feed; these errors are for other documents.
+/// A mistake that the parser corrects or skips is not an error but a ``Diagnostic``.
 package enum FeedError: Error, Equatable, CustomStringConvertible {
     /// No bytes, or nothing but white space.
     case empty
-    /// A web page, with its title if it has one.
+    /// A web page, with its title; `nil` if it has none.
     case html(title: String?)
     /// XML whose root element is none of `rss`, `rdf:RDF` and `feed`.
     case notAFeed(root: String)
-    /// Neither XML nor JSON, with the beginning of the document.
+    /// Neither XML nor JSON. `beginning` is the start of the document.
     case notXML(beginning: String)
     /// JSON that is not a JSON Feed, or malformed JSON, with the reason.
     case notAJSONFeed(String)
     /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
-    /// A file of another format, with its name and article.
+    /// A file of another format, as ``FileSignature`` names it: with its article, such as `an MP3 file`.
     case file(String)
 
     package var description: String {

@@ -1,10 +1,10 @@
 internal import Platform
 
-/// One encoding of an item's media, at one or more addresses.
+/// One encoding of an item's media, at one or more URLs.
 package struct Medium: Sendable, Equatable {
-    /// The http and https addresses of the same file, in the order in which to try them; never empty.
+    /// The http and https URLs of the same file, in the order in which to try them; never empty.
     package var addresses: [String]
-    /// The size in bytes that the feed states.
+    /// The size in bytes that the feed states; `nil` if unknown.
     package var length: Int64?
     /// The MIME type in lower case.
     package var type: String?
@@ -15,7 +15,7 @@ package struct Medium: Sendable, Equatable {
     package var language: String?
     package var title: String?
     package var codecs: String?
-    /// The hash of the file, as `AlternateEnclosure.Integrity.digests`.
+    /// The hashes of the file, in the format of `AlternateEnclosure.Integrity.digests`.
     package var hash: String?
 
     init(_ enclosure: Enclosure) {
@@ -24,7 +24,7 @@ package struct Medium: Sendable, Equatable {
         type = enclosure.type
     }
 
-    /// `nil` if the encoding has no playable file at an http or https address.
+    /// Creates the medium of an alternate; `nil` if it has no playable file at an http or https URL.
     init?(_ alternate: AlternateEnclosure) {
         let files = alternate.enclosures.filter { $0.kind != .other }
         guard let first = files.first else { return nil }
@@ -39,7 +39,7 @@ package struct Medium: Sendable, Equatable {
         hash = alternate.integrity?.digests
     }
 
-    /// Adds what an alternate says about the same file.
+    /// Adds the URLs and properties that an alternate states for the same file.
     private mutating func merge(_ other: Medium) {
         addresses += other.addresses
         length = length ?? other.length
@@ -52,12 +52,14 @@ package struct Medium: Sendable, Equatable {
         hash = other.hash ?? hash
     }
 
-    /// The file as an enclosure, at its first address.
+    /// The file as an enclosure, at its first URL.
     package var enclosure: Enclosure { Enclosure(url: addresses[0], length: length, type: type) }
 
-    /// The maximum number of encodings of an item, and of addresses of one encoding. More are omitted: a feed must not
-    /// decide how many requests a missing file causes, or how many rows an episode has.
+    /// The maximum number of encodings of an item. More are omitted: a feed must not decide how many rows an episode
+    /// has.
     package static let maxMedia = 50
+    /// The maximum number of URLs of one encoding. More are omitted: a feed must not decide how many requests a missing
+    /// file causes.
     package static let maxAddresses = 8
 
     fileprivate static func all(of item: Item) -> [Medium] {
@@ -74,7 +76,8 @@ package struct Medium: Sendable, Equatable {
             Medium(alternate).map { ($0, alternate.isDefault) }
         }
         for (alternate, isDefault) in alternates.prefix(maxMedia) {
-            // The same file as an enclosure, because it is said to be, or because they share an address.
+            // An alternate is the file of an enclosure if they share a URL. One marked as the default is the main file
+            // unless their types differ.
             let isMain = isDefault && media.first.map { ($0.type ?? alternate.type) == alternate.type } ?? false
             let place = alternate.addresses.lazy.compactMap { places[$0] }.min() ?? (isMain ? 0 : nil)
             if let place {
@@ -95,7 +98,7 @@ package struct Medium: Sendable, Equatable {
 }
 
 extension Item {
-    /// The encodings of the item, the main one first; empty if it has nothing to play.
+    /// The encodings of the item, the main one first; empty if none is playable.
     package var media: [Medium] {
         // Fast path for most items of most feeds.
         if alternates.isEmpty, enclosures.count == 1 { return [Medium(enclosures[0])] }
@@ -108,8 +111,8 @@ extension AlternateEnclosure.Integrity {
     private static let algorithms = [("sha512", 64), ("sha384", 48), ("sha256", 32)]
     private static let maxDigests = 8
 
-    /// The hashes of the strongest algorithm, as `sha384-DIGEST sha384-DIGEST` with hexadecimal digests; `nil` without
-    /// a valid one of a known algorithm, and for a signature.
+    /// The hashes of the strongest algorithm, as `sha384-DIGEST sha384-DIGEST` with hexadecimal digests; `nil` for a
+    /// signature, or if there is no valid hash of a known algorithm.
     package var digests: String? {
         guard type == "sri" else { return nil }
         let words = value.utf8.prefix(4_096).split { $0 <= UInt8(ascii: " ") }.prefix(4 * Self.maxDigests)

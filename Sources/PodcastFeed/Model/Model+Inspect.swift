@@ -1,4 +1,4 @@
-/// A value of the model as an object of JSON: every stored property is a member, absent ones as `null`.
+/// A model type that is written as a JSON object: every stored property is a member, `null` if absent.
 protocol JSONWritable {
     func writeMembers(to writer: inout JSONWriter)
 }

@@ -1,4 +1,4 @@
-/// The facts of a show that files generated for it contain in addition to art, name and description.
+/// The properties of a show for the files generated from it, besides art, name and description.
 package struct ShowDetails: Sendable, Equatable, Codable {
     package var persons: [Person] = []
     package var funding: [Funding] = []
@@ -12,7 +12,7 @@ package struct ShowDetails: Sendable, Equatable, Codable {
     package init() {}
 }
 
-/// The facts of an episode that files generated for its show contain in addition to title, date and notes.
+/// The properties of an episode for the files generated from its show, besides title, date and notes.
 package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var season: Int?
     package var seasonName: String?
@@ -45,7 +45,7 @@ package extension Feed {
 }
 
 package extension Item {
-    /// The details of the episode; `nil` if the item has none of them, or only the number of its season.
+    /// The details of the episode; `nil` if the item has none of them, or only a season number.
     var details: EpisodeDetails? {
         guard
             seasonName != nil || episodeDisplay != nil || !persons.isEmpty || !soundbites.isEmpty || !tags.isEmpty

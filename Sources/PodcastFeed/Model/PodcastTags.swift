@@ -5,7 +5,7 @@ package struct PodcastTags: Sendable, Equatable, Codable {
     /// `podcast:txt`: free text for programs, such as proofs of the feed's ownership.
     package var texts: [TextRecord] = []
     package var values: [ValueBlock] = []
-    /// Pictures of any shape and purpose (`podcast:image`), including those that are candidates for `image`.
+    /// Pictures of any shape and purpose (`podcast:image`), including square art that may also be the `image`.
     package var images: [PodcastImage] = []
     package var chats: [Chat] = []
     package var socialInteracts: [SocialInteract] = []
@@ -167,9 +167,9 @@ package struct ValueRecipient: Sendable, Equatable, Codable {
     package var address: String
     package var customKey: String?
     package var customValue: String?
-    /// The number of shares; a recipient's part of a payment is its number divided by the sum of all recipients'.
+    /// The number of shares: the recipient's part of a payment is this number divided by the sum over all recipients.
     package var split: Int?
-    /// Whether the part is a fee, deducted before the payment is divided.
+    /// Whether the share is a fee, deducted before the payment is divided.
     package var isFee: Bool
 
     package init(
@@ -188,12 +188,13 @@ package struct ValueRecipient: Sendable, Equatable, Codable {
 
 /// A part of an episode during which payments go to other recipients (`podcast:valueTimeSplit`).
 package struct ValueTimeSplit: Sendable, Equatable, Codable {
-    /// Seconds.
+    /// Seconds from the episode's start.
     package var start: Double
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double
     /// The start of the part within the remote item, in seconds.
     package var remoteStart: Double?
+    /// The percentage of a payment that goes to the remote item.
     package var remotePercentage: Int?
     package var remoteItem: RemoteItem?
     package var recipients: [ValueRecipient]
@@ -252,7 +253,7 @@ package struct UpdateRule: Sendable, Equatable, Codable {
     /// A recurrence rule (RFC 5545, section 3.3.10).
     package var rule: String?
     package var start: PublicationDate?
-    /// The rule in words, for people.
+    /// The schedule in words.
     package var text: String?
 
     package init(rule: String? = nil, start: PublicationDate? = nil, text: String? = nil) {
@@ -263,7 +264,7 @@ package struct UpdateRule: Sendable, Equatable, Codable {
 }
 
 extension PodcastImage {
-    /// Whether the image is square art, as far as its attributes state a purpose and an aspect ratio.
+    /// Whether the image may be square art: its attributes state no other purpose and no other aspect ratio.
     var isArt: Bool {
         if let purpose, !purpose.split(separator: " ").contains("artwork") { return false }
         let sides = (aspectRatio ?? "").split(whereSeparator: { $0 == "/" || $0 == ":" || $0 == " " })

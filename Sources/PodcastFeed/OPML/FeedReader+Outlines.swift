@@ -1,16 +1,17 @@
-/// The subscriptions of an OPML document, in its order, each address once.
+/// The subscriptions of an OPML document, in its order, each URL once.
 struct OutlineList {
     private(set) var subscriptions: [OPML.Subscription] = []
+    /// The diagnostics of subscriptions without a usable URL.
     private(set) var unusable: [Diagnostic] = []
-    /// The positions of the subscriptions by address.
+    /// The indices of the subscriptions by URL.
     private var places: [String: Int] = [:]
-    /// The open folders, outermost first, with the depths of their elements.
+    /// The open folders, outermost first, with the depth of each folder's element.
     private var folders: [(depth: Int, name: String)] = []
 
-    /// The maximum number of folders around a feed, and of folders that list it.
+    /// The maximum nesting depth of folders, and the maximum number of folders of one feed.
     private static let maxFolders = 32
 
-    /// Adds a subscription to the open folders; one that the list already contains is listed in these folders too.
+    /// Adds a subscription with the open folders. If the list already contains its URL, only adds the folders.
     mutating func insert(_ subscription: OPML.Subscription) {
         let names = folders.map(\.name)
         guard let place = places[subscription.url] else {
@@ -24,18 +25,18 @@ struct OutlineList {
         }
     }
 
-    /// Closes the folders that do not contain an element of this depth.
+    /// Closes the folders that cannot contain an element of this depth.
     mutating func leaveFolders(to depth: Int) { folders.removeAll { $0.depth >= depth } }
 
     mutating func enterFolder(_ name: String, depth: Int) {
         if folders.count < Self.maxFolders { folders.append((depth, name)) }
     }
 
-    mutating func passOver(_ diagnostic: Diagnostic) { unusable.append(diagnostic) }
+    mutating func addUnusable(_ diagnostic: Diagnostic) { unusable.append(diagnostic) }
 }
 
 extension FeedReader {
-    /// Processes an `outline`: a subscription if it has the address of a feed, otherwise a folder or a note.
+    /// Processes an `outline`: a subscription if it has the URL of a feed, otherwise a folder.
     mutating func startOutline(_ attributes: FeedAttributes) {
         guard stack.kind == .subscriptions else { return }
         let line = diagnosticLog.lines.current()
@@ -48,7 +49,7 @@ extension FeedReader {
         let title = title(attributes)
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
             if isFeed || written != nil {
-                passOver("\(Self.name(title)) has no address and is ignored", line)
+                skipUnusable("\(Self.name(title)) has no address and is ignored", line)
             } else if let title {
                 outlines.enterFolder(title, depth: stack.count)
             }
@@ -60,11 +61,11 @@ extension FeedReader {
         }
         let address = URLReference.resolve(reference, base: nil)
         guard address.utf8.count <= limits.url else {
-            return passOver(
+            return skipUnusable(
                 "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is ignored", line)
         }
         guard URLReference.isHTTP(address) else {
-            return passOver("the address of \(Self.name(title)) \(Self.fault(of: address))", line)
+            return skipUnusable("the address of \(Self.name(title)) \(Self.fault(of: address))", line)
         }
         guard outlines.subscriptions.count < limits.items else {
             return stop("there are more than \(limits.items) subscriptions; the rest is ignored")
@@ -75,18 +76,19 @@ extension FeedReader {
         outlines.insert(OPML.Subscription(url: address, title: name, text: text, link: link, line: line))
     }
 
-    private mutating func passOver(_ message: String, _ line: Int) {
+    /// Reports a subscription without a usable URL.
+    private mutating func skipUnusable(_ message: String, _ line: Int) {
         diagnose(message, line: line)
         guard outlines.unusable.count < limits.items else { return }
-        outlines.passOver(Diagnostic(line: line, message: message))
+        outlines.addUnusable(Diagnostic(line: line, message: message))
     }
 
-    /// Returns the attribute `title`, otherwise `text`: gPodder writes the description to `text`.
+    /// Returns the attribute `title`, or else `text`, in which gPodder writes the description.
     private func title(_ attributes: FeedAttributes) -> String? {
         attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
     }
 
-    /// Returns an address in the form of a title, to recognise programs that write the address into the title.
+    /// Returns a URL in the form of a title, to recognise programs that write the URL as the title.
     private func title(ofAddress address: String) -> String? {
         var address = address
         return address.withUTF8 { title($0) }
@@ -96,8 +98,7 @@ extension FeedReader {
         FeedValues.line(UTF8Cleaner.prefix(text, limits.line), replacingReferences: false)
     }
 
-    /// Returns the reason why an address is not that of a feed. The address itself may contain a password, so it is
-    /// omitted.
+    /// Returns the reason why a URL cannot be that of a feed. The URL may contain a password, so the text omits it.
     private static func fault(of address: String) -> String {
         guard let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }) else {
             return "is relative: it does not begin with “http:” or “https:”"

@@ -1,14 +1,13 @@
 extension OPML {
     /// Returns the document of a list of subscriptions: XML 1.0 in UTF-8, one subscription per line.
     ///
-    /// The subscriptions without folders come first, then each folder in the order of their names, with all
-    /// subscriptions that it lists.
+    /// The subscriptions without folders come first, then the folders, sorted by name, each with all its subscriptions.
     ///
     /// Equal values give equal bytes. Characters that XML does not allow are omitted; all others survive a round trip.
     ///
     /// - Parameters:
-    ///   - title: The title of the list, for its `head`.
-    ///   - created: The creation time of the list, for its `head`.
+    ///   - title: The title of the list, for the `head` element.
+    ///   - created: The creation time of the list, for the `head` element.
     package static func document(
         title: String? = nil, created: PublicationDate? = nil, subscriptions: some Sequence<Subscription>
     ) -> [UInt8] {
@@ -46,7 +45,7 @@ extension OPML {
 extension XMLText {
     fileprivate mutating func write(_ subscription: OPML.Subscription, indent: String) {
         write("\(indent)<outline type=\"rss\"")
-        // The specification requires `text`; programs display one or the other.
+        // The specification requires `text`; programs display either `text` or `title`.
         write("text", subscription.text ?? subscription.title ?? subscription.url)
         if let title = subscription.title { write("title", title) }
         write("xmlUrl", subscription.url)

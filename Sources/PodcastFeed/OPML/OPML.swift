@@ -1,21 +1,21 @@
 /// A list of subscriptions in the exchange format of podcast programs (OPML 2.0, opml.org/spec2.opml).
 ///
-/// Folders are tags: a feed inside two nested folders has both names, and so has one that is listed in two folders.
+/// Folders are tags: a feed inside two nested folders has both names, like a feed that is listed in two folders.
 package struct OPML: Sendable, Equatable {
     /// One feed of the list.
     package struct Subscription: Sendable, Equatable {
-        /// The absolute http or https address; may contain a user name and a password.
+        /// The absolute http or https URL; may contain a user name and a password.
         package var url: String
-        /// The show's name; `nil` if there is none, or only the address.
+        /// The show's name; `nil` if the list has none, or only the URL.
         package var title: String?
-        /// The displayed text: the attribute `text`. podfs writes the folder's name there; other programs write the
-        /// title or a description.
+        /// The displayed text: the attribute `text`. podfs writes the name of the show's folder; other programs write
+        /// the title or a description.
         package var text: String?
         /// The show's web site.
         package var link: String?
-        /// The names of the folders around it, or that list it.
+        /// The names of the folders that contain the subscription, also indirectly.
         package var folders: [String]
-        /// The line of the document at which its outline starts; 0 if it comes from elsewhere.
+        /// The line of the document at which the `outline` starts; 0 if the subscription comes from elsewhere.
         package var line: Int
 
         package init(
@@ -32,7 +32,7 @@ package struct OPML: Sendable, Equatable {
     }
 
     package var title: String?
-    /// In the document's order, each address once.
+    /// The subscriptions in the document's order, each URL once.
     package var subscriptions: [Subscription]
     /// Corrected or skipped mistakes, with their lines.
     package var diagnostics: [Diagnostic]
@@ -61,8 +61,8 @@ package struct OPML: Sendable, Equatable {
 
 /// An incremental parser of lists of subscriptions.
 ///
-/// A malformed document yields what is readable, with diagnostics for the rest; ``FeedLimits/bytes`` and
-/// ``FeedLimits/items`` apply to the document and its subscriptions.
+/// A malformed document yields the readable subscriptions, and diagnostics for the rest. ``FeedLimits/bytes`` limits
+/// the document, ``FeedLimits/items`` the number of subscriptions.
 ///
 /// Not thread-safe. Never opens a file or a connection.
 package final class OPMLParser {

@@ -2,18 +2,18 @@
 package enum OPMLError: Error, Equatable, CustomStringConvertible {
     /// No bytes, or nothing but white space.
     case empty
-    /// A web page, with its title if it has one.
+    /// A web page, with its title; `nil` if it has none.
     case html(title: String?)
-    /// A feed, with its title if it has one.
+    /// A feed, with its title; `nil` if it has none.
     case feed(title: String?)
     case json
     /// XML whose root element is not `opml`.
     case otherXML(root: String)
-    /// Neither XML nor JSON, with the beginning of the document.
+    /// Neither XML nor JSON. `beginning` is the start of the document.
     case notXML(beginning: String)
     /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
-    /// A file of another format, with its name and article.
+    /// A file of another format, as ``FileSignature`` names it: with its article, such as `an MP3 file`.
     case file(String)
 
     package var description: String {

@@ -9,6 +9,7 @@ struct ElementNames {
         var version: UInt64
     }
 
+    /// A slot of the cache.
     private struct Entry {
         var key: UInt64 = 0
         var version: UInt64 = .max
@@ -17,10 +18,10 @@ struct ElementNames {
 
     private var bindings: [Binding] = []
     private var version: UInt64 { bindings.last?.version ?? 0 }
-    /// A cache of resolved names, keyed by hash alone: two names with the same 64 bits would be confused, but only in
-    /// the feed of an attacker who has searched for them.
+    /// The cache of resolved names, keyed by hash alone: two names with the same 64-bit hash would be confused, but
+    /// only an attacker's feed has such names.
     private var entries = [Entry](repeating: Entry(), count: Self.size)
-    /// Prefixes that were used without being bound.
+    /// The prefixes used without a declaration, at most `unboundLimit`.
     private var unbound: Set<String> = []
     /// The unbound prefix that has not been reported yet.
     private var newlyUnbound: String?
@@ -80,8 +81,10 @@ struct ElementNames {
         return count
     }
 
-    /// Treats the vocabulary of the root element as RSS's or Atom's own, whatever its name: a default namespace or a
-    /// prefix of `<rss>` that belongs to another vocabulary is a mistake.
+    /// Binds the prefix of a feed's or OPML list's root element to ``FeedNamespace/core`` if it belongs to another
+    /// vocabulary: that is the publisher's mistake.
+    ///
+    /// - Returns: The number of new bindings, for ``drop(_:)``.
     mutating func bindRoot(_ qualified: FeedBytes) -> Int {
         let prefix = Self.prefix(of: qualified)
         let local = String(decoding: Self.local(of: qualified).prefix(20), as: UTF8.self).lowercased()

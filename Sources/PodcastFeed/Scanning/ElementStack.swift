@@ -8,14 +8,14 @@ struct ElementStack {
         /// The hash of the local name.
         var hash: UInt32
         var rule: FeedRule
-        /// Whether its tag has an `xml:base`.
+        /// Whether the start tag has an `xml:base`.
         var hasBase = false
         /// The number of namespace bindings that end with the element.
         var bindings = 0
     }
 
     private(set) var elements: [Element] = []
-    /// The base URLs of relative references; the last is in force.
+    /// The document's base URL and those of the open elements with `xml:base`; the last is in force.
     private var bases: [String]
     /// The local name of the root element; `nil` before it.
     private(set) var root: String?
@@ -38,9 +38,9 @@ struct ElementStack {
     /// The scope of the next element.
     var scope: FeedScope { elements.last?.rule.inside ?? .document }
 
-    /// Returns the scope of the element at an index.
-    func scope(around place: Int) -> FeedScope {
-        place > 0 ? elements[place - 1].rule.inside : .document
+    /// Returns the scope in which the element at `index` stands.
+    func scope(around index: Int) -> FeedScope {
+        index > 0 ? elements[index - 1].rule.inside : .document
     }
 
     mutating func push(_ element: Element, base: String? = nil) {

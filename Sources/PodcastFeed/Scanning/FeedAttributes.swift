@@ -9,8 +9,8 @@ struct FeedAttributes {
 
     let list: UnsafeBufferPointer<Attribute>
 
-    /// Returns the value of an attribute by its qualified name, such as `url` or `xml:base`; the first of several.
-    /// Names are compared without regard to case.
+    /// Returns the value of the first attribute with this qualified name, such as `url` or `xml:base`, ignoring case;
+    /// `nil` if there is none.
     func value(_ name: StaticString) -> FeedBytes? {
         for attribute in list where Self.equal(attribute.name, name) { return attribute.value }
         return nil

@@ -2,7 +2,8 @@ internal import Platform
 
 /// The vocabularies used in feeds.
 enum FeedNamespace: UInt8 {
-    /// RSS's own elements, which have no namespace, and Atom's in documents that omit its namespace.
+    /// The elements of RSS and OPML, without a namespace or in that of RSS 1.0, and Atom's in documents that omit its
+    /// namespace.
     case core
     case atom
     case itunes
@@ -27,8 +28,7 @@ enum FeedNamespace: UInt8 {
         return prefix.map { byPrefix[$0.lowercased()] ?? .other } ?? .core
     }
 
-    /// Returns the vocabulary that usually has this prefix: a document that does not bind it merely lacks the
-    /// declaration.
+    /// Returns the vocabulary that usually has this prefix, for a document that uses the prefix without declaring it.
     static func unbound(prefix: String) -> FeedNamespace {
         byPrefix[prefix.lowercased()] ?? .other
     }
@@ -60,9 +60,10 @@ enum FeedNamespace: UInt8 {
 struct FeedName {
     /// The index in ``FeedRules``; 0 for a name without a rule.
     var index: UInt16
-    /// The index of the name as one of RSS's own, used if the vocabulary has no rule for it in that place.
+    /// The index of the same name in ``FeedNamespace/core``, used if the name's own vocabulary has no rule in the
+    /// scope; 0 if ``FeedNamespace/core`` has none either.
     var fallback: UInt16
-    /// The hash of the local name in lower case, to compare end tags with start tags.
+    /// The hash of the local name in lower case, to match end tags with start tags.
     var hash: UInt32
 
     /// Computes FNV-1a of the local part of a qualified name, in lower case.

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// The unscanned bytes, including the rest of earlier pieces. Line breaks of any kind become line feeds (XML 1.0,
+/// The bytes not scanned yet, including the rest of earlier pieces. Line breaks of any kind become line feeds (XML 1.0,
 /// section 2.11).
 struct ScanBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private var start = 0
     private var end = 0
-    /// Whether the last byte was a carriage return, so that a line feed after it is part of the same line break.
+    /// Whether the last byte was a carriage return: a line feed after it belongs to the same line break.
     private var endsInReturn = false
 
     init() {

@@ -6,6 +6,7 @@ struct TextBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
 
+    /// The initial capacity in bytes.
     private static let usualCapacity = 1 << 14
     /// The maximum capacity in bytes that is retained for the next element; few elements need more.
     private static let keptCapacity = 1 << 16

@@ -4,8 +4,8 @@ internal import Glibc
 ///
 /// It is not a validating parser: it applies only the lexical rules and recovers from violations as HTML's
 /// tokenizer does (a lone `&` or `<` is text, a value may lack its quotes), so that a mistake affects nothing else.
-/// Matching end tags to elements is the reader's task. A document type is skipped: entities that a document declares
-/// are never expanded or loaded.
+/// Matching end tags to elements is the reader's task. A document type declaration is skipped: entities that it
+/// declares are never expanded or loaded.
 ///
 /// Expects UTF-8 that ``UTF8Cleaner`` has cleaned. Time is linear in the bytes, memory is bounded by `tagLimit` and the
 /// size of the pieces. Not thread-safe.
@@ -27,10 +27,10 @@ struct XMLScanner: ~Copyable {
     private var buffer = ScanBuffer()
     private var mode = Mode.content
     private var tag = TagReader()
-    private var hasNotedText = false
-    private var hasNotedDeclaration = false
+    private var hasReportedText = false
+    private var hasReportedDeclaration = false
 
-    /// Maximum length of a start tag in bytes. A `<` without a `>` within this length is text.
+    /// Maximum length of a tag in bytes. A `<` that would start a longer start tag is text.
     static let tagLimit = 256 << 10
 
     /// - Parameter skippedLines: Line breaks before the first byte pushed.
@@ -103,7 +103,7 @@ struct XMLScanner: ~Copyable {
     private mutating func text(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        let stop = place.firstPlace(of: UInt8(ascii: "<"), before: end) ?? end
+        let stop = place.firstOccurrence(of: UInt8(ascii: "<"), before: end) ?? end
         guard reader.isCollecting else {
             if !reader.isInsideRoot { diagnoseText(FeedBytes(start: place, count: stop - place)) }
             return stop
@@ -111,14 +111,14 @@ struct XMLScanner: ~Copyable {
         let start = place
         var place = place
         while place < stop {
-            let ampersand = place.firstPlace(of: UInt8(ascii: "&"), before: stop) ?? stop
+            let ampersand = place.firstOccurrence(of: UInt8(ascii: "&"), before: stop) ?? stop
             if place < ampersand {
                 reader.characters(FeedBytes(start: place, count: ampersand - place), isCDATA: false)
             }
             guard ampersand < stop else { return stop }
             // A reference before a tag is complete; one at the end of the bytes may continue.
             let rest = FeedBytes(start: ampersand, count: stop - ampersand)
-            let reference = CharacterReference(rest, isWhole: isLast || stop < end)
+            let reference = CharacterReference(rest, isFinal: isLast || stop < end)
             if reference.kind == .incomplete { return ampersand == start ? nil : ampersand }
             reader.diagnosticLog.lines.cursor = ampersand
             write(reference, FeedBytes(rebasing: rest[..<reference.length]))
@@ -141,16 +141,17 @@ struct XMLScanner: ~Copyable {
     private mutating func diagnoseText(_ text: FeedBytes) {
         guard !text.allSatisfy(\.isXMLSpace) else { return }
         if reader.root != nil { return reader.diagnoseTail() }
-        guard !hasNotedText else { return }
-        hasNotedText = true
+        guard !hasReportedText else { return }
+        hasReportedText = true
         reader.diagnose("text before the first element is ignored")
     }
 
+    /// Scans a CDATA section, up to its end or the end of the bytes.
     private mutating func section(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         var bracket = place
-        while let found = bracket.firstPlace(of: UInt8(ascii: "]"), before: end) {
+        while let found = bracket.firstOccurrence(of: UInt8(ascii: "]"), before: end) {
             if found.begins(with: "]]>", before: end) {
                 reader.characters(FeedBytes(start: place, count: found - place), isCDATA: true)
                 mode = .content
@@ -172,29 +173,30 @@ struct XMLScanner: ~Copyable {
     private mutating func markup(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        guard end - place >= 2 else { return isLast ? lone(place) : nil }
+        guard end - place >= 2 else { return isLast ? loneBracket(place) : nil }
         switch place[1] {
         case UInt8(ascii: "/"): return endTag(from: place, to: end, isLast: isLast)
         case UInt8(ascii: "?"):
-            if reader.root != nil, !hasNotedDeclaration, place.begins(with: "<?xml ", before: end) {
-                hasNotedDeclaration = true
+            if reader.root != nil, !hasReportedDeclaration, place.begins(with: "<?xml ", before: end) {
+                hasReportedDeclaration = true
                 reader.diagnose("an XML declaration is not at the start of the document")
             }
             mode = .instruction(inDeclaration: false)
             return place + 2
         case UInt8(ascii: "!"): return declarationStart(from: place, to: end, isLast: isLast)
         case let byte where TagReader.beginsName(byte): return startTag(from: place, to: end, isLast: isLast)
-        default: return lone(place)
+        default: return loneBracket(place)
         }
     }
 
     /// Processes a `<` that starts no markup, as text.
-    private mutating func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+    private mutating func loneBracket(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         if reader.isInsideRoot { reader.diagnose("a “<” is not escaped as “&lt;”") }
         reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
         return place + 1
     }
 
+    /// Scans the start of a comment, a CDATA section or a document type declaration.
     private mutating func declarationStart(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
@@ -208,17 +210,18 @@ struct XMLScanner: ~Copyable {
         }
         let isOpen = place.isPrefix(of: "<!--", before: end) || place.isPrefix(of: "<![CDATA[", before: end)
         if isOpen, !isLast { return nil }
-        guard end - place >= 3, place[2].isLetter || place[2] == UInt8(ascii: "[") else { return lone(place) }
-        // Inside the root element a document type is misplaced and has no subset: its `>` ends it.
+        guard end - place >= 3, place[2].isLetter || place[2] == UInt8(ascii: "[") else { return loneBracket(place) }
+        // Inside the root element, a document type declaration is misplaced and has no subset: its first `>` ends it.
         mode = .declaration(reader.root == nil ? DocumentType() : DocumentType(endsAtTag: true))
         return place + 2
     }
 
+    /// Skips the bytes up to and including `mark`, then changes the mode to `next`.
     private mutating func skip(
         to mark: StaticString, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, then next: Mode
     ) -> UnsafePointer<UInt8>? {
         var start = place
-        while let found = start.firstPlace(of: mark.utf8Start.pointee, before: end) {
+        while let found = start.firstOccurrence(of: mark.utf8Start.pointee, before: end) {
             if found.begins(with: mark, before: end) {
                 mode = next
                 return found + mark.utf8CodeUnitCount
@@ -248,10 +251,10 @@ struct XMLScanner: ~Copyable {
     private mutating func startTag(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        let isWhole = isLast || end - place > Self.tagLimit
-        guard let next = tag.read(from: place, to: end, isWhole: isWhole) else {
-            guard isWhole else { return nil }
-            if !isLast { return lone(place) }
+        let isFinal = isLast || end - place > Self.tagLimit
+        guard let next = tag.read(from: place, to: end, isFinal: isFinal) else {
+            guard isFinal else { return nil }
+            if !isLast { return loneBracket(place) }
             if reader.isInsideRoot { reader.diagnose("the document ends inside a tag") }
             return end
         }
@@ -267,7 +270,9 @@ struct XMLScanner: ~Copyable {
 
     /// The state within a document type declaration.
     struct DocumentType: Equatable {
+        /// The quotation mark of the open literal, if any.
         var quote: UInt8?
+        /// Whether the position is inside `[…]`.
         var isInSubset = false
         /// Number of open declarations inside the subset.
         var depth = 0
@@ -277,6 +282,7 @@ struct XMLScanner: ~Copyable {
         static let inSubset = DocumentType(isInSubset: true)
     }
 
+    /// Skips a document type declaration, up to its end or the start of something else.
     private mutating func declaration(
         _ type: DocumentType, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
@@ -326,19 +332,21 @@ struct XMLScanner: ~Copyable {
 }
 
 extension UnsafePointer<UInt8> {
-    /// Returns the first occurrence of a byte from here on. The corresponding C function is `memchr`.
+    /// Returns the position of the first such byte from here on; `nil` if there is none.
+    ///
+    /// The corresponding C function is `memchr`.
     @inline(__always)
-    func firstPlace(of byte: UInt8, before end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
+    func firstOccurrence(of byte: UInt8, before end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
         memchr(self, Int32(byte), end - self).map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
     }
 
-    /// Returns whether the bytes from here on start with a text.
+    /// Returns whether the bytes from here on start with `text`.
     @inline(__always)
     func begins(with text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
         end - self >= text.utf8CodeUnitCount && memcmp(self, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// Returns whether all bytes up to the end are a prefix of a text.
+    /// Returns whether the bytes from here to `end` are a proper prefix of `text`.
     func isPrefix(of text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
         end - self < text.utf8CodeUnitCount && memcmp(self, text.utf8Start, end - self) == 0
     }

@@ -1,13 +1,14 @@
 /// A character reference: `&amp;`, `&#38;`, `&#x26;` or one of HTML's names.
 ///
 /// Parsed as in HTML (WHATWG HTML, section 13.2.5.72), even where XML forbids a spelling, because publishers use it.
+/// Unlike in HTML, every name needs its semicolon.
 struct CharacterReference {
     enum Kind {
-        /// A reference that XML defines, too.
+        /// One of XML's five names, or the number of a valid character.
         case plain
         /// A name that only HTML defines.
         case html
-        /// A C1 control character, which stands for the character of Windows-1252 at that position.
+        /// The number of a C1 control character, read as the character of Windows-1252 with that code.
         case windows1252
         /// A surrogate pair, written as two references.
         case surrogates
@@ -31,22 +32,22 @@ struct CharacterReference {
     /// Whether the source remains in the text unchanged.
     var isText: Bool { kind == .unknown || kind == .ampersand || kind == .incomplete }
 
-    /// Maximum length parsed. HTML's longest name has 31 letters; longer ones are parsed only for the diagnostic.
+    /// Maximum length of a name in bytes. HTML's longest has 31; longer ones are parsed only for the diagnostic.
     private static let longestName = 64
 
     /// - Parameters:
     ///   - bytes: Text from the `&` on.
-    ///   - isWhole: Whether this is the end of the text.
-    init(_ bytes: FeedBytes, isWhole: Bool) {
+    ///   - isFinal: Whether no further bytes follow `bytes`.
+    init(_ bytes: FeedBytes, isFinal: Bool) {
         (kind, length) = (.ampersand, 1)
         guard bytes.count > 1 else {
-            if !isWhole { kind = .incomplete }
+            if !isFinal { kind = .incomplete }
             return
         }
         if bytes[1] == UInt8(ascii: "#") {
-            readNumber(bytes, isWhole)
+            readNumber(bytes, isFinal)
         } else {
-            readName(bytes, isWhole)
+            readName(bytes, isFinal)
         }
     }
 
@@ -62,7 +63,9 @@ struct CharacterReference {
         }
     }
 
-    /// Returns a message about the correction; `nil` if there was none.
+    /// Returns a message about the mistake in the reference; `nil` if there is none.
+    ///
+    /// - Parameter source: The bytes of the reference.
     func diagnostic(_ source: FeedBytes) -> String? {
         switch kind {
         case .plain, .incomplete: nil
@@ -81,12 +84,12 @@ struct CharacterReference {
 
     // MARK: Names
 
-    private mutating func readName(_ bytes: FeedBytes, _ isWhole: Bool) {
+    private mutating func readName(_ bytes: FeedBytes, _ isFinal: Bool) {
         let limit = min(bytes.count, Self.longestName + 2)
         var end = 1
         while end < limit, Self.isOfName(bytes[end]) { end += 1 }
         guard end < bytes.count else {
-            if !isWhole, bytes.count < Self.longestName + 2 { kind = .incomplete }
+            if !isFinal, bytes.count < Self.longestName + 2 { kind = .incomplete }
             return
         }
         guard bytes[end] == UInt8(ascii: ";"), end > 1 else { return }
@@ -120,8 +123,8 @@ struct CharacterReference {
 
     // MARK: Numbers
 
-    private mutating func readNumber(_ bytes: FeedBytes, _ isWhole: Bool) {
-        guard let number = Self.number(bytes, isWhole) else {
+    private mutating func readNumber(_ bytes: FeedBytes, _ isFinal: Bool) {
+        guard let number = Self.number(bytes, isFinal) else {
             kind = .ampersand
             return
         }
@@ -133,12 +136,12 @@ struct CharacterReference {
         switch number.value {
         case 0xD800...0xDBFF:
             let rest = FeedBytes(rebasing: bytes[number.length...])
-            guard isWhole || rest.count >= 2 else {
+            guard isFinal || rest.count >= 2 else {
                 kind = .incomplete
                 return
             }
             guard rest.count >= 2, rest[0] == UInt8(ascii: "&"), rest[1] == UInt8(ascii: "#"),
-                let other = Self.number(rest, isWhole), other.length == 0 || 0xDC00...0xDFFF ~= other.value
+                let other = Self.number(rest, isFinal), other.length == 0 || 0xDC00...0xDFFF ~= other.value
             else {
                 kind = .nothing
                 return
@@ -163,7 +166,7 @@ struct CharacterReference {
 
     /// Parses the number of a reference, decimal or hexadecimal. The semicolon is optional, as in HTML; values beyond
     /// Unicode are returned as they are. `nil` without digits; a length of 0 if more bytes are needed.
-    private static func number(_ bytes: FeedBytes, _ isWhole: Bool) -> (value: UInt32, length: Int)? {
+    private static func number(_ bytes: FeedBytes, _ isFinal: Bool) -> (value: UInt32, length: Int)? {
         var end = 2
         let isHexadecimal = end < bytes.count && bytes[end] | 0x20 == UInt8(ascii: "x")
         if isHexadecimal { end += 1 }
@@ -173,7 +176,7 @@ struct CharacterReference {
             value = min(value * (isHexadecimal ? 16 : 10) + digit, 0x11_0000)
             end += 1
         }
-        guard end < bytes.count || isWhole || end > longestName else { return (0, 0) }
+        guard end < bytes.count || isFinal || end > longestName else { return (0, 0) }
         guard end > start else { return nil }
         return (value, end < bytes.count && bytes[end] == UInt8(ascii: ";") ? end + 1 : end)
     }
@@ -203,7 +206,7 @@ enum CharacterReferences {
             while let ampersand = rest.firstIndex(of: UInt8(ascii: "&")) {
                 output.append(contentsOf: rest[..<ampersand])
                 rest = rest[ampersand...]
-                let reference = CharacterReference(FeedBytes(rebasing: rest), isWhole: true)
+                let reference = CharacterReference(FeedBytes(rebasing: rest), isFinal: true)
                 let source = rest.prefix(reference.length)
                 // Text escaped twice was written by a program, which adds the semicolon.
                 if reference.isText || reference.kind == .nothing || source.last != UInt8(ascii: ";") {
@@ -225,7 +228,7 @@ enum Windows1252 {
         0x80...0x9F ~= byte ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)
     }
 
-    /// 0x80 to 0x9F; the five unused places are U+FFFD.
+    /// The characters of 0x80 to 0x9F; U+FFFD for the five unused codes.
     private static let high: [Unicode.Scalar] = [
         "€", "\u{FFFD}", "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", "\u{FFFD}", "Ž", "\u{FFFD}",
         "\u{FFFD}", "‘", "’", "“", "”", "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{FFFD}", "ž", "Ÿ",

@@ -6,7 +6,7 @@ enum FeedValues {
         return seconds
     }
 
-    /// Parses a time like `duration`, allowing zero: the start of a chapter.
+    /// Parses a time like `duration`, but also zero, such as the start of a chapter.
     static func seconds(_ text: some Collection<UInt8>) -> Double? {
         var total = 0.0
         var number = Decimal()
@@ -68,7 +68,7 @@ enum FeedValues {
         }
     }
 
-    /// The valid lengths: up to 16 TiB, the largest file of ext4.
+    /// The valid file sizes in bytes: up to 16 TiB, the largest file of ext4.
     static let lengths: ClosedRange<Int64> = 1...1 << 44
 
     /// Parses a number of bytes; `nil` for zero, a sign, hexadecimal, or anything else that is not plain digits.
@@ -81,7 +81,7 @@ enum FeedValues {
         return lengths.contains(value) ? value : nil
     }
 
-    /// Converts a number to a number of bytes.
+    /// Converts a number to a number of bytes; `nil` if it is not a valid one.
     static func length(_ number: Double) -> Int64? {
         number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
@@ -95,21 +95,21 @@ enum FeedValues {
         }
     }
 
-    /// Parses the number of a season: whole and not negative.
-    static func season(_ text: some Collection<UInt8>) -> Int? {
-        guard let value = episode(text), value == value.rounded() else { return nil }
+    /// Parses a whole number that is not negative, such as that of a season.
+    static func wholeNumber(_ text: some Collection<UInt8>) -> Int? {
+        guard let value = decimalNumber(text), value == value.rounded() else { return nil }
         return Int(value)
     }
 
-    /// Parses the number of an episode, which may have a fraction; not negative.
-    static func episode(_ text: some Collection<UInt8>) -> Double? {
+    /// Parses a number that is not negative and may have a fraction, such as that of an episode.
+    static func decimalNumber(_ text: some Collection<UInt8>) -> Double? {
         var number = Decimal()
         for byte in text where !number.append(byte) { return nil }
         guard let value = number.value, value <= 1e9 else { return nil }
         return value
     }
 
-    /// A parser of digits with at most one point: `Double.init` would accept `inf`, `nan` and hexadecimal too.
+    /// A parser of digits with at most one decimal point: `Double.init` would accept `inf`, `nan` and hexadecimal too.
     private struct Decimal {
         private var digits: Int64 = 0
         private var count = 0
@@ -117,13 +117,13 @@ enum FeedValues {
         private var hasPoint = false
 
         var isEmpty: Bool { count == 0 && !hasPoint }
-        /// `nil` for a lone point.
+        /// `nil` without digits.
         var value: Double? { count == 0 ? nil : Double(digits) / scale }
 
         /// Appends a byte.
         ///
-        /// - Returns: Whether it is valid here. A `Double` represents at most fifteen digits exactly; further ones are
-        ///   ignored after the point and invalid before it.
+        /// - Returns: Whether the byte is valid here. A `Double` represents at most fifteen digits exactly; further
+        ///   digits are ignored after the point and invalid before it.
         mutating func append(_ byte: UInt8) -> Bool {
             if byte == UInt8(ascii: "."), !hasPoint {
                 hasPoint = true

@@ -1,6 +1,6 @@
 extension String {
-    /// The text with all but the unreserved characters of RFC 3986 §2.3 percent-encoded, for one component of a path or
-    /// a value in a query.
+    /// The text with all but the unreserved characters (RFC 3986, section 2.3) percent-encoded, for a path component
+    /// or a query value.
     package var percentEncoded: String {
         var bytes: [UInt8] = []
         appendPercentEncoded(to: &bytes)

@@ -1,7 +1,7 @@
-/// Displayable lines without HTML tags and mail addresses.
+/// Removal of HTML tags from titles and of mail addresses from names.
 enum PlainLine {
     /// Returns the line without the HTML tags that publishers put into titles; `nil` if nothing is left. `a < b` and
-    /// tags unknown to HTML stay.
+    /// unknown tags stay.
     static func withoutTags(_ line: String) -> String? {
         guard line.utf8.contains(UInt8(ascii: "<")) else { return line }
         let bytes = Array(line.utf8)
@@ -9,7 +9,7 @@ enum PlainLine {
         var index = 0
         while index < bytes.count {
             if bytes[index] == UInt8(ascii: "<"), let (end, name) = tag(in: bytes, at: index) {
-                // A block or line break separates words; inline elements may be inside a word.
+                // A block or line break separates words; an inline element may be inside a word.
                 if blocks.contains(name), let last = output.last, last != 0x20 { output.append(0x20) }
                 index = end
             } else {
@@ -62,7 +62,7 @@ enum PlainLine {
             rest.append(open)
             index = text.index(after: index)
         }
-        // The rest may be a mail address and a name in parentheses.
+        // `mail (Name)`.
         if rest.hasSuffix(")"), let open = rest.firstIndex(of: "("), rest[..<open].contains("@"),
             !rest[..<open].dropLast().contains(" ")
         {

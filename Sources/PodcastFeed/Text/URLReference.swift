@@ -1,9 +1,9 @@
 /// Resolution of URL references from feeds (RFC 3986, section 5).
 ///
-/// Works on text: Foundation's `URL` rejects or rewrites much of what servers accept, and a media URL must reach the
+/// Works on text: Foundation's `URL` rejects or rewrites many URLs that servers accept, and a media URL must reach the
 /// server as the publisher wrote it.
 package enum URLReference {
-    /// Resolves a reference against its base, after removing white space and double escaping.
+    /// Resolves a reference against its base, after normalizing white space and removing double escaping.
     ///
     /// - Parameter base: An absolute URL; without one, a relative reference stays relative.
     package static func resolve(_ reference: String, base: String?) -> String {
@@ -80,8 +80,8 @@ package enum URLReference {
         }
     }
 
-    /// Normalizes a reference: line feeds and tabs are removed as layout; inner spaces become `%20`; `&amp;` was
-    /// escaped twice.
+    /// Normalizes a reference: control characters such as line feeds and tabs are removed, inner spaces become `%20`,
+    /// and `&amp;`, which was escaped twice, becomes `&`.
     private static func cleaned(_ reference: FeedBytes) -> String {
         let bytes = reference.trimmed
         if isClean(bytes) { return String(decoding: bytes, as: UTF8.self) }
@@ -105,6 +105,7 @@ package enum URLReference {
         return String(decoding: output, as: UTF8.self)
     }
 
+    /// Whether `cleaned` would change nothing.
     private static func isClean(_ bytes: FeedBytes) -> Bool {
         guard let base = bytes.baseAddress else { return true }
         var index = 0

@@ -1,29 +1,29 @@
-/// A resolver of a document's references, with limits on the length of each address and on their total growth.
+/// A resolver of a document's URL references, with limits on the length of each URL and on the total of added bytes.
 ///
 /// A reference of one byte becomes as long as its base. Without a limit on the total, a document of a few mebibytes
-/// with a long base would fill the memory with gibibytes of addresses.
+/// with a long base would fill the memory with gibibytes of URLs.
 struct URLResolver {
     private let limits: FeedLimits
-    /// The number of bytes by which all addresses together exceed their references.
-    private var growth = 0
+    /// The number of bytes by which all URLs together are longer than their references.
+    private var addedBytes = 0
 
     init(limits: FeedLimits) {
         self.limits = limits
     }
 
-    /// Resolves a reference; `nil` if it is empty, if the result exceeds the length limit, or if earlier ones have used
-    /// up the growth limit.
+    /// Resolves a reference; `nil` if it is empty, if it or the URL exceeds the length limit, or if it is relative and
+    /// the total limit is exceeded.
     mutating func resolve(_ text: FeedBytes, base: String?) -> String? {
         guard text.count <= limits.url else { return nil }
         let reference = text.trimmed
         guard !reference.isEmpty,
-            // Skip the work for further relative references.
-            growth <= limits.bytes || URLReference.scheme(of: String(decoding: reference, as: UTF8.self)) != nil
+            // Beyond the total limit, further relative references need not be resolved.
+            addedBytes <= limits.bytes || URLReference.scheme(of: String(decoding: reference, as: UTF8.self)) != nil
         else { return nil }
         let address = URLReference.resolve(reference, base: base)
         let length = address.utf8.count
-        growth += max(0, length - text.count)
-        guard length > 0, length <= limits.url, length <= text.count || growth <= limits.bytes else { return nil }
+        addedBytes += max(0, length - text.count)
+        guard length > 0, length <= limits.url, length <= text.count || addedBytes <= limits.bytes else { return nil }
         return address
     }
 }

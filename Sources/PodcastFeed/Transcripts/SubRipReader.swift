@@ -1,4 +1,4 @@
-/// A streaming reader of SubRip: for each cue a number, a line with two times, and the text up to a blank line.
+/// A streaming reader of SubRip: each cue is a number, a line with two times, and the text up to a blank line.
 struct SubRipReader {
     private var line: [UInt8] = []
     private var cue: TranscriptCue?
@@ -29,7 +29,7 @@ struct SubRipReader {
         if bytes.allSatisfy(\.isXMLSpace) { return endCue(&writer) }
         let text = String(decoding: bytes, as: UTF8.self)
         if let times = Self.times(text) {
-            // Without a blank line before it, the number of this cue is the last line of the previous text.
+            // If the blank line is missing, this cue's number was read as the last line of the previous cue's text.
             if let last = cue?.text.split(whereSeparator: \.isNewline).last, last.allSatisfy(\.isWholeNumber) {
                 cue?.text.removeLast(last.count)
             }
@@ -53,7 +53,8 @@ struct SubRipReader {
         return (start, end)
     }
 
-    /// Converts a line to WebVTT's markup: italics, bold and underline stay, other tags and positions go.
+    /// Converts a line to WebVTT's markup: italics, bold and underline stay; other known tags and positions are
+    /// removed.
     static func markup(_ line: String) -> String {
         var result = ""
         var rest = line[...]

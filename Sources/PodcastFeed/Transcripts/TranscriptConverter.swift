@@ -1,12 +1,12 @@
-/// Converts a transcript to WebVTT as its bytes arrive: JSON and HTML as specified for `podcast:transcript`
+/// A streaming converter of transcripts to WebVTT: from JSON and HTML as specified for `podcast:transcript`
 /// (https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/examples/transcripts/transcripts.md), SubRip,
-/// and WebVTT itself, which stays as it is.
+/// and WebVTT itself, which is passed through.
 ///
-/// The form is detected from the first bytes, since servers and feeds often name another. Memory does not grow with the
-/// transcript: at most one cue of `textLimit` bytes is held.
+/// The format is detected from the first bytes, since servers and feeds often name another. Memory does not grow with
+/// the transcript: at most one cue of `textLimit` bytes is kept.
 package struct TranscriptConverter {
-    private enum Form {
-        /// The first bytes, too few to detect the form.
+    private enum Format {
+        /// The first bytes, too few to detect the format.
         case undecided([UInt8])
         case webVTT
         case subRip(SubRipReader)
@@ -15,43 +15,43 @@ package struct TranscriptConverter {
         case unknown
     }
 
-    private var form = Form.undecided([])
+    private var format = Format.undecided([])
     private var writer = WebVTTWriter()
-    private var hasOutput = false
 
     /// The maximum size in bytes of one line, text or name; the rest of a longer one is dropped.
     static let textLimit = 64 << 10
-    /// The number of bytes by which the form is detected.
-    private static let detection = 256
+    /// The number of bytes from which the format is detected.
+    private static let detectionSize = 256
 
     package init() {}
 
-    /// Adds bytes of the transcript.
+    /// Converts the next bytes of the transcript.
     ///
-    /// - Returns: The WebVTT text that is complete.
+    /// - Returns: The WebVTT text completed since the previous call.
     package mutating func append(_ bytes: [UInt8]) -> [UInt8] {
-        if case .undecided(let first) = form {
+        if case .undecided(let first) = format {
             let bytes = first + bytes
-            guard bytes.count >= Self.detection else {
-                form = .undecided(bytes)
+            guard bytes.count >= Self.detectionSize else {
+                format = .undecided(bytes)
                 return []
             }
-            form = Self.form(of: bytes)
+            format = Self.format(of: bytes)
             return read(bytes)
         }
         return read(bytes)
     }
 
-    /// Ends the transcript.
+    /// Finishes the transcript.
     ///
-    /// - Returns: The rest of the WebVTT text; `nil` if the transcript contained no text with a time.
+    /// - Returns: The rest of the WebVTT text; `nil` if the format is unknown or no cue was found. WebVTT itself is not
+    ///   searched for cues.
     package mutating func finish() -> [UInt8]? {
         var output: [UInt8] = []
-        if case .undecided(let first) = form {
-            form = Self.form(of: first)
+        if case .undecided(let first) = format {
+            format = Self.format(of: first)
             output = read(first)
         }
-        switch form {
+        switch format {
         case .webVTT: return output
         case .subRip(var reader): reader.finish(&writer)
         case .json: break
@@ -64,27 +64,27 @@ package struct TranscriptConverter {
 
     private mutating func read(_ bytes: [UInt8]) -> [UInt8] {
         // The state is moved out and back, so that its buffers are not copied.
-        let form = form
-        self.form = .unknown
-        switch form {
+        let format = format
+        self.format = .unknown
+        switch format {
         case .webVTT:
-            self.form = .webVTT
+            self.format = .webVTT
             return bytes
         case .subRip(var reader):
             reader.read(bytes, &writer)
-            self.form = .subRip(reader)
+            self.format = .subRip(reader)
         case .json(var reader):
             reader.read(bytes, &writer)
-            self.form = .json(reader)
+            self.format = .json(reader)
         case .html(var reader):
             reader.read(bytes, &writer)
-            self.form = .html(reader)
+            self.format = .html(reader)
         case .undecided, .unknown: return []
         }
         return writer.drainOutput()
     }
 
-    private static func form(of bytes: [UInt8]) -> Form {
+    private static func format(of bytes: [UInt8]) -> Format {
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let text = bytes[start...].drop { $0.isXMLSpace }
         if text.starts(with: Array("WEBVTT".utf8)) { return .webVTT }

@@ -3,23 +3,23 @@
 struct TranscriptHTMLReader {
     private enum State {
         case text
-        /// Inside a tag, with the quotation mark of an attribute's value.
+        /// Inside a tag; `quote` is the quotation mark of the attribute value that is open, if any.
         case tag(quote: UInt8?)
     }
 
     /// The element whose text is collected.
-    private enum Place {
+    private enum Context {
         case speech, speaker, time
         /// An element that is not displayed.
         case hidden(String)
     }
 
     private var state = State.text
-    private var place = Place.speech
+    private var context = Context.speech
     private var tag: [UInt8] = []
     private var text: [UInt8] = []
     private var cue: TranscriptCue?
-    /// A speaker named before the time of what is said.
+    /// The speaker of the next cue, named before the cue's time.
     private var speaker: String?
 
     private static let hidden: Set<String> = ["script", "style", "head", "title"]
@@ -61,10 +61,10 @@ struct TranscriptHTMLReader {
 
     private mutating func endTag(_ writer: inout WebVTTWriter) {
         let name = String(decoding: tag.prefix { !$0.isXMLSpace }, as: UTF8.self).lowercased()
-        if case .hidden(let element) = place {
+        if case .hidden(let element) = context {
             if name == "/" + element {
                 text.removeAll(keepingCapacity: true)
-                place = .speech
+                context = .speech
             }
             return
         }
@@ -72,29 +72,29 @@ struct TranscriptHTMLReader {
         case "cite": enter(.speaker)
         case "time": enter(.time)
         case "/cite":
-            guard case .speaker = place else { return }
+            guard case .speaker = context else { return }
             let found = drainText()
-            place = .speech
+            context = .speech
             if cue != nil, cue?.text.isEmpty ?? false { cue?.speaker = found } else { speaker = found }
         case "/time":
-            guard case .time = place else { return }
+            guard case .time = context else { return }
             let found = TranscriptTime.seconds(drainText().filter { !"[]()".contains($0) })
-            place = .speech
+            context = .speech
             guard let found else { return }
             if let cue { writer.add(cue) }
             cue = TranscriptCue(start: found, speaker: speaker, text: "")
             speaker = nil
         case _ where Self.hidden.contains(name): enter(.hidden(name))
         case _ where Self.blocks.contains(name.hasPrefix("/") ? String(name.dropFirst()) : name):
-            if case .speech = place { collectSpeech(endsLine: true) }
+            if case .speech = context { collectSpeech(endsLine: true) }
         default: break
         }
     }
 
-    private mutating func enter(_ new: Place) {
-        if case .speech = place { collectSpeech() }
+    private mutating func enter(_ new: Context) {
+        if case .speech = context { collectSpeech() }
         text.removeAll(keepingCapacity: true)
-        place = new
+        context = new
     }
 
     /// Moves the collected text to the cue; text before the first time is dropped.

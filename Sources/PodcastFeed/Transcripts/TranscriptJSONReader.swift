@@ -1,14 +1,15 @@
 /// A streaming reader of a transcript in JSON: every object with a text and a start is a cue.
 ///
 /// Reads the members `startTime`, `endTime`, `body` and `speaker` of Podcasting 2.0, and Whisper's `start`, `end` and
-/// `text`. Tolerates syntax errors: what is no such object is skipped.
+/// `text`. Tolerates syntax errors and skips everything else.
 struct TranscriptJSONReader {
     private enum State {
         case between
         case string
         case escape
-        /// A `\u`, with the number so far and the number of digits.
+        /// Inside a `\u` escape, with its value and its number of digits so far.
         case unicode(UInt16, Int)
+        /// Inside a number, or a word such as `null`.
         case word
     }
 
@@ -21,14 +22,15 @@ struct TranscriptJSONReader {
 
     private var state = State.between
     private var token: [UInt8] = []
-    /// UTF-16 code units of escapes that are not yet in `token`: a pair of surrogates is one character.
+    /// UTF-16 code units of escapes that are not yet in `token`: a surrogate waits for the other half of its pair.
     private var units: [UInt16] = []
     /// The member whose value follows.
     private var name: String?
     /// The last string, which is a name if a colon follows.
     private var string: String?
-    /// The open objects; deeper ones are counted and not read.
+    /// The open objects, at most `depthLimit`.
     private var objects: [Members] = []
+    /// The number of open objects nested deeper, which are not read.
     private var deeper = 0
 
     private static let depthLimit = 64
@@ -141,7 +143,7 @@ struct TranscriptJSONReader {
 
     // MARK: Values
 
-    /// Stores a number, or a word such as `null`, as the value of the current member.
+    /// Stores a number as the value of the current member; a word such as `null` is ignored.
     private mutating func set(number: String) {
         guard deeper == 0, let name, let last = objects.indices.last, let value = Double(number) else { return }
         switch name {

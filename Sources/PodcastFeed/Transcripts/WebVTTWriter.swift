@@ -1,4 +1,4 @@
-/// A piece of a transcript: what is said from one time to another.
+/// A part of a transcript: the text spoken from one time to another.
 struct TranscriptCue: Equatable {
     /// Seconds from the episode's start.
     var start: Double
@@ -10,32 +10,35 @@ struct TranscriptCue: Equatable {
     var isMarkup = false
 }
 
-/// Writes cues as WebVTT (https://www.w3.org/TR/webvtt1/).
+/// A writer of cues as WebVTT (https://www.w3.org/TR/webvtt1/).
 ///
-/// Holds back one cue: without an end it lasts until the next one, and single words are joined to lines.
+/// Delays each cue until the next one is known: a cue without an end ends where the next one starts. Cues of single
+/// words are joined to lines.
 struct WebVTTWriter {
     private var output: [UInt8] = []
     private var pending: TranscriptCue?
+    /// The number of cues written.
     private(set) var count = 0
 
-    /// The maximum start in seconds; WebVTT has no limit, players have.
-    private static let longest = 1e6
-    /// The limits up to which words of one speaker are joined: two lines of subtitles, seconds, and seconds of silence.
-    private static let joined = (length: 84, duration: 6.0, silence: 1.0)
-    /// Characters read in a second, for a last cue without an end.
+    /// The maximum start and end of a cue in seconds; WebVTT has no limit, players have.
+    private static let latestTime = 1e6
+    /// The limits for joining the words of one speaker to one cue: bytes of text (two lines of subtitles), seconds of
+    /// duration, and seconds of silence between two words.
+    private static let joinLimits = (length: 84, duration: 6.0, silence: 1.0)
+    /// The reading speed in bytes per second, for the duration of a last cue without an end.
     private static let readingSpeed = 15.0
 
     /// Adds a cue.
     ///
-    /// - Parameter joins: Whether cues may be parts of a sentence, which are joined.
+    /// - Parameter joins: Whether cues may be parts of a sentence, to be joined.
     mutating func add(_ cue: TranscriptCue, joins: Bool = false) {
-        guard cue.start.isFinite, (0...Self.longest).contains(cue.start) else { return }
+        guard cue.start.isFinite, (0...Self.latestTime).contains(cue.start) else { return }
         var cue = cue
         cue.text = cue.text.split(whereSeparator: \.isNewline).map { line in
             line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         }.filter { !$0.isEmpty }.joined(separator: "\n")
         if cue.text.isEmpty { return }
-        if let end = cue.end, !(end > cue.start && end <= Self.longest) { cue.end = nil }
+        if let end = cue.end, !(end > cue.start && end <= Self.latestTime) { cue.end = nil }
         if joins, let last = pending, let joint = Self.joined(last, cue) {
             pending = joint
             return
@@ -52,10 +55,11 @@ struct WebVTTWriter {
 
     mutating func finish() { flush(next: nil) }
 
+    /// Returns the two cues joined to one; `nil` if they exceed a limit, differ in speaker, or `one` ends a sentence.
     private static func joined(_ one: TranscriptCue, _ other: TranscriptCue) -> TranscriptCue? {
         guard let end = one.end, let last = other.end, one.speaker == other.speaker, other.start >= one.start,
-            other.start - end < joined.silence, last - one.start <= joined.duration,
-            one.text.utf8.count + other.text.utf8.count < joined.length,
+            other.start - end < joinLimits.silence, last - one.start <= joinLimits.duration,
+            one.text.utf8.count + other.text.utf8.count < joinLimits.length,
             !one.text.contains("\n"), !other.text.contains("\n"), let mark = one.text.last, !".?!…。？！".contains(mark)
         else { return nil }
         var cue = one
@@ -81,7 +85,7 @@ struct WebVTTWriter {
         output += [0x0A, 0x0A]
     }
 
-    /// `HH:MM:SS.mmm`.
+    /// Formats a time as `HH:MM:SS.mmm`.
     private static func time(_ seconds: Double) -> String {
         let milliseconds = Int((seconds * 1_000).rounded())
         func padded(_ number: Int, _ width: Int = 2) -> String {
@@ -97,7 +101,7 @@ struct WebVTTWriter {
         return text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
     }
 
-    /// A speaker's name for the annotation of a voice, which ends at a `>` and is one line.
+    /// Returns a speaker's name as the annotation of a `<v>` tag: one line, without `<` and `>`.
     private static func voice(_ name: String) -> String {
         var name = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         while name.hasSuffix(":") { name.removeLast() }

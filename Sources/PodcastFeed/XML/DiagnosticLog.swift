@@ -28,12 +28,13 @@ struct DiagnosticLog {
     }
 }
 
-/// A counter of the lines up to the scanner's position, on demand.
+/// A counter of the lines before the scanner's position. Counts only when a line number is needed.
 struct LineCounter {
-    /// The line of the last counted byte.
+    /// The line of the first byte after the counted ones.
     private(set) var line: Int
+    /// The end of the counted bytes; `nil` outside of a buffer.
     private var counted: UnsafePointer<UInt8>?
-    /// The current position, which never moves back.
+    /// The scanner's position in the buffer, which never moves back.
     var cursor: UnsafePointer<UInt8>?
 
     init(line: Int) {
@@ -50,7 +51,7 @@ struct LineCounter {
     mutating func current() -> Int {
         guard let start = counted, let cursor, cursor > start else { return line }
         var place = start
-        while let found = place.firstPlace(of: UInt8(ascii: "\n"), before: cursor) {
+        while let found = place.firstOccurrence(of: UInt8(ascii: "\n"), before: cursor) {
             line += 1
             place = found + 1
         }
@@ -58,7 +59,7 @@ struct LineCounter {
         return line
     }
 
-    /// Finishes counting in a buffer that is about to move.
+    /// Counts up to `place` in a buffer whose memory may be moved or reused afterwards.
     mutating func end(at place: UnsafePointer<UInt8>) {
         cursor = place
         _ = current()

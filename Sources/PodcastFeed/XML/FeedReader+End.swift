@@ -31,13 +31,14 @@ extension FeedReader {
         case .podcastGUID: show.feed.guid = show.feed.guid ?? FeedValues.string(text)
         case .category: addCategory(text)
         case .timeToLive:
+            // In minutes; at most a year.
             show.schedule.timeToLive =
-                FeedValues.season(text.trimmed).map { min($0, 525_600) * 60 } ?? show.schedule.timeToLive
-        case .updateFrequency: show.schedule.frequency = FeedValues.season(text.trimmed) ?? show.schedule.frequency
+                FeedValues.wholeNumber(text.trimmed).map { min($0, 525_600) * 60 } ?? show.schedule.timeToLive
+        case .updateFrequency: show.schedule.frequency = FeedValues.wholeNumber(text.trimmed) ?? show.schedule.frequency
         case .updatePeriod: show.schedule.period = Self.period(text) ?? show.schedule.period
         case .complete: if FeedValues.boolean(text.trimmed) == true { show.feed.isComplete = true }
         case .skipHour:
-            if let hour = FeedValues.season(text.trimmed), hour < 24 {
+            if let hour = FeedValues.wholeNumber(text.trimmed), hour < 24 {
                 Self.add(hour, to: &show.feed.skipHours, limits)
             }
         case .skipDay: if let day = Self.weekday(text) { Self.add(day, to: &show.feed.skipDays, limits) }
@@ -50,7 +51,7 @@ extension FeedReader {
         }
     }
 
-    /// Finishes an item: selects its enclosure, and adds it to the feed.
+    /// Finishes the open item: orders its enclosures, and adds it to the feed or passes it to `onItem`.
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false
@@ -77,7 +78,7 @@ extension FeedReader {
         }
     }
 
-    /// Adds the `media:content` elements that are neither enclosures nor sources of an alternate, as alternates.
+    /// Adds each `media:content` that is neither an enclosure nor a source of an alternate as a further alternate.
     private mutating func addMediaContents() {
         var known = Set(current.item.enclosures.map(\.url))
         for alternate in current.item.alternates { known.formUnion(alternate.sources.map(\.url)) }
@@ -93,7 +94,7 @@ extension FeedReader {
 
     // MARK: Fields
 
-    /// Sets a text field, unless it has a value from a better source.
+    /// Sets a text field, unless it has a value from a source of equal or better rank.
     mutating func set(_ handler: FeedHandler, text: FeedBytes) {
         guard let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank) else {
             return
@@ -136,7 +137,7 @@ extension FeedReader {
         set(.content, text: block.contents)
     }
 
-    /// Sets a URL field, unless it has a value from a better source.
+    /// Sets a URL field, unless it has a value from a source of equal or better rank.
     mutating func set(_ handler: FeedHandler, url text: FeedBytes?) {
         guard let text, let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank),
             let address = url(text)
@@ -165,7 +166,7 @@ extension FeedReader {
 
     private mutating func setSeason(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
-        guard let season = FeedValues.season(text) else {
+        guard let season = FeedValues.wholeNumber(text) else {
             return diagnose("the season “\(Self.excerpt(text))” is no number")
         }
         current.item.season = season
@@ -174,7 +175,7 @@ extension FeedReader {
 
     private mutating func setEpisode(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
-        guard let episode = FeedValues.episode(text) else {
+        guard let episode = FeedValues.decimalNumber(text) else {
             return diagnose("the episode “\(Self.excerpt(text))” is no number")
         }
         current.item.episode = episode
@@ -206,12 +207,13 @@ extension FeedReader {
         urls.resolve(text, base: stack.base)
     }
 
-    /// Returns the value of an attribute as a displayable line.
+    /// Returns the value of an attribute as a displayable line; `nil` if it is missing or blank.
     func line(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.line(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
-    /// Returns the value of an attribute as an identifier or keyword, without white space around it.
+    /// Returns the value of an attribute as an identifier or keyword, without white space around it; `nil` if it is
+    /// missing or blank.
     func word(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.string(UTF8Cleaner.prefix($0, limits.line)) }
     }

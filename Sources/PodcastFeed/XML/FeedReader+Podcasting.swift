@@ -1,4 +1,4 @@
-/// An element with data both in its attributes and in its text, which has not been read yet.
+/// An element whose attributes have been read and whose text has not.
 enum PendingElement {
     case none
     case person(Person)
@@ -61,7 +61,7 @@ extension FeedReader {
         current.pending = .trailer(
             Trailer(
                 media: media, published: date(attributes.value("pubdate")),
-                season: attributes.value("season").flatMap { FeedValues.season($0.trimmed) }))
+                season: attributes.value("season").flatMap { FeedValues.wholeNumber($0.trimmed) }))
         return true
     }
 
@@ -92,8 +92,8 @@ extension FeedReader {
         current.pending = .none
     }
 
-    /// Adds a new element. A long list is not searched for duplicates: doing so for each of a million elements takes
-    /// seconds.
+    /// Appends an element, unless the list is full or contains it. A list of more than 64 elements is not searched for
+    /// duplicates: doing so for each of a million elements takes seconds.
     static func add<Element: Equatable>(_ element: Element, to list: inout [Element], _ limits: FeedLimits) {
         guard list.count < limits.entries, list.count > 64 || !list.contains(element) else { return }
         list.append(element)
@@ -105,24 +105,23 @@ extension FeedReader {
         var alternate = AlternateEnclosure()
         alternate.type = attributes.value("type").flatMap(Self.type)
         alternate.length = attributes.value("length").flatMap { FeedValues.length($0.trimmed) }
-        alternate.bitRate = attributes.value("bitrate").flatMap { FeedValues.episode($0.trimmed) }
-        alternate.height = attributes.value("height").flatMap { FeedValues.season($0.trimmed) }
-        // Some feeds write the name in full.
+        alternate.bitRate = attributes.value("bitrate").flatMap { FeedValues.decimalNumber($0.trimmed) }
+        alternate.height = attributes.value("height").flatMap { FeedValues.wholeNumber($0.trimmed) }
+        // Some feeds write the attribute's name in full.
         alternate.language = word(attributes.value("lang") ?? attributes.value("language"))
         alternate.title = line(attributes.value("title"))
         alternate.relation = line(attributes.value("rel"))
         alternate.codecs = line(attributes.value("codecs"))
         alternate.isDefault = attributes.value("default").flatMap { FeedValues.boolean($0.trimmed) } ?? false
+        current.alternate = nil
         guard isInItem, current.item.alternates.count < limits.entries else { return }
+        current.alternate = current.item.alternates.count
         current.item.alternates.append(alternate)
     }
 
     mutating func startAlternateSource(_ attributes: FeedAttributes) {
-        guard let address = attributes.value("uri").flatMap({ url($0) }), !current.item.alternates.isEmpty else {
-            return
-        }
-        let last = current.item.alternates.count - 1
-        // The limit of one list applies to all alternate addresses of an item together.
+        guard let last = current.alternate, let address = attributes.value("uri").flatMap({ url($0) }) else { return }
+        // The limit of one list applies to the sources of all the item's alternates together.
         guard current.sources < limits.entries else { return }
         current.sources += 1
         current.item.alternates[last].sources.append(
@@ -132,14 +131,13 @@ extension FeedReader {
     mutating func startIntegrity(_ attributes: FeedAttributes) {
         guard let type = word(attributes.value("type"))?.lowercased(), let value = attributes.value("value"),
             // A truncated hash is useless.
-            value.count <= limits.line, let value = FeedValues.string(value), !current.item.alternates.isEmpty
+            value.count <= limits.line, let value = FeedValues.string(value), let last = current.alternate
         else { return }
-        let last = current.item.alternates.count - 1
         let integrity = AlternateEnclosure.Integrity(type: type, value: value)
         if integrity.digests == nil {
             diagnose("the integrity “\(type.prefix(20)) \(value.prefix(20))” cannot be checked: it is not a SHA-2 hash")
         }
-        // A hash that can be checked precedes a signature.
+        // A hash that can be checked takes precedence over a signature.
         let isBetter = current.item.alternates[last].integrity?.digests == nil && integrity.digests != nil
         if current.item.alternates[last].integrity == nil || isBetter {
             current.item.alternates[last].integrity = integrity
@@ -148,20 +146,21 @@ extension FeedReader {
 
     // MARK: Images
 
-    /// Processes `podcast:image` if it is the show's or the episode's art, and not a banner or a share picture.
+    /// Processes `podcast:image`. Square art, unlike a banner or a share picture, may also become the `image` of the
+    /// show or episode.
     mutating func startPodcastImage(_ attributes: FeedAttributes) {
         guard let address = attributes.value("href").flatMap({ url($0) }) else { return }
         let image = PodcastImage(
             url: address, alternativeText: line(attributes.value("alt")),
             aspectRatio: line(attributes.value("aspect-ratio")),
-            width: attributes.value("width").flatMap { FeedValues.season($0.trimmed) },
-            height: attributes.value("height").flatMap { FeedValues.season($0.trimmed) },
+            width: attributes.value("width").flatMap { FeedValues.wholeNumber($0.trimmed) },
+            height: attributes.value("height").flatMap { FeedValues.wholeNumber($0.trimmed) },
             type: attributes.value("type").flatMap(Self.type), purpose: line(attributes.value("purpose"))?.lowercased())
         withTags { Self.add(image, to: &$0.images, $1) }
         if image.isArt { set(.podcastImage, url: attributes.value("href")) }
     }
 
-    /// Returns the address of the widest image of a `srcset`: addresses with widths (`1500w`), separated by commas.
+    /// Returns the URL of the widest image of a `srcset`: URLs with widths (`1500w`), separated by commas.
     static func widest(ofSet set: FeedBytes) -> FeedBytes? {
         var best: (url: FeedBytes, width: Int64)?
         var candidate: FeedBytes?

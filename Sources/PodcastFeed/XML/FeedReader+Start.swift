@@ -1,7 +1,7 @@
 extension FeedReader {
     /// Processes an element's start tag.
     ///
-    /// - Returns: Whether the text inside is needed too, for handlers that can use it.
+    /// - Returns: Whether the element's text is needed, too; ignored for handlers that do not collect text.
     mutating func start(_ handler: FeedHandler, _ attributes: FeedAttributes) -> Bool {
         switch handler {
         case .rss, .channel, .opml: break
@@ -32,7 +32,7 @@ extension FeedReader {
         case .categoryAttribute: addCategory(attributes.value("text"))
         case .termAttribute: addCategory(attributes.value("label") ?? attributes.value("term"))
         case .imageAttribute:
-            // `url` and the text of the element are not in the specification, but occur in feeds.
+            // The specification has only `href`; `url`, and a URL in the element's text, occur in feeds.
             guard let address = attributes.value("href") ?? attributes.value("url") else { return true }
             set(handler, url: address)
         case .imagesAttribute: set(handler, url: attributes.value("srcset").flatMap { Self.widest(ofSet: $0) })
@@ -191,7 +191,7 @@ extension FeedReader {
         return length
     }
 
-    /// Returns a MIME type in lower case.
+    /// Returns a MIME type in lower case; `nil` if it is empty or too long.
     static func type(_ text: FeedBytes) -> String? {
         let trimmed = text.trimmed
         // RFC 6838 allows 127 characters on each side of the slash.
@@ -199,8 +199,8 @@ extension FeedReader {
         return String(decoding: trimmed, as: UTF8.self).lowercased()
     }
 
-    /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), using only its frequency and
-    /// interval.
+    /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), by its `FREQ` and `INTERVAL`
+    /// only; `nil` if it has no known frequency.
     static func interval(ofRule rule: FeedBytes) -> Int? {
         var unit: Int?
         var count = 1

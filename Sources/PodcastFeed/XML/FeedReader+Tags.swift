@@ -1,4 +1,4 @@
-// The `podcast:` elements with facts for pages and other programs, which do not affect the media.
+// The `podcast:` elements with data for pages and other programs, which do not affect the media.
 extension FeedReader {
     /// Processes the start tag of an element without text.
     mutating func startTag(_ handler: FeedHandler, _ attributes: FeedAttributes) {
@@ -89,7 +89,7 @@ extension FeedReader {
         }
     }
 
-    /// Passes the tags of the open item, or those of the show if no item is open, to `body`, with the limits.
+    /// Calls `body` with the tags of the open item, or of the show if no item is open, and the limits.
     mutating func withTags(_ body: (inout PodcastTags, FeedLimits) -> Void) {
         if isInItem { body(&current.item.tags, limits) } else { body(&show.feed.tags, limits) }
     }
@@ -100,11 +100,12 @@ extension FeedReader {
             network: network, url: attributes.value("uri").flatMap { url($0) },
             accountID: line(attributes.value("accountId")),
             accountURL: attributes.value("accountUrl").flatMap { url($0) },
-            priority: attributes.value("priority").flatMap { FeedValues.season($0.trimmed) })
+            priority: attributes.value("priority").flatMap { FeedValues.wholeNumber($0.trimmed) })
         guard interact.url != nil || network == "disabled" else { return }
         withTags { Self.add(interact, to: &$0.socialInteracts, $1) }
     }
 
+    /// Parses a `podcast:remoteItem`; `nil` if it identifies no feed.
     private mutating func remoteItem(_ attributes: FeedAttributes) -> RemoteItem? {
         let item = RemoteItem(
             feedGUID: word(attributes.value("feedGuid")), feedURL: attributes.value("feedUrl").flatMap { url($0) },
@@ -119,7 +120,7 @@ extension FeedReader {
         let value = ValueBlock(
             type: word(attributes.value("type"))?.lowercased() ?? "",
             method: word(attributes.value("method"))?.lowercased(),
-            suggested: attributes.value("suggested").flatMap { FeedValues.episode($0.trimmed) })
+            suggested: attributes.value("suggested").flatMap { FeedValues.decimalNumber($0.trimmed) })
         current.payments = 0
         withTags { if $0.values.count < $1.entries { $0.values.append(value) } }
     }
@@ -131,7 +132,7 @@ extension FeedReader {
         let split = ValueTimeSplit(
             start: start, duration: duration,
             remoteStart: attributes.value("remoteStartTime").flatMap { FeedValues.seconds($0.trimmed) },
-            remotePercentage: attributes.value("remotePercentage").flatMap { FeedValues.season($0.trimmed) })
+            remotePercentage: attributes.value("remotePercentage").flatMap { FeedValues.wholeNumber($0.trimmed) })
         guard countPayment() else { return }
         withTags { tags, _ in
             if !tags.values.isEmpty { tags.values[tags.values.count - 1].timeSplits.append(split) }
@@ -145,7 +146,7 @@ extension FeedReader {
         let recipient = ValueRecipient(
             name: line(attributes.value("name")), type: word(attributes.value("type"))?.lowercased(), address: address,
             customKey: word(attributes.value("customKey")), customValue: word(attributes.value("customValue")),
-            split: attributes.value("split").flatMap { FeedValues.season($0.trimmed) },
+            split: attributes.value("split").flatMap { FeedValues.wholeNumber($0.trimmed) },
             isFee: attributes.value("fee").flatMap { FeedValues.boolean($0.trimmed) } ?? false)
         guard countPayment() else { return }
         if stack.scope(around: stack.count - 1) == .timeSplit {
@@ -157,12 +158,14 @@ extension FeedReader {
         }
     }
 
-    /// Counts a recipient or time split; returns whether all those of one value block are within the limit of one list.
+    /// Counts a recipient or time split of the last value block, and returns whether their total is within the limit of
+    /// one list.
     private mutating func countPayment() -> Bool {
         current.payments += 1
         return current.payments <= limits.entries
     }
 
+    /// Calls `body` with the last time split of the last value block, if there is one.
     private mutating func withLastSplit(_ body: (inout ValueTimeSplit) -> Void) {
         withTags { tags, _ in
             guard let value = tags.values.indices.last, let split = tags.values[value].timeSplits.indices.last else {

@@ -9,7 +9,7 @@ struct FeedReader: ~Copyable {
     var outlines = OutlineList()
     var urls: URLResolver
     var diagnosticLog: DiagnosticLog
-    /// Whether a limit is reached and parsing must stop.
+    /// Whether a limit is exceeded, so that the rest of the document is ignored.
     private(set) var isStopped = false
     let limits: FeedLimits
     /// Receives the items, which are then not added to the feed.
@@ -27,7 +27,7 @@ struct FeedReader: ~Copyable {
     }
 
     /// Whether text is being collected.
-    var isCollecting: Bool { text.place != nil }
+    var isCollecting: Bool { text.elementIndex != nil }
     /// Whether the root element is open.
     var isInsideRoot: Bool { root != nil && !stack.isRootClosed }
     /// The local name of the root element, once known.
@@ -76,27 +76,27 @@ struct FeedReader: ~Copyable {
         guard !stack.isRootClosed, !isStopped else { return }
         let hash = names.name(qualified).hash
         let found = stack.elements.lastIndex { $0.hash == hash }
-        if let collected = text.place, found ?? -1 < collected, text.isVoid(ElementNames.local(of: qualified)) {
+        if let collected = text.elementIndex, found ?? -1 < collected, text.isVoid(ElementNames.local(of: qualified)) {
             return
         }
-        guard let place = found else {
+        guard let index = found else {
             if diagnosticLog.hasRoom { diagnose("an end tag </\(Self.excerpt(qualified))> has no start tag") }
             return
         }
-        if place < stack.count - 1, diagnosticLog.hasRoom {
+        if index < stack.count - 1, diagnosticLog.hasRoom {
             diagnose("elements inside <\(Self.excerpt(qualified))> are not closed before it ends")
         }
-        if let collected = text.place, place > collected { return endInsideText(place) }
-        while stack.count > place { closeLast() }
+        if let collected = text.elementIndex, index > collected { return endInsideText(index) }
+        while stack.count > index { closeLast() }
     }
 
     mutating func characters(_ bytes: FeedBytes, isCDATA: Bool) {
-        guard let collected = text.place else { return }
+        guard let collected = text.elementIndex else { return }
         text.append(bytes, isEscaped: stack.count - 1 > collected && !isCDATA && text.isHTML)
     }
 
-    /// Finishes the document. An item without an end tag is omitted: its title may be incomplete, and names are
-    /// assigned only once.
+    /// Finishes the document. An item that is still open is omitted: its title may be incomplete, and an episode's file
+    /// name is assigned only once.
     mutating func finish() {
         if isInItem {
             diagnose("the document ends inside an item; that item is ignored")
@@ -139,8 +139,8 @@ struct FeedReader: ~Copyable {
 
     /// Handles an element at the maximum depth.
     ///
-    /// Such deep nesting usually means that elements were not closed. Therefore items and subscriptions are still
-    /// processed; everything else is skipped.
+    /// Such deep nesting usually means that elements were not closed. Items and subscriptions are therefore still
+    /// processed: an item closes the elements around it up to the feed. Everything else is skipped.
     ///
     /// - Returns: Whether the element may be opened.
     private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
@@ -148,10 +148,10 @@ struct FeedReader: ~Copyable {
         let handler = Self.rule(name, in: .nothing).handler
         if handler == .outline { _ = start(.outline, attributes) }
         guard handler.isItem,
-            let place = stack.elements.lastIndex(where: { [.root, .channel, .feed].contains($0.rule.inside) }),
-            place + 1 < limits.depth
+            let index = stack.elements.lastIndex(where: { [.root, .channel, .feed].contains($0.rule.inside) }),
+            index + 1 < limits.depth
         else { return false }
-        while stack.count > place + 1 { closeLast() }
+        while stack.count > index + 1 { closeLast() }
         return true
     }
 
@@ -160,9 +160,9 @@ struct FeedReader: ~Copyable {
     }
 
     private mutating func closeLast() {
-        if let collected = text.place, stack.count - 1 > collected { endInsideText(collected + 1) }
+        if let collected = text.elementIndex, stack.count - 1 > collected { endInsideText(collected + 1) }
         let element = stack.pop()
-        if stack.count == text.place {
+        if stack.count == text.elementIndex {
             text.end()
             endText(element.rule.handler)
         } else if element.rule.handler.isItem {
@@ -182,7 +182,7 @@ struct FeedReader: ~Copyable {
         }
     }
 
-    /// Closes all elements up to and including the open item.
+    /// Closes the innermost elements up to and including the open item.
     private mutating func closeItem() {
         while isInItem, !stack.isEmpty { closeLast() }
     }
@@ -195,9 +195,9 @@ struct FeedReader: ~Copyable {
     private mutating func startInsideText(
         _ name: FeedName, _ qualified: FeedBytes, _ attributes: FeedAttributes
     ) -> Bool {
-        guard let collected = text.place else { return false }
+        guard let collected = text.elementIndex else { return false }
         let anywhere = Self.rule(name, in: .nothing).handler
-        // A line of text contains no elements: the previous one was not closed, and the next of its kind starts.
+        // Text that is not HTML contains no elements: if a sibling starts here, the previous element was not closed.
         let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
         if anywhere == .item || anywhere == .entry || isSibling {
             diagnose("an element was not closed before the next began")
@@ -214,8 +214,8 @@ struct FeedReader: ~Copyable {
         return true
     }
 
-    private mutating func endInsideText(_ place: Int) {
-        while stack.count > place {
+    private mutating func endInsideText(_ index: Int) {
+        while stack.count > index {
             _ = stack.pop()
             text.endTag()
         }

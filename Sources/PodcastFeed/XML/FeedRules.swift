@@ -1,4 +1,4 @@
-/// The reader's place in a feed, which determines the meaning of elements.
+/// The context of an element in a document, which determines the element's meaning.
 enum FeedScope: UInt8, CaseIterable {
     case document
     /// Inside `rss` or `rdf:RDF`.
@@ -15,8 +15,9 @@ enum FeedScope: UInt8, CaseIterable {
     case chapters
     /// `itunes:category`, which contains its subcategories.
     case category
-    /// `itunes:owner` and Atom's `author`.
+    /// `itunes:owner`.
     case owner
+    /// Atom's `author`.
     case person
     /// Inside `opml`, its `head`, and its `body` or an `outline`.
     case opml
@@ -33,7 +34,7 @@ enum FeedScope: UInt8, CaseIterable {
     case nothing
 }
 
-/// The processing of an element: at its start with its attributes, or at its end with its text.
+/// The processing of an element: at its start with its attributes, at its end with its text, or at both.
 enum FeedHandler: UInt8 {
     case none
     // At the start.
@@ -52,17 +53,17 @@ enum FeedHandler: UInt8 {
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
     case complete, medium
-    // At both: an address or a position in the attributes, its name in the text.
+    // At both: a URL, a time or the like in the attributes, a title or value in the text.
     case personTag, funding, soundbite, trailer, location, license, textRecord, contentLink, block, podcastFrequency
     case locked
 
-    /// Whether the text inside is needed.
+    /// Whether the element's text is needed.
     var collects: Bool { self >= .title || self == .imageAttribute }
 
-    /// Whether the text is HTML, so that elements inside are part of it.
+    /// Whether the text is HTML, so that the tags of elements inside are part of it.
     var isHTML: Bool { self >= .description && self <= .mediaDescription }
 
-    /// Whether the text is a URL, of which a part is useless.
+    /// Whether the text is a URL, which is useless if truncated.
     var isURL: Bool {
         switch self {
         case .link, .imageURL, .imageText, .imageAttribute, .newFeedURL: true
@@ -77,23 +78,23 @@ enum FeedHandler: UInt8 {
     static func <= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue <= right.rawValue }
 }
 
-/// One row of the table: an element in a place.
+/// One entry of the table: the processing of an element in a scope.
 struct FeedRule {
     var handler: FeedHandler
-    /// The place inside the element.
+    /// The scope of the elements inside the element.
     var inside: FeedScope
 
     static let ignore = FeedRule(handler: .none, inside: .nothing)
     var isIgnored: Bool { handler == .none && inside == .nothing }
 }
 
-/// The table from place, vocabulary and name of an element to its processing.
+/// The table from an element's scope, vocabulary and name to its processing.
 ///
-/// A new element is a new row here and, unless an existing handler fits, a case in ``FeedReader``.
+/// A new element is a new row here and, unless an existing handler fits, a case of ``FeedHandler``.
 struct FeedRules: Sendable {
     static let shared = FeedRules()
 
-    /// The number for all names without a rule.
+    /// The index of all names without a rule.
     private static let unknown: UInt16 = 0
 
     private struct Key: Hashable {
@@ -101,9 +102,11 @@ struct FeedRules: Sendable {
         var name: String
     }
 
+    /// The indices of the names in the table's rows, from 1.
     private var indices: [Key: UInt16] = [:]
-    /// One entry for each place and name: `scope * names + index`.
+    /// One entry for each scope and name, at `scope * nameCount + index`.
     private(set) var table: [FeedRule] = []
+    /// The number of indices, including that of unknown names.
     private(set) var nameCount = 1
 
     private init() {
@@ -120,17 +123,18 @@ struct FeedRules: Sendable {
         }
     }
 
-    /// Returns the number of a name in lower case.
+    /// Returns the index of a name, which is in lower case.
     func index(of name: String, in namespace: FeedNamespace) -> UInt16 {
         indices[Key(namespace: namespace, name: name)] ?? Self.unknown
     }
 
     private typealias Row = ([FeedScope], FeedNamespace, String, FeedHandler, FeedScope)
 
-    private static let notRSS: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
+    /// The scopes in which an `item` is not RSS's.
+    private static let nonRSSScopes: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
     private static let shows: [FeedScope] = [.root, .channel, .feed]
     private static let episodes: [FeedScope] = [.item, .entry]
-    private static let both: [FeedScope] = [.root, .channel, .feed, .item, .entry]
+    private static let showsAndEpisodes: [FeedScope] = [.root, .channel, .feed, .item, .entry]
 
     private static let rows: [Row] = rssRows + atomRows + itunesRows + podcastRows + moduleRows + opmlRows
 
@@ -139,7 +143,7 @@ struct FeedRules: Sendable {
         ([.document], .rdf, "rdf", .rdf, .root),
         ([.document, .root], .core, "channel", .channel, .channel),
         // Also in unexpected places: an unclosed element must not swallow the episodes.
-        (FeedScope.allCases.filter { !notRSS.contains($0) }, .core, "item", .item, .item),
+        (FeedScope.allCases.filter { !nonRSSScopes.contains($0) }, .core, "item", .item, .item),
         ([.root, .channel, .item], .core, "title", .title, .nothing),
         ([.root, .channel, .item], .core, "link", .link, .nothing),
         ([.root, .channel, .item], .core, "description", .description, .nothing),
@@ -190,13 +194,13 @@ struct FeedRules: Sendable {
         ]
 
     private static let itunesRows: [Row] = [
-        (both, .itunes, "title", .itunesTitle, .nothing),
-        (both, .itunes, "summary", .summary, .nothing),
-        (both, .itunes, "subtitle", .subtitle, .nothing),
-        (both, .itunes, "author", .author, .nothing),
-        (both, .itunes, "image", .imageAttribute, .nothing),
-        (both, .itunes, "explicit", .explicit, .nothing),
-        (both, .itunes, "block", .unlisted, .nothing),
+        (showsAndEpisodes, .itunes, "title", .itunesTitle, .nothing),
+        (showsAndEpisodes, .itunes, "summary", .summary, .nothing),
+        (showsAndEpisodes, .itunes, "subtitle", .subtitle, .nothing),
+        (showsAndEpisodes, .itunes, "author", .author, .nothing),
+        (showsAndEpisodes, .itunes, "image", .imageAttribute, .nothing),
+        (showsAndEpisodes, .itunes, "explicit", .explicit, .nothing),
+        (showsAndEpisodes, .itunes, "block", .unlisted, .nothing),
         (shows, .itunes, "type", .showType, .nothing),
         (shows, .itunes, "category", .categoryAttribute, .category),
         ([.category], .itunes, "category", .categoryAttribute, .category),
@@ -224,20 +228,20 @@ struct FeedRules: Sendable {
         ([.podroll], .podcast, "remoteitem", .podrollItem, .nothing),
         (shows, .podcast, "publisher", .none, .publisher),
         ([.publisher], .podcast, "remoteitem", .publisherItem, .nothing),
-        (both, .podcast, "remoteitem", .remoteItem, .nothing),
-        (both, .podcast, "value", .value, .value),
+        (showsAndEpisodes, .podcast, "remoteitem", .remoteItem, .nothing),
+        (showsAndEpisodes, .podcast, "value", .value, .value),
         ([.value, .timeSplit], .podcast, "valuerecipient", .recipient, .nothing),
         ([.value], .podcast, "valuetimesplit", .timeSplit, .timeSplit),
         ([.timeSplit], .podcast, "remoteitem", .splitItem, .nothing),
-        (both, .podcast, "location", .location, .nothing),
-        (both, .podcast, "license", .license, .nothing),
-        (both, .podcast, "txt", .textRecord, .nothing),
-        (both, .podcast, "chat", .chat, .nothing),
-        (both, .podcast, "socialinteract", .socialInteract, .nothing),
-        (both, .podcast, "contentlink", .contentLink, .nothing),
-        (both, .podcast, "person", .personTag, .nothing),
-        (both, .podcast, "image", .podcastImage, .nothing),
-        (both, .podcast, "images", .imagesAttribute, .nothing),
+        (showsAndEpisodes, .podcast, "location", .location, .nothing),
+        (showsAndEpisodes, .podcast, "license", .license, .nothing),
+        (showsAndEpisodes, .podcast, "txt", .textRecord, .nothing),
+        (showsAndEpisodes, .podcast, "chat", .chat, .nothing),
+        (showsAndEpisodes, .podcast, "socialinteract", .socialInteract, .nothing),
+        (showsAndEpisodes, .podcast, "contentlink", .contentLink, .nothing),
+        (showsAndEpisodes, .podcast, "person", .personTag, .nothing),
+        (showsAndEpisodes, .podcast, "image", .podcastImage, .nothing),
+        (showsAndEpisodes, .podcast, "images", .imagesAttribute, .nothing),
         (episodes, .podcast, "season", .podcastSeason, .nothing),
         (episodes, .podcast, "episode", .podcastEpisode, .nothing),
         (episodes, .podcast, "transcript", .transcript, .nothing),
@@ -257,7 +261,7 @@ struct FeedRules: Sendable {
         ([.root, .channel, .feed, .item, .entry, .mediaGroup], .media, "thumbnail", .mediaThumbnail, .nothing),
         (episodes, .chapters, "chapters", .none, .chapters),
         ([.chapters], .chapters, "chapter", .chapter, .nothing),
-        (both, .dublinCore, "creator", .dcCreator, .nothing),
+        (showsAndEpisodes, .dublinCore, "creator", .dcCreator, .nothing),
         (shows, .dublinCore, "language", .dcLanguage, .nothing),
         (episodes, .dublinCore, "date", .dcDate, .nothing),
         (shows, .syndication, "updateperiod", .updatePeriod, .nothing),

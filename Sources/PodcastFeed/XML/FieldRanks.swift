@@ -1,15 +1,15 @@
-/// A fact that several elements can supply.
+/// A property that several elements can supply.
 enum FeedField: UInt64 {
     case title, link, guid, description, published, duration, season, episode, image, author, language
 }
 
 /// The rank of each field's source, so that `content:encoded` replaces `description` in whatever order they occur.
 ///
-/// Four bits for each field: a rank below 15, the best is 0; 15 while the field has no value.
+/// Each field has four bits: a rank from 0, the best, to 14; or 15 while the field has no value.
 struct FieldRanks {
     private var bits: UInt64 = .max
 
-    /// Whether a value of this rank is better than the current one; of equal ranks the first stays.
+    /// Returns whether a value of this rank is better than the current one; of equal ranks the first stays.
     func wants(_ field: FeedField, _ rank: UInt8) -> Bool {
         UInt64(rank) < (bits >> (field.rawValue * 4)) & 15
     }
@@ -21,7 +21,7 @@ struct FieldRanks {
 }
 
 extension FeedHandler {
-    /// The field for the element's text, and the rank of this source.
+    /// The field that the element supplies, and the rank of this source.
     var field: (FeedField, rank: UInt8)? {
         switch self {
         case .title: (.title, 0)

@@ -4,10 +4,10 @@ struct ShowState {
     /// The rank of each field's source.
     var ranks = FieldRanks()
     var schedule = PublishingInterval()
-    /// The number of items so far, including those passed to the caller.
+    /// The number of items so far, without live items; includes those passed to the caller.
     var itemCount = 0
 
-    /// Completes the feed with the values that depend on the whole document.
+    /// Sets the properties that depend on the whole document.
     mutating func finish() {
         if let author = feed.author {
             for index in feed.items.indices where feed.items[index].author == author { feed.items[index].author = nil }
@@ -17,17 +17,18 @@ struct ShowState {
     }
 }
 
-/// The update frequency requested by the publisher, in several vocabularies.
+/// The refresh interval requested by the publisher, in several vocabularies.
 struct PublishingInterval {
     /// RSS's `ttl`, in seconds.
     var timeToLive: Int?
-    /// `sy:updatePeriod` in seconds, and the number of updates per period.
+    /// `sy:updatePeriod`, in seconds.
     var period: Int?
+    /// `sy:updateFrequency`: the number of updates per period.
     var frequency: Int?
     /// `podcast:updateFrequency`, in seconds.
     var rule: Int?
 
-    /// The longest of the intervals, in seconds.
+    /// The longest of the intervals, in seconds; `nil` if there is none.
     var seconds: Int? {
         let syndication = period.map { $0 / max(1, frequency ?? 1) }
         return [timeToLive, syndication, rule].compactMap(\.self).filter { $0 > 0 }.max()
@@ -39,15 +40,17 @@ struct ItemState {
     var item = Item()
     var isOpen = false
     var ranks = FieldRanks()
-    /// `media:content` elements, used if the item has no playable enclosure.
+    /// The item's audio and video `media:content`: its enclosures if it has no others, else alternates.
     var mediaContents: [Enclosure] = []
-    /// The element whose attributes were read and whose text is being collected.
+    /// The element whose attributes have been read and whose text is being collected.
     var pending = PendingElement.none
-    /// Whether the item's `guid` may also be the address of its page: in RSS it is, unless `isPermaLink` is `false`.
+    /// Whether the item's `guid` may also be the URL of its page: in RSS it is, unless `isPermaLink` is `false`.
     var guidIsLink = false
     /// Whether the text that is being collected is base64.
     var isBase64 = false
-    /// The number of alternate addresses of the item.
+    /// The index of the last `podcast:alternateEnclosure`; `nil` if the item's list was full.
+    var alternate: Int?
+    /// The number of `podcast:source` elements of the item, in all its alternate enclosures.
     var sources = 0
     /// The number of recipients and time splits in the last value block.
     var payments = 0
@@ -67,6 +70,7 @@ struct ItemState {
         mediaContents.removeAll(keepingCapacity: true)
         pending = .none
         guidIsLink = false
+        alternate = nil
         sources = 0
         live = nil
         isOpen = true

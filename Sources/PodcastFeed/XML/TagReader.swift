@@ -6,12 +6,12 @@ struct TagReader: ~Copyable {
     private(set) var name = FeedBytes(start: nil, count: 0)
     /// Whether the tag ends in `/>`.
     private(set) var isEmptyElement = false
-    /// The corrected mistakes.
+    /// The diagnostics of the last tag.
     private(set) var mistakes: [String] = []
     /// The attributes of the last tag, in manually allocated memory to which ``list`` points.
     private var attributes: UnsafeMutableBufferPointer<FeedAttributes.Attribute>
     private var count = 0
-    /// The values that differ from the document's bytes after decoding.
+    /// The memory of decoded values that differ from the document's bytes.
     private var decoded: UnsafeMutableBufferPointer<UInt8>
     private var decodedCount = 0
 
@@ -41,7 +41,8 @@ struct TagReader: ~Copyable {
     /// The attributes of the last tag; valid until the next tag is read.
     var list: FeedAttributes { FeedAttributes(list: UnsafeBufferPointer(rebasing: attributes[..<count])) }
 
-    /// Replaces references, and line breaks and tabs by spaces (XML 1.0, section 3.3.3), in the values of the last tag.
+    /// Decodes the values of the last tag: replaces references, and each line break or tab by a space (XML 1.0, section
+    /// 3.3.3).
     mutating func decodeValues() {
         for index in 0..<count {
             let value = attributes[index].value
@@ -65,7 +66,7 @@ struct TagReader: ~Copyable {
     ///
     /// - Returns: The number of bytes consumed.
     private mutating func decodeReference(_ rest: FeedBytes) -> Int {
-        let reference = CharacterReference(rest, isWhole: true)
+        let reference = CharacterReference(rest, isFinal: true)
         let source = FeedBytes(rebasing: rest[..<reference.length])
         if let message = reference.diagnostic(source) { diagnose(message) }
         if reference.isText {
@@ -83,7 +84,7 @@ struct TagReader: ~Copyable {
         decodedCount += 1
     }
 
-    /// Reserves the maximum length: decoding at most doubles a reference's length.
+    /// Reserves memory for `count` bytes: twice the size of the values, since decoding at most doubles a reference.
     private mutating func reserve(_ count: Int) {
         guard count > decoded.count else { return }
         decoded.deallocate()
@@ -94,10 +95,11 @@ struct TagReader: ~Copyable {
     ///
     /// - Parameters:
     ///   - start: The position of the `<`.
-    ///   - isWhole: Whether this is the end of the document.
-    /// - Returns: The byte after the tag; `nil` if the tag is incomplete.
+    ///   - isFinal: Whether the tag must end before `end`: at the end of the document, or because the tag would be too
+    ///     long.
+    /// - Returns: The position after the tag; `nil` if the tag is incomplete.
     mutating func read(
-        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isWhole: Bool
+        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isFinal: Bool
     ) -> UnsafePointer<UInt8>? {
         count = 0
         decodedCount = 0
@@ -118,15 +120,18 @@ struct TagReader: ~Copyable {
             case 0x20, 0x0A, 0x09, 0x0D: place += 1
             default:
                 isEmptyElement = false
-                guard let next = readAttribute(from: place, to: end, tag: start, isWhole: isWhole) else { return nil }
+                guard let next = readAttribute(from: place, to: end, tag: start, isFinal: isFinal) else { return nil }
                 place = next
             }
         }
         return nil
     }
 
+    /// Parses an attribute.
+    ///
+    /// - Returns: The position after it; `nil` if it is incomplete.
     private mutating func readAttribute(
-        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, tag: UnsafePointer<UInt8>, isWhole: Bool
+        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, tag: UnsafePointer<UInt8>, isFinal: Bool
     ) -> UnsafePointer<UInt8>? {
         var place = start
         // A slash belongs to the name unless the tag ends after it.
@@ -153,15 +158,15 @@ struct TagReader: ~Copyable {
             return stop
         }
         place += 1
-        guard let close = place.firstPlace(of: quote, before: end) else {
-            // The value may continue in the next piece, or be unterminated.
-            let open = isWhole ? place.firstPlace(of: UInt8(ascii: "<"), before: end) : nil
+        guard let close = place.firstOccurrence(of: quote, before: end) else {
+            // The value continues in the next piece; at the end of the document it is unterminated.
+            let open = isFinal ? place.firstOccurrence(of: UInt8(ascii: "<"), before: end) : nil
             if open != nil { diagnose("the value of an attribute has no end") }
             return open
         }
-        if let open = place.firstPlace(of: UInt8(ascii: "<"), before: close) {
-            guard close + 1 < end else { return isWhole ? open : nil }
-            // If the quote belongs to text after the tag, another word follows it.
+        if let open = place.firstOccurrence(of: UInt8(ascii: "<"), before: close) {
+            guard close + 1 < end else { return isFinal ? open : nil }
+            // A quote that is followed by a word belongs to text after an unterminated value.
             let follower = close[1]
             guard follower.isXMLSpace || follower == UInt8(ascii: ">") || follower == UInt8(ascii: "/") else {
                 diagnose("the value of an attribute has no end")

@@ -1,16 +1,18 @@
 /// A collector of the text of one element at a time.
 struct TextCollector: ~Copyable {
     private(set) var buffer = TextBuffer()
-    /// The index of the element in ``ElementStack``; `nil` if none is collected.
-    private(set) var place: Int?
+    /// The index in ``ElementStack`` of the element whose text is collected; `nil` if there is none.
+    private(set) var elementIndex: Int?
+    /// The maximum size of the text in bytes.
     private(set) var limit = 0
+    /// Whether the text exceeds the limit and is truncated.
     private(set) var isCut = false
     private(set) var isHTML = false
-    /// The open elements inside the text; the empty name stands for one that is not copied to the text.
+    /// The names of the open elements inside the text: an empty string if the element's tags are not part of the text.
     private var tags: [String] = []
 
-    mutating func begin(at place: Int, isHTML: Bool, limit: Int) {
-        self.place = place
+    mutating func begin(at elementIndex: Int, isHTML: Bool, limit: Int) {
+        self.elementIndex = elementIndex
         self.isHTML = isHTML
         self.limit = limit
         isCut = false
@@ -19,10 +21,12 @@ struct TextCollector: ~Copyable {
 
     /// Stops collecting; the text stays until the next element.
     mutating func end() {
-        place = nil
+        elementIndex = nil
     }
 
-    /// - Parameter isEscaped: Whether to escape `&` and `<` again, for text between elements that are copied as markup.
+    /// Appends text, up to the limit.
+    ///
+    /// - Parameter isEscaped: Whether to escape `&` and `<` again: between elements whose tags are part of the text.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
         let room = limit - buffer.count
         guard room > 0 else {
@@ -49,7 +53,7 @@ struct TextCollector: ~Copyable {
 
     /// Processes a start tag inside the text.
     ///
-    /// - Returns: Whether the element is now open; `false` for HTML's void elements.
+    /// - Returns: Whether the element is now open; `false` for one of HTML's void elements.
     mutating func startTag(_ local: FeedBytes, _ attributes: FeedAttributes) -> Bool {
         let isMarkup = isHTML && buffer.count < limit
         if isMarkup {
@@ -77,7 +81,7 @@ struct TextCollector: ~Copyable {
 
     /// Whether text is collected as HTML and the element has no end tag in HTML.
     func isVoid(_ local: FeedBytes) -> Bool {
-        isHTML && Self.voidElements.contains(String(decoding: local, as: UTF8.self))
+        isHTML && Self.voidElements.contains(String(decoding: local, as: UTF8.self).lowercased())
     }
 
     /// HTML's void elements, which have no content and no end tag.

@@ -40,7 +40,7 @@ package struct XMLText: Sendable {
             // Required only after `]]`.
             case ">": write("&gt;")
             case "\"": write("&quot;")
-            // Unescaped they would be read as spaces.
+            // Parsers read these as spaces in an attribute, and a carriage return as a line feed, unless escaped.
             case "\t", "\n", "\r": write("&#\(scalar.value);")
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
             default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)

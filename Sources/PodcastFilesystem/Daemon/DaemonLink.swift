@@ -7,11 +7,11 @@ internal import Synchronization
 
 /// The mount's connection to the daemon, with requests that outlive daemons.
 ///
-/// If a daemon dies, the next one is started immediately and its unanswered requests are sent again. Without requests
-/// no daemon is started; one started by another process is detected by its pid file (inotify). Responses and events are
-/// delivered on the connection's thread.
+/// If a daemon dies while requests are unanswered, a new one is started and gets these requests; otherwise the next
+/// request starts one. A daemon that another process starts is detected by its pid file (inotify). Responses and events
+/// are delivered on the connection's thread, failures on any thread.
 package final class DaemonLink: Sendable {
-    /// A completion handler, called once with the daemon's response or the failure.
+    /// A completion handler, called once with the daemon's response or the failure, unless the request is cancelled.
     package typealias Answer = @Sendable (Result<Frame, Failure>) -> Void
 
     /// The handlers of the daemon's events and connections.
@@ -46,7 +46,7 @@ package final class DaemonLink: Sendable {
 
     private struct State {
         var connection: DaemonConnection?
-        /// The number of the last connection attempt, which identifies the connection that ends.
+        /// The number of the last connection attempt, by which the end of an older connection is recognized.
         var attempt = 0
         var isConnecting = false
         /// The number of consecutive failed starts of a daemon.
@@ -64,7 +64,7 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// The number of daemon deaths, over at least `patience`, after which a request fails: it may be their cause.
+    /// The number of daemon deaths, over at least `patience`, after which a request fails: it may have caused them.
     private static let maxDeaths = 3
     /// The number of consecutive failed starts after which waiting requests fail, unless a daemon was connected within
     /// `patience`: then something kills daemons repeatedly, even while they start.
@@ -77,7 +77,7 @@ package final class DaemonLink: Sendable {
     package init(launcher: DaemonLauncher, patience: Duration = .seconds(60)) {
         self.launcher = launcher
         self.patience = patience
-        watch = FolderWatch(launcher.places.runtime)
+        watch = FolderWatch(launcher.paths.runtime)
     }
 
     deinit { watch.stop() }
@@ -139,13 +139,13 @@ package final class DaemonLink: Sendable {
         state.withLock { $0.connection }?.post(kind, payload)
     }
 
-    /// Cancels a request.
+    /// Cancels a request. Its completion handler is not called, unless the response is just being handled.
     package func cancel(_ token: UInt64) {
         let request = state.withLock { $0.requests.removeValue(forKey: token) }
         if let number = request?.number { request?.connection?.cancel(number) }
     }
 
-    /// Sends a request, unless another thread has sent it or the connection is no longer current.
+    /// Sends a stored request, unless another thread has sent it or the connection is no longer current.
     private func transmit(_ token: UInt64, on connection: DaemonConnection) {
         let request = state.withLock { state -> Request? in
             guard state.connection === connection, state.requests[token]?.connection == nil else { return nil }
@@ -197,13 +197,14 @@ package final class DaemonLink: Sendable {
                 return (nil, state.connection === connection ? nil : state.connection)
             }
             abandoned?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died repeatedly")))
-            // The next daemon was connected before this death was noticed, so the request has not been sent to it.
+            // The next daemon was connected before this death was noticed, so the request was not sent to it then.
             if let next { transmit(token, on: next) }
         }
     }
 
     // MARK: Connecting
 
+    /// Connects on a thread of its own, unless a daemon is connected or is being connected.
     private func connectSoon(startsDaemon: Bool) {
         let begins = state.withLock { state in
             if state.isConnecting || state.isEnded || state.connection != nil { return false }
@@ -258,6 +259,7 @@ package final class DaemonLink: Sendable {
         }
     }
 
+    /// Makes a connection the current one, and sends the waiting requests on it.
     private func activate(_ connection: DaemonConnection, _ attempt: Int) {
         // Subscribe to events before listing the tasks, so that none is missed.
         connection.send(.command, WireJSON.encode(Command.watch)) { _ in }

@@ -3,12 +3,12 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// A watch for files that are moved into a folder (inotify(7)). One thread waits; any thread may end the watch.
+/// A watch for files that are moved into a folder (inotify(7)). Only one thread may wait; any thread may end the watch.
 package final class FolderWatch: Sendable {
     private struct State {
         /// The inotify descriptor; -1 before the first wait, and if the user has no inotify instances left.
         var descriptor: Int32 = -1
-        /// The watch on the folder; `nil` if there is none.
+        /// The watch descriptor; `nil` if the folder is not watched.
         var watch: Int32?
         var isEnded = false
     }
@@ -18,8 +18,8 @@ package final class FolderWatch: Sendable {
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter pause: The duration of a wait if the folder cannot be watched: it does not exist, or the user has no
-    ///   inotify instances left (`fs.inotify.max_user_instances`).
+    /// - Parameter pause: The maximum duration of a wait if the folder cannot be watched: it does not exist, or the
+    ///   user has no inotify instances left (`fs.inotify.max_user_instances`).
     package init(_ folder: String, pause: Duration = .seconds(60)) {
         self.folder = folder
         self.pause = pause
@@ -30,13 +30,17 @@ package final class FolderWatch: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Blocks until a file has been moved into the folder or the watch was removed; without a watch, for `pause`.
+    /// Blocks until a file is moved into the folder, the folder is removed, or the watch ends; for at most `pause` if
+    /// the folder cannot be watched.
     ///
     /// - Returns: `false` if the watch has ended.
     package func wait() -> Bool {
         guard let descriptor = startIfNeeded() else {
             let milliseconds = Int(pause / .milliseconds(1))
-            return ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut
+            guard ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return true }
+            // For the next wait.
+            ended.signal()
+            return false
         }
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = retryingInterrupts { read(descriptor, &buffer, buffer.count) }

@@ -2,7 +2,7 @@ package import PodcastLibrary
 package import PodcastProtocol
 
 extension Library {
-    /// Returns the outstanding downloads and uploads from the library, when no daemon runs.
+    /// Returns the outstanding downloads and uploads from the library. For use when no daemon runs.
     package func outstandingTasks() throws -> [TaskInfo] {
         let uploads = try uploads().map { upload in
             TaskInfo(

@@ -12,7 +12,7 @@ package final class LiveTasks: Sendable {
     package struct Task: Sendable, Equatable {
         package var info: TaskInfo
         package var generation: Int?
-        /// The cached ranges as text.
+        /// The received byte ranges as text.
         package var ranges: String?
     }
 
@@ -22,10 +22,10 @@ package final class LiveTasks: Sendable {
         case task(TaskID)
     }
 
-    /// The error of an episode that has no task.
+    /// The error of an episode's last open or failed task.
     package struct RetryError: Sendable, Equatable {
         package var error: String
-        /// Whether an open has failed with it. If not, the server is still being retried while the open waits.
+        /// Whether the open or task has failed with it. If not, the open waits while the server is retried.
         package var isFinal: Bool
         /// The waiting open as a queued task; `nil` if its path is unknown.
         var info: TaskInfo?
@@ -49,7 +49,7 @@ package final class LiveTasks: Sendable {
 
     package init() {}
 
-    /// Replaces all tasks after a daemon was connected or has exited.
+    /// Replaces all tasks, after a daemon was connected or has exited.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
@@ -120,7 +120,7 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    /// Returns an open that waits for a failing server, as a queued task without a number.
+    /// Returns an open that waits for a failing server, as a queued task with number 0; `nil` for other events.
     private static func waitingOpen(_ event: Event, _ error: String) -> TaskInfo? {
         guard event.kind != .failed, let report = event.task, report.id == nil, let path = report.path else {
             return nil

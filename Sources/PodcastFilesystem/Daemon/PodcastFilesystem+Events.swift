@@ -45,7 +45,8 @@ extension PodcastFilesystem {
             // A show's page shows which episodes are cached.
             if changesPages { send([.page(of: show)]) }
         } else if case .show(let show, let name, let formerName) = event.body {
-            // New names need no invalidation, since negative lookups are not cached. Renamed and removed ones do.
+            // New names need no invalidation, since negative lookups are not cached. Names of renamed and removed shows
+            // do.
             send([formerName, name].compactMap { $0.map { .entry(parent: .root, name: $0) } })
             invalidateEpisodes(of: show, at: event.time)
             send(
@@ -65,10 +66,10 @@ extension PodcastFilesystem {
         send(state.withLock { $0.kernel.changed(place, row: row, isRenamed: isRenamed) })
     }
 
-    /// Invalidates the episodes that a refresh has changed, which is reported as one event.
+    /// Invalidates the episodes that a refresh has changed; the daemon reports the refresh as one event.
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
-        // Since the last event of the show: the daemon reports a change after making it, and the changes of one show in
-        // order.
+        // The changes since the last event of the show suffice: the daemon reports a change after making it, and the
+        // changes of one show in order.
         let since = eventTimes.withLock { eventTimes in
             defer { eventTimes.shows[show] = moment }
             return eventTimes.shows[show] ?? started - 1
@@ -79,7 +80,7 @@ extension PodcastFilesystem {
     private func invalidateAll(_ places: [Library.EpisodePlace]) {
         for place in places {
             invalidate(place, isRenamed: true)
-            // An alternate has none.
+            // An alternate has no sidecars.
             if place.alternateOf != nil { continue }
             send(state.withLock { $0.kernel.sidecars(of: place.name, in: place.podcast) })
         }
@@ -102,7 +103,14 @@ extension PodcastFilesystem {
         let places = (try? library.places(changedSince: since - 1)) ?? []
         invalidateAll(places)
         var shows = Set(places.map(\.podcast))
-        for folder in (try? library.folders()) ?? [] where folder.changed >= since - 1 {
+        let folders = (try? library.folders()) ?? []
+        // Names of shows that were renamed or removed. The library does not store them.
+        let lastNames = lastFolderNames.withLock { names in
+            defer { names = [] }
+            return names
+        }
+        for name in lastNames.subtracting(folders.map(\.name)) { send([.entry(parent: .root, name: name)]) }
+        for folder in folders where folder.changed >= since - 1 {
             send([.entry(parent: .root, name: folder.name)])
             send(state.withLock { $0.kernel.generatedFiles(of: folder.id) })
             shows.insert(folder.id)
@@ -112,7 +120,16 @@ extension PodcastFilesystem {
         send([.attributes(.root)])
     }
 
-    func disconnected() { live.replace(with: []) }
+    func disconnected() {
+        live.replace(with: [])
+        recordFolderNames()
+    }
+
+    /// Records the names of the shows' folders before a time without events.
+    func recordFolderNames() {
+        let names = Set(((try? library.folders()) ?? []).map(\.name))
+        lastFolderNames.withLock { $0 = names }
+    }
 }
 
 extension Invalidation {

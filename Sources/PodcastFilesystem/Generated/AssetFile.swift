@@ -5,9 +5,9 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// Art and transcripts on a server. They are listed if the feed names them, and the daemon fetches them when they are
-/// opened. Until then their size is an estimate: programs that copy what a listing says (Samba, media servers) take 0
-/// for an empty file. The true size is pushed to the kernel before the reply to the open.
+/// Art or a transcript on a server. It is listed if the feed names it, and the daemon fetches it when it is opened.
+/// Until then its size is an estimate: programs that trust the size in a listing (Samba, media servers) treat 0 as an
+/// empty file. The true size is pushed to the kernel before the reply to the open.
 struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -32,7 +32,7 @@ struct AssetFile: GeneratedFile {
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         // Image viewers map files into memory, which direct I/O does not allow.
-        try mount.ask(for: asset, node.kind == .cover || node.kind == .art ? .cached : .direct, by: caller)
+        try mount.openAsset(asset, node.kind == .cover || node.kind == .art ? .cached : .direct, by: caller)
     }
 
     func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
@@ -52,9 +52,9 @@ extension NodeNumber.Kind {
 }
 
 extension AssetKind {
-    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads to
-    /// this size: of a larger file the end would be missing, at the end of a smaller one it gets fewer bytes. Artwork
-    /// has a few hundred kilobytes, the transcript of a long episode less than one megabyte.
+    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads up to
+    /// this size: it would miss the end of a larger file, and gets fewer bytes of a smaller one. Art has a few hundred
+    /// kilobytes, the transcript of a long episode less than one megabyte.
     fileprivate var estimatedSize: Int64 {
         switch self {
         case .cover, .art: 2 << 20
@@ -65,7 +65,8 @@ extension AssetKind {
 }
 
 extension PodcastFilesystem {
-    /// Returns the asset with a name in a show's folder.
+    /// Returns the node of the asset to which a name in a show's folder belongs; `nil` if it belongs to none. The asset
+    /// need not exist.
     func asset(_ name: String, of show: ShowID) throws -> NodeNumber? {
         if name.utf8.elementsEqual(AssetFile.coverName.utf8) { return NodeNumber(kind: .cover, row: show) }
         let fileExtension = FileName.fileExtension(of: name)
@@ -75,7 +76,7 @@ extension PodcastFilesystem {
         return NodeNumber(kind: sidecar.kind, row: entry.id)
     }
 
-    /// Returns the assets of a show's folder. The cached files are listed once for all of them.
+    /// Returns the assets in a show's folder. The assets folder is read once for all of them.
     func assetItems(of show: ShowID, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard let podcast = try library.podcast(id: show) else { return [] }
         let cached = cachedAssets()
@@ -103,9 +104,9 @@ extension PodcastFilesystem {
     }
 
     /// Opens an asset through the daemon, which checks whether the cached file is current.
-    func ask(for asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
+    func openAsset(_ asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
-        return .askForAsset(asset, preference)
+        return .requestAsset(asset, preference)
     }
 
     // MARK: The cache
@@ -118,6 +119,7 @@ extension PodcastFilesystem {
         return rendering
     }
 
+    /// Returns the names of all files in the assets folder.
     func cachedAssets() -> Set<String> {
         guard let folder = Glibc.opendir(options.assets.string) else { return [] }
         defer { closedir(folder) }

@@ -7,8 +7,8 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// An episode's chapters, from the first source that has some: the file to which the feed refers
-/// (`podcast:chapters`), the feed itself, times in the notes, and the media file once it is completely cached.
+/// An episode's chapters, from the first source that has any: the file to which the feed refers (`podcast:chapters`),
+/// the feed itself, times in the notes, or the media file once it is completely cached.
 struct ChaptersFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -28,13 +28,14 @@ struct ChaptersFile: GeneratedFile {
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         if try mount.library.extras(of: node.episode).chaptersURL != nil {
-            return try mount.ask(for: .chapters, .direct, by: caller)
+            return try mount.openAsset(.chapters, .direct, by: caller)
         }
         guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
         return .open(OpenFile(number: node, content: rendering.content), .direct)
     }
 
-    /// Returns the chapters of the other sources, for an episode whose chapter file cannot be fetched.
+    /// Returns the chapters from the other sources, for an episode whose chapter file cannot be fetched; `nil` if they
+    /// have none.
     func contentWithoutServer() throws -> GeneratedContent? {
         guard let episode = try mount.library.episode(id: node.episode) else { return nil }
         return try content(episode, try mount.library.extras(of: episode.id))
@@ -55,7 +56,7 @@ struct ChaptersFile: GeneratedFile {
 }
 
 extension PodcastFilesystem {
-    /// Returns the chapters inside an episode's file; empty unless it is completely cached.
+    /// Returns the chapters inside an episode's media file; empty unless the file is completely cached.
     func embeddedChapters(of episode: EpisodeID) throws -> [Chapter] {
         guard let opening = try library.opening(of: episode), opening.isComplete, let name = opening.file,
             let size = opening.fileSize ?? opening.size,

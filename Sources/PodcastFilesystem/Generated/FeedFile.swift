@@ -4,8 +4,8 @@ internal import PodcastPages
 internal import SystemPackage
 internal import TransferCore
 
-/// The raw feed as last fetched. Readable only by the owner, because a feed with a secret in its address may contain
-/// that address.
+/// The raw feed as last fetched. Readable only by the owner, because a feed with a secret in its URL may contain that
+/// URL.
 struct FeedXMLFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -22,7 +22,7 @@ struct FeedXMLFile: GeneratedFile {
 
     func render() throws -> Rendering? {
         guard let show = try mount.library.podcast(id: node.show),
-            let content = GeneratedContent.file(mount.document(of: node.show, "xml"))
+            let content = GeneratedContent.file(mount.storedFeed(of: node.show, "xml"))
         else { return nil }
         let moment = show.lastRefresh ?? show.changed
         return Rendering(content, modified: moment, changed: moment)
@@ -41,7 +41,7 @@ struct FeedJSONFile: GeneratedFile {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }
         let health = FeedHealth(show)
         let content = GeneratedContent.file(
-            mount.document(of: node.show, "json"), head: health.openingBytes,
+            mount.storedFeed(of: node.show, "json"), head: health.openingBytes,
             skipping: Int64(FeedHealth.documentOpening.count))
         let moment = max(show.changed, show.lastRefresh ?? 0)
         return Rendering(content ?? GeneratedContent(health.bytes), modified: moment, changed: moment)
@@ -50,12 +50,12 @@ struct FeedJSONFile: GeneratedFile {
 
 extension PodcastFilesystem {
     /// Whether the daemon has stored the show's feed.
-    func hasDocument(_ show: ShowID) -> Bool {
-        document(of: show, "xml").withPlatformString { Glibc.access($0, F_OK) == 0 }
+    func hasStoredFeed(_ show: ShowID) -> Bool {
+        storedFeed(of: show, "xml").withPlatformString { Glibc.access($0, F_OK) == 0 }
     }
 
-    /// Returns the path of a show's feed in the daemon's folder: `xml` for the raw feed, `json` for the parsed one.
-    fileprivate func document(of show: ShowID, _ fileExtension: String) -> FilePath {
+    /// Returns the path of a show's feed as stored by the daemon: `xml` for the raw feed, `json` for the parsed one.
+    fileprivate func storedFeed(of show: ShowID, _ fileExtension: String) -> FilePath {
         options.feeds.appending("\(show).\(fileExtension)")
     }
 }

@@ -31,7 +31,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         }
     }
 
-    /// The list of episodes on the page.
+    /// The list of episodes on the file's page; `nil` for other files.
     fileprivate var view: ViewKind? {
         switch self {
         case .latest: .latest
@@ -62,6 +62,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         }
     }
 
+    /// Returns the file's mtime and ctime, in seconds of Unix time.
     fileprivate func moment(_ mount: PodcastFilesystem) -> Int64 {
         switch self {
         case .status, .statusJSON, .statusPage, .shelf, .latest, .inProgress, .unplayed, .downloaded: mount.now
@@ -80,10 +81,12 @@ extension NodeForm {
     }()
 }
 
+/// A generated file in the root.
 struct RootFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
+    /// The form of empty files, which never change.
     private static let constant: NodeForm = {
         var form = NodeForm.file
         form.pushesSize = false
@@ -120,10 +123,11 @@ struct RootFile: GeneratedFile {
 final class SubscriptionsFile: Sendable {
     private let last = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
 
-    /// The time of the list's last change, in seconds since 1970. It is the file's mtime, by which programs detect
-    /// changes.
+    /// The time of the list's last change, in seconds since 1970; `nil` before the first rendering. It is the file's
+    /// mtime, by which programs detect changes.
     var moment: Int64? { last.withLock { $0?.moment } }
 
+    /// Renders the list, and updates `moment` if it has changed.
     func render(_ mount: PodcastFilesystem) throws -> [UInt8] {
         let subscriptions = try mount.library.subscriptions()
         let page = SubscriptionsPage.document(subscriptions)
@@ -174,7 +178,7 @@ extension PodcastFilesystem {
 }
 
 extension Library {
-    /// Returns the downloads and uploads that finished or failed lately, newest first.
+    /// Returns the completed and failed transfers among the last `limit` stored events, newest first.
     fileprivate func endedTransfers(limit: Int) throws -> [StatusPage.Ended] {
         try lastEvents(limit: limit).compactMap { stored in
             guard let event = WireJSON.decode(Event.self, Array(stored.payload.utf8)), let task = event.task,

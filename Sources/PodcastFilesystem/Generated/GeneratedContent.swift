@@ -7,8 +7,9 @@ internal import SystemPackage
 final class GeneratedContent: Sendable {
     private let head: [UInt8]
     private let tail: FileDescriptor?
-    /// The number of bytes skipped at the start of the file.
+    /// The number of bytes skipped at the start of the file on disk.
     private let skipped: Int64
+    /// The total size in bytes.
     let size: Int64
 
     init(_ bytes: [UInt8]) {
@@ -46,7 +47,7 @@ final class GeneratedContent: Sendable {
             head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
     }
 
-    /// Fills the buffer from `offset` on; the range must be within `size`.
+    /// Fills the buffer with the bytes from `offset` on, which must be within `size`, and returns their number.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         var count = 0
         if offset < head.count {

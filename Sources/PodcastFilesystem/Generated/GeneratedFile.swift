@@ -5,13 +5,14 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// The content of a generated file, rendered when that file is accessed, never for a listing.
+/// The content of a generated file and its times. Rendered when the file is accessed, never for a listing.
 struct Rendering {
     var content: GeneratedContent
-    /// The mtime in seconds.
+    /// The mtime in seconds of Unix time.
     var modified: Int64
+    /// The ctime in seconds of Unix time.
     var changed: Int64
-    /// The size to list while the content is not fetched yet; `nil` for the content's own.
+    /// The size to report while the content is not fetched yet; `nil` for the content's own size.
     var estimate: Int64?
 
     init(_ content: GeneratedContent, modified: Int64, changed: Int64) {
@@ -21,6 +22,7 @@ struct Rendering {
     }
 }
 
+/// A file whose content is rendered on access.
 protocol GeneratedFile: NodeBehaviour {
     /// Renders the current content; `nil` if the file does not exist (any more).
     func render() throws -> Rendering?
@@ -32,7 +34,7 @@ extension GeneratedFile {
         // An open file does not change.
         let size = open?.content?.size ?? rendering.estimate ?? rendering.content.size
         var facts = NodeFacts(node, size: size, modified: rendering.modified, changed: rendering.changed)
-        // As for an episode: programs take a file of no blocks for a hole.
+        // As for an episode: programs treat a file without blocks as a hole.
         if rendering.estimate != nil, open?.content == nil { facts.blocks = 1 }
         return facts
     }
@@ -46,7 +48,7 @@ extension GeneratedFile {
 }
 
 extension PodcastFilesystem {
-    /// Whether a user may not open a file. A private feed may contain the secret of its address.
+    /// Whether a user may not open a file: the raw and the parsed feed may contain a URL with a secret.
     func refuses(_ number: NodeNumber, to uid: UInt32) -> Bool {
         behaviour(of: number).form.permissions == 0o400 && !mayControl(uid) && uid != 0
     }
@@ -54,6 +56,7 @@ extension PodcastFilesystem {
 
 // MARK: A show's files
 
+/// The episodes of a show as a playlist.
 struct PlaylistFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -70,7 +73,7 @@ struct PlaylistFile: GeneratedFile {
 
 // MARK: An episode's files
 
-/// Show notes, sanitized.
+/// An episode's show notes as a sanitized page.
 struct NotesFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

@@ -5,7 +5,7 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// A show as a page for a browser.
+/// A show as a page for browsers.
 struct PageFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

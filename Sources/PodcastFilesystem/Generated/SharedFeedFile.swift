@@ -5,8 +5,8 @@ internal import PodcastPages
 internal import SystemPackage
 internal import TransferCore
 
-/// The feed of a show for others, if the configuration names the address under which the mount is shared
-/// (`share.base_url`) and the show may be shared.
+/// The feed of a show for other people's podcast clients. It exists if the configuration has the URL under which the
+/// mount is shared (`share.base_url`) and the show may be shared.
 struct ShowFeedFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -43,7 +43,7 @@ struct ShowFeedFile: GeneratedFile {
     }
 }
 
-/// The feed of a view for others: the episodes of the shows that may be shared.
+/// The feed of a view for other people's podcast clients: its episodes of shows that may be shared.
 struct ViewFeedFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -73,7 +73,7 @@ struct ViewFeedFile: GeneratedFile {
         }
         var feed = SharedFeed(view: view.name, base: base)
         var moment = view.changed > 0 ? view.changed : mount.started
-        // Collected first, since the queries for the shows are not part of that for the episodes.
+        // Collected first, since the shows cannot be queried inside the query of the episodes.
         var episodes: [EpisodeSummary] = []
         try mount.library.summaries(of: view.id, limits: SharedFeed.limits) { episodes.append($0) }
         for episode in episodes {

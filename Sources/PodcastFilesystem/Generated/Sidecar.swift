@@ -2,14 +2,16 @@ internal import Fuse
 internal import PodcastLibrary
 internal import TransferCore
 
-/// A kind of file, or of folder, that belongs to an episode, in the show's folder or in a subfolder of it.
+/// A kind of file or folder that belongs to an episode, in the show's folder or a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
     /// The library's flags: an episode with any of them has such a file.
     let offered: Sidecars
     /// Empty for a folder, whose name is the episode's without extension.
     let fileExtension: String
+    /// The kind of the folder that contains the sidecars.
     var folder = NodeNumber.Kind.show
+    /// The name of that folder; `nil` for the show's own.
     var folderName: String?
     /// Whether a show has the folder only if one of its episodes has something in it.
     var isOptional = false
@@ -27,14 +29,15 @@ struct Sidecar: Sendable {
             folderName: Alternate.folder, isOptional: true),
     ]
 
-    /// The kernel caches a sidecar's attributes for a minute: a refresh may change those of many episodes and is
-    /// reported only for the show. Opening a sidecar updates them.
+    /// The form of sidecar files. The kernel caches their attributes for a minute: a refresh may change those of many
+    /// episodes and is reported only for the show. Opening a sidecar updates them.
     static let form: NodeForm = {
         var form = NodeForm.file
         form.attributeTimeout = 60
         return form
     }()
 
+    /// The form of sidecar folders of one episode.
     static let folderForm: NodeForm = {
         var form = NodeForm.folder
         form.attributeTimeout = 60
@@ -55,7 +58,7 @@ struct Sidecar: Sendable {
     }
 }
 
-/// A folder of sidecars in a show's folder, with the show's time.
+/// A folder of sidecars in a show's folder, with the times of the show's folder.
 struct SidecarFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -86,5 +89,5 @@ struct SidecarFolder: NodeBehaviour {
         }
     }
 
-    var keepsNames: Bool { true }
+    var isListingCacheable: Bool { true }
 }

@@ -2,14 +2,15 @@ internal import TransferCore
 
 /// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {
+    /// The number of entries at which those that the library has recorded are dropped.
     private static let capacity = 4_096
     /// The time in seconds after which the library has recorded an open.
     private static let libraryDelay: Int64 = 60
 
-    /// The number of changes of access times.
+    /// The number of changes of access times so far.
     private(set) var changes: UInt64 = 0
     private var times: [EpisodeID: Int64] = [:]
-    /// The last open of each episode that was reported to the daemon.
+    /// The time of the last open of each episode that was reported to the daemon.
     private var reported: [EpisodeID: Int64] = [:]
 
     subscript(episode: EpisodeID) -> Int64? { times[episode] }
@@ -25,7 +26,8 @@ struct AccessTimes: Sendable {
         return true
     }
 
-    /// Returns whether to report an open to the daemon: once per second, the resolution of its record.
+    /// Records an open, and returns whether to report it to the daemon: at most one per second and episode, the
+    /// resolution of the library's record.
     mutating func report(openOf episode: EpisodeID, at now: Int64) -> Bool {
         if reported.count >= Self.capacity { reported = reported.filter { $0.value == now } }
         return reported.updateValue(now, forKey: episode) != now

@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// The order of the daemon's changes, to determine whether data read earlier is still current.
+/// The changes reported by the daemon in their order, to determine whether data read earlier is still current.
 struct ChangeLog: Sendable {
     /// Maximum number of episodes recorded individually. A feed of 100,000 items changes as many at once.
     static let capacity = 4_096
@@ -12,6 +12,7 @@ struct ChangeLog: Sendable {
     /// The last change for which individual records were dropped: any episode may have changed up to it.
     private var dropped: UInt64 = 0
 
+    /// Records a change that is not specific to an episode.
     mutating func add() { last += 1 }
 
     mutating func add(_ episode: EpisodeID) {

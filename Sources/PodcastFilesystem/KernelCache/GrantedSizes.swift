@@ -1,12 +1,12 @@
 internal import PodcastLibrary
 
-/// The sizes with which the daemon has answered opens and which it records in the library shortly afterwards. Until
-/// then the library's rows have the feed's guess.
+/// The sizes in the daemon's responses to opens. The daemon records them in the library shortly afterwards; until then
+/// the library's rows have a guess from the feed.
 struct GrantedSizes: Sendable {
     private struct Grant {
-        /// Bytes.
+        /// The size in bytes.
         var size: Int64
-        /// The time of the grant in seconds.
+        /// The time of the grant in seconds of Unix time.
         var moment: Int64
         /// The size in the library's row until the grant is recorded.
         var guess: EpisodeSize
@@ -17,11 +17,11 @@ struct GrantedSizes: Sendable {
         /// Whether the library has recorded the size.
         var isRecorded = false
 
-        /// Returns whether the grant applies to a row without a confirmed size.
+        /// Whether the grant applies to a row without a confirmed size.
         ///
-        /// If the feed now names another file, its guess usually differs, or the row was changed at least a second
-        /// later.
-        func fits(_ row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
+        /// Not if the feed now names another file: then the guess usually differs, or the row was changed more than a
+        /// second after the grant.
+        func applies(to row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
     }
 
     /// Recorded grants are pruned above `pruneThreshold`, once they are `retention` seconds old: longer than any read
@@ -31,8 +31,10 @@ struct GrantedSizes: Sendable {
 
     private var grants: [NodeNumber: Grant] = [:]
 
-    /// - Parameter guess: The size that the kernel saw before.
-    mutating func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeSize, now: Int64) {
+    /// Adds the size of a grant.
+    ///
+    /// - Parameter guess: The size in the library's row, which the kernel saw before.
+    mutating func add(_ size: Int64, of number: NodeNumber, replacing guess: EpisodeSize, now: Int64) {
         if grants.count >= Self.pruneThreshold {
             grants = grants.filter { !$0.value.isRecorded || $0.value.moment + Self.retention > now }
         }
@@ -41,11 +43,11 @@ struct GrantedSizes: Sendable {
 
     /// Returns the row with any pending grant applied, as the kernel should see it.
     mutating func applied(to entry: EpisodeEntry) -> EpisodeEntry {
-        // The library has recorded it, or the feed has named another file since.
+        // A confirmed size is that of the grant, or of another file that the feed has named since.
         if entry.sizeSource == .server || grants.isEmpty { return entry }
         let number = NodeNumber(entry)
         guard let grant = grants[number] else { return entry }
-        guard grant.fits(EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed) else {
+        guard grant.applies(to: EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed) else {
             grants[number]?.wasInapplicable = true
             return entry
         }
@@ -61,22 +63,22 @@ struct GrantedSizes: Sendable {
     func applied(to episode: Episode) -> Episode {
         let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
         guard episode.confirmedSize == nil, let grant = grants[number],
-            grant.fits(episode.size, changed: episode.changed)
+            grant.applies(to: episode.size, changed: episode.changed)
         else { return episode }
         var episode = episode
         episode.confirmedSize = grant.size
         return episode
     }
 
-    /// Whether a grant for this node is pending, that is, not yet recorded in the library.
+    /// Whether a node has a grant that is not recorded in the library yet.
     func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isRecorded == false }
 
     /// Marks a grant as recorded when the library's row has a confirmed size. The grant stays for threads that have
     /// read the old row.
     ///
-    /// - Returns: Whether the kernel has seen the complete row, or is about to request it. Another invalidation would
-    ///   do harm: the kernel may be waiting for the attributes that it requests after an open, and would discard the
-    ///   reply. The ctime may then be a second off until the next invalidation.
+    /// - Returns: Whether the kernel has seen the row as it is now, or is about to request it. Another invalidation
+    ///   would then do harm: the kernel may be waiting for the attributes that it requests after an open, and would
+    ///   discard the reply. Without it, the ctime may be a second off until the next invalidation.
     mutating func markRecorded(_ entry: EpisodeEntry) -> Bool {
         let number = NodeNumber(entry)
         guard entry.sizeSource == .server, let grant = grants[number], !grant.isRecorded else { return false }

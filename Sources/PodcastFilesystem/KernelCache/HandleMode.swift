@@ -1,13 +1,13 @@
 internal import Fuse
 
-/// The I/O mode of a node's open handles, which is the same for all of them.
+/// The I/O mode of a node's open handles, the same for all of them.
 ///
 /// If an open does not match the mode of earlier ones, the kernel fails it with EIO even after a successful reply
 /// (fs/fuse/iomode.c). So the first handle determines the mode until none is open. A handle counts from before the
-/// reply to its open until its release, or until the reply is rejected: the kernel has reset the mode of a node before
-/// it sends the last release.
+/// reply to its open until its release, or until the reply is rejected. That is not too long: the kernel resets a
+/// node's mode before it sends the last release.
 ///
-/// Pure: the owner of the value performs its results.
+/// Pure: the caller acts on the results.
 enum HandleMode: Sendable, Equatable {
     /// No handle is open. `open` and `opened(with:)` lead to `open`.
     case closed

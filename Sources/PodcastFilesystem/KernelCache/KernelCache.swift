@@ -18,7 +18,8 @@ struct KernelCache: Sendable {
     var views = ViewRecords()
     private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
-    /// The nodes whose size was pushed and whose attributes the kernel has not requested since; see `mayBeInvalidated`.
+    /// The episodes whose size was pushed and whose attributes the kernel has not requested since; see
+    /// `mayBeInvalidated`.
     private var unrequested: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
@@ -27,9 +28,9 @@ struct KernelCache: Sendable {
         /// The size last pushed to the kernel. A size that the kernel got in an earlier lookup may be the feed's guess,
         /// and a read ends at the size that the kernel has cached.
         var size: Int64?
-        /// Whether the invalidation for a size has been sent and not delivered.
+        /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
-        /// The range of a refused read beyond the end.
+        /// The range of the last refused read beyond the end.
         var refusedTail: Range<Int64>?
     }
 
@@ -37,7 +38,8 @@ struct KernelCache: Sendable {
 
     /// Prepares a reply with a node's attributes. Call before reading the row, so that no change is missed.
     ///
-    /// - Returns: Whether changes were withheld from the kernel, so that data read before is outdated.
+    /// - Returns: Whether invalidations may have been withheld from the kernel, so that a row read before may be
+    ///   outdated.
     @discardableResult
     mutating func willAnswer(_ number: NodeNumber) -> Bool {
         unrequested.isEmpty ? false : unrequested.remove(number) != nil
@@ -58,6 +60,7 @@ struct KernelCache: Sendable {
 
     // MARK: Sizes
 
+    /// The result of `push(_:of:)`.
     enum SizePush {
         /// The kernel has the size: the open may be answered.
         case isKnown
@@ -69,8 +72,8 @@ struct KernelCache: Sendable {
 
     /// Makes the kernel request the size of a file that is about to be opened.
     ///
-    /// Only once for concurrent opens: the kernel discards a reply with attributes if they are invalidated meanwhile,
-    /// and would continue to use the old size.
+    /// Only once for concurrent opens: the kernel discards a reply with attributes if they are invalidated while it
+    /// waits for them, and would continue to use the old size.
     mutating func push(_ size: Int64, of number: NodeNumber) -> SizePush {
         if isKnown(size, of: number) { return .isKnown }
         if number.kind == .episode { unrequested.insert(number) }
@@ -85,6 +88,7 @@ struct KernelCache: Sendable {
         nodes[number]?.isPushing = false
     }
 
+    /// Whether this size was pushed last, and no reply has contained another one since.
     func isKnown(_ size: Int64, of number: NodeNumber) -> Bool { nodes[number]?.size == size }
 
     /// Whether a node's attributes may be invalidated. Not between the push of a size and the request that follows it.
@@ -124,7 +128,7 @@ struct KernelCache: Sendable {
         if case .open(.direct, _)? = nodes[number]?.mode { true } else { false }
     }
 
-    /// Sets the time of access: before a handle is counted, or after one is closed.
+    /// Sets the access time. Call before a handle is counted, or after one is closed.
     ///
     /// - Returns: Whether to invalidate the attributes: the time has changed, and no handle is open for which a request
     ///   for the size may be pending.
@@ -151,7 +155,7 @@ struct KernelCache: Sendable {
 
     // MARK: Nodes
 
-    /// Removes a node that the kernel has forgotten, with `lookups` of its lookups.
+    /// Handles a forget request, which subtracts `lookups` from a node's lookup count.
     mutating func forget(_ number: NodeNumber, lookups: UInt64) {
         directories.forget(number)
         if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
@@ -165,14 +169,14 @@ struct KernelCache: Sendable {
 
     /// Records that an invalidation has been delivered, or cannot be.
     mutating func delivered(_ invalidation: Invalidation) {
-        if case .attributes(let number) = invalidation, number.kind == .episode { directories.forgetAttributes() }
+        if case .attributes(let number) = invalidation, number.kind == .episode { directories.invalidateAttributes() }
     }
 }
 
 // MARK: Changes
 
 extension KernelCache {
-    /// Returns the invalidations for a changed episode.
+    /// Records a changed episode, and returns the invalidations for it.
     ///
     /// - Parameters:
     ///   - row: The library's row, read after the change, if a grant is pending.
@@ -181,7 +185,7 @@ extension KernelCache {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         changes.add(number.episode)
         var found: [Invalidation] = []
-        // The library has recorded the size with which an open was answered, and which the kernel has.
+        // If the change is only that the library has recorded the size of a grant, the kernel has it already.
         let isRecorded = row.map { grants.markRecorded($0) } ?? false
         if !isRecorded, mayBeInvalidated(number) { found.append(.attributes(number)) }
         let show = place.podcast
@@ -195,28 +199,29 @@ extension KernelCache {
         return found
     }
 
-    /// Invalidates the name of an episode's current file, wherever it is listed.
+    /// Returns the invalidations of the name of an episode's current file, in all folders that list it.
     func entries(of place: Library.EpisodePlace) -> [Invalidation] {
         guard let episode = place.alternateOf else { return entries(place.name, in: place.podcast) }
         return [.entry(parent: NodeNumber(kind: .episodeAlternates, row: episode), name: place.fileName)]
     }
 
-    /// Invalidates the name of an episode that now refers to another node.
+    /// Returns the invalidations of the name of an episode, in all folders of its show.
     func entries(_ name: String, in show: ShowID) -> [Invalidation] {
         folders(of: show).map { .entry(parent: $0, name: name) }
     }
 
-    /// Invalidates a name that no episode has any more.
+    /// Returns the invalidations of a name that no episode has any more, and of its sidecars' names.
     func removed(_ name: String, from show: ShowID) -> [Invalidation] {
         entries(name, in: show) + sidecars(of: name, in: show)
     }
 
-    /// Invalidates the names beside an episode, each of which may refer to another file or to none.
+    /// Returns the invalidations of the names of an episode's sidecars, each of which may refer to another file or to
+    /// none.
     func sidecars(of name: String, in show: ShowID) -> [Invalidation] {
         Sidecar.all.map { .entry(parent: NodeNumber(kind: $0.folder, row: show), name: $0.name(of: name)) }
     }
 
-    /// Invalidates the files generated from a show's rows, and the sidecar folders, which have the show's time.
+    /// Returns the invalidations of a show's playlist, and of its sidecar folders, which have the show's times.
     func generatedFiles(of show: ShowID) -> [Invalidation] {
         [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder, .alternates].map {
             .attributes(NodeNumber(kind: $0, row: show))
@@ -235,11 +240,12 @@ extension KernelCache {
         formerNames.add(name, of: show, node: number) { (nodes[$0]?.mode ?? .closed) != .closed }
     }
 
-    /// Returns the open episode that had this name.
+    /// Returns the open episode that had this name; `nil` if there is none.
     func openNode(formerly name: String, of show: ShowID) -> NodeNumber? {
         formerNames.node(named: name, of: show).flatMap { isOpen($0) ? $0 : nil }
     }
 
-    /// Records that names may have changed in any folder: an open stream returns the new ones after a rewind.
+    /// Records that names may have changed in any folder: an open stream returns the new ones after a rewind. Returns
+    /// the invalidations of cached listings.
     mutating func namesChanged() -> [Invalidation] { directories.change().map { .data($0) } }
 }

@@ -10,7 +10,7 @@ extension PodcastFilesystem {
         for invalidation in invalidations {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // Recorded only after the invalidation: a listing created before may contain the old attributes.
+                // Recorded only after the invalidation: a listing created before it may contain the old attributes.
                 notifier.invalidateAttributes(number.node) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }
@@ -36,7 +36,7 @@ extension PodcastFilesystem {
     func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable () -> Void) {
         let push = state.withLock { state in
             let push = state.kernel.push(size, of: number)
-            if push != .isKnown { state.files.waiting[number, default: []].append(next) }
+            if push != .isKnown { state.files.pendingOpens[number, default: []].append(next) }
             return push
         }
         switch push {
@@ -44,16 +44,16 @@ extension PodcastFilesystem {
         case .isPending: break
         case .isRequired:
             invalidate(number) { [self] in
-                let waiting = state.withLock { state in
+                let pending = state.withLock { state in
                     state.kernel.pushed(size, of: number)
-                    return state.files.waiting.removeValue(forKey: number) ?? []
+                    return state.files.pendingOpens.removeValue(forKey: number) ?? []
                 }
-                for next in waiting { next() }
+                for next in pending { next() }
             }
         }
     }
 
-    /// Invalidates the name of an episode in the kernel, after the episode's node has been replaced.
+    /// Invalidates the name of an episode whose node has been replaced.
     func invalidateName(ofEpisode episode: EpisodeID) {
         guard let place = try? library.place(of: episode) else { return }
         send(state.withLock { $0.kernel.entries(of: place) })

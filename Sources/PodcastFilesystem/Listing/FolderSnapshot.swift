@@ -12,6 +12,7 @@ struct OpenFolder: Sendable {
 
 /// The names of a folder when it was opened.
 struct FolderSnapshot: Sendable {
+    /// An entry of a folder.
     struct Item: Sendable {
         let name: String
         let facts: NodeFacts
@@ -28,10 +29,11 @@ struct FolderSnapshot: Sendable {
             isBare = true
         }
 
-        /// The node number without the generation, which may change later.
+        /// The node number with generation 0: a new rendition is the same item.
         var identity: NodeNumber { NodeNumber(kind: facts.number.kind, row: facts.number.row) }
     }
 
+    /// The folder's node.
     var number: NodeNumber
     var items: [Item]
     /// The number of the last change that the items include; see `ChangeLog`. Attributes that changed later are

@@ -13,10 +13,10 @@ extension PodcastFilesystem {
                 reply(request, number, Result { try snapshot(of: number) }, ifGone: .noSuchFileOrDirectory)
                 return
             }
-            // Indexers, which open every folder, must not search the web.
+            // Indexers open every folder, and must neither search the web nor fetch feeds.
             if isIndexer(request.caller.pid) { throw Errno.permissionDenied }
             let waiting = ParkedRequest(request)
-            ask(.command, WireJSON.encode(command), for: waiting) { [self] result in
+            send(.command, WireJSON.encode(command), for: waiting) { [self] result in
                 let outcome = Result { try listed(number, by: result) }
                 guard let request = waiting.take() else { return }
                 reply(request, number, outcome, ifGone: .staleNFSFileHandle)
@@ -26,7 +26,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns a folder's snapshot after the daemon's response.
+    /// Returns a folder's snapshot after the daemon's response to `commandBeforeListing`.
     private func listed(_ number: NodeNumber, by result: Result<Frame, Failure>) throws -> FolderSnapshot? {
         let frame: Frame
         switch result {
@@ -67,18 +67,20 @@ extension PodcastFilesystem {
         }
     }
 
+    /// Returns the names of a folder: those listed last if nothing has changed since; `nil` if the folder does not
+    /// exist.
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         let behaviour = behaviour(of: number)
-        // Before any read, so that concurrent changes are detected.
-        let basis = behaviour.keepsNames ? try basis(of: number) : nil
+        // Before any row is read, so that concurrent changes are detected.
+        let basis = behaviour.isListingCacheable ? try basis(of: number) : nil
         if let basis, let known = state.withLock({ $0.kernel.directories.names(basis) }) { return known }
         let change = basis?.change ?? state.withLock { $0.kernel.changes.last }
         guard let items = try behaviour.items() else { return nil }
         var snapshot = FolderSnapshot(number: number, items: items, change: change)
         guard let basis else { return snapshot }
         snapshot.isCacheable = !snapshot.fillsPages
-        let isCertain = try self.basis(of: number) == basis
-        return state.withLock { $0.kernel.directories.store(snapshot, basis, isCertain: isCertain) }
+        let isStable = try self.basis(of: number) == basis
+        return state.withLock { $0.kernel.directories.store(snapshot, basis, isStable: isStable) }
     }
 
     /// Reads the inputs that determine a folder's names.
@@ -93,12 +95,12 @@ extension PodcastFilesystem {
         do {
             guard let number = NodeNumber(node) else { throw Errno.badFileDescriptor }
             let (isOutdated, open, lastChange) = state.withLock { state in
-                let isOutdated = state.kernel.directories[number]?.asked(page.handle.rawValue) ?? false
+                let isOutdated = state.kernel.directories[number]?.requested(page.handle.rawValue) ?? false
                 defer { state.files.folders[page.handle]?.isNew = false }
                 return (isOutdated, state.files.folders[page.handle], state.kernel.changes.last)
             }
             guard var folder = open else { throw Errno.badFileDescriptor }
-            // The names are those at opendir(3), or at a rewinddir(3), as in POSIX.
+            // The names are those at the time of opendir(3) or the last rewinddir(3), as in POSIX.
             if page.offset == 0, !folder.isNew || isOutdated, var fresh = try snapshot(of: number) {
                 if fresh.base == folder.names.base { fresh.end = folder.names.end }
                 folder.names = fresh
@@ -123,10 +125,10 @@ extension PodcastFilesystem {
             }
             let isStale =
                 position == names.items.count + 2
-                && state.withLock { $0.kernel.directories[number]?.ended(page.handle.rawValue) ?? false }
+                && state.withLock { $0.kernel.directories[number]?.finished(page.handle.rawValue) ?? false }
             request.reply(listing: page) { buffer in
                 guard let reached = fill(&buffer, from: names, position, page) else { return }
-                state.withLock { $0.kernel.directories[number]?.answered(page.handle.rawValue, to: reached) }
+                state.withLock { $0.kernel.directories[number]?.replied(page.handle.rawValue, to: reached) }
             }
             if isStale { send([.data(number)]) }
         } catch {
@@ -134,8 +136,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the names with current attributes. The kernel caches attributes from a listing for long, so they must
-    /// not be older than the last change reported to it.
+    /// Returns the names with current attributes. The kernel caches attributes from a listing for up to a day, so they
+    /// must not be older than the last change reported to it.
     private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
         names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
     }

@@ -36,7 +36,7 @@ struct AlternatesFolder: NodeBehaviour {
 }
 
 extension EpisodeFile {
-    /// Returns the attributes by which a person chooses among the encodings of an episode.
+    /// Returns the number of an episode's alternates; for an alternate, the attributes by which a person chooses one.
     func alternateAttributes(of episode: Episode) throws -> [(String, String)] {
         var values = AttributeList()
         guard episode.isAlternate else {

@@ -1,4 +1,4 @@
-/// A list of attributes in the order of listing, without absent facts.
+/// A list of extended attributes in the order of listing, without those whose value is `nil`.
 struct AttributeList {
     private(set) var items: [(String, String)] = []
 

@@ -100,6 +100,7 @@ extension EpisodeFile {
         }
     }
 
+    /// Returns the cached byte ranges as text; empty if there are none.
     private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {
         if episode.complete { return episode.size.bytes > 0 ? "0-\(episode.size.bytes - 1)" : "" }
         if let ranges = task?.ranges, task?.generation == episode.generation { return ranges }
@@ -117,6 +118,7 @@ extension EpisodeFile {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
+    /// Formats a number without a fraction if it has none.
     static func decimal(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
     }

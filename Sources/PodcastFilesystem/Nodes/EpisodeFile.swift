@@ -22,7 +22,7 @@ struct EpisodeFile: NodeBehaviour {
         mount.state.withLock { _ = $0.kernel.willAnswer(node) }
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
         var facts = mount.facts(of: entry)
-        // A handle of an older rendition has the size of that one.
+        // A handle of an older rendition keeps that rendition's size.
         if NodeNumber(entry) != node, let open {
             facts.size = open.media.withLock { $0.total } ?? facts.size
         }
@@ -54,17 +54,17 @@ struct EpisodeFile: NodeBehaviour {
             if role == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
             return .open(OpenFile(number: node, isCounted: false, flags: flags, media: media), .cached)
         }
-        return .ask(episode.shownSize, role == .probe ? .probe : .player)
+        return .requestOpen(episode.shownSize, role == .probe ? .probe : .player)
     }
 
     /// Returns an open file for a completely cached episode: on the backing file of its open handles if there is one,
-    /// else on the cache file recorded in the library.
+    /// else on the cache file recorded in the library. `nil` if the episode is incomplete or its file was changed.
     private func wholeFile(_ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
         let media: OpenFile.Media
         if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
             media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
         } else {
-            // A changed file is not served: the daemon checks whether it is good.
+            // A file that was changed since it was recorded is not served before the daemon has checked it.
             guard episode.isComplete, let name = episode.file, let size = episode.size,
                 let reader = try? MediaReader(
                     name: name, in: mount.options.cache,
@@ -92,6 +92,7 @@ struct EpisodeFile: NodeBehaviour {
 }
 
 extension PodcastFilesystem {
+    /// Looks up an episode by its name in a show's folder; returns `nil` if there is none.
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
         guard let found = try library.entry(of: show, named: name) else {
             // A renamed episode keeps its path as long as it is open.
@@ -105,7 +106,7 @@ extension PodcastFilesystem {
 
     /// Returns the reply to a lookup of an episode's row that was just read.
     func entry(of found: EpisodeEntry, entryTimeout: Double? = nil) throws -> Entry {
-        // Changes were withheld from the kernel, so the row may be outdated.
+        // If invalidations were withheld from the kernel, the row may be outdated.
         let isOutdated = state.withLock { $0.kernel.willAnswer(NodeNumber(found)) }
         let current = isOutdated ? try library.entry(id: found.id) : nil
         return entry(facts(of: current ?? found), entryTimeout: entryTimeout)
@@ -132,6 +133,6 @@ extension PodcastFilesystem {
 }
 
 extension EpisodeEntry {
-    /// Without a date, an episode was published when it was first seen.
+    /// The publication time; an undated episode counts as published when it was first seen.
     var modified: Int64 { published ?? firstSeen }
 }

@@ -3,8 +3,8 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
-/// The behaviour of one node. Each kind of node has an implementation in a file of its own; the defaults are those of a
-/// regular file without control attributes.
+/// The behaviour of one node. Every kind of node has an implementation; the defaults are those of a regular file
+/// without extended attributes, except that of `opening`, which rejects the open of a folder or link.
 ///
 /// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent as the
 /// reply.
@@ -15,7 +15,7 @@ protocol NodeBehaviour {
 
     /// Returns the attributes for stat(2).
     ///
-    /// - Parameter open: the handle of an fstat(2).
+    /// - Parameter open: The open file of an fstat(2); `nil` for stat(2).
     func facts(open: OpenFile?) throws -> NodeFacts?
 
     // MARK: Folders
@@ -23,29 +23,32 @@ protocol NodeBehaviour {
     /// The parent of a folder.
     var parent: NodeNumber { get }
 
+    /// Looks up a name in a folder.
     func find(_ name: String) throws -> Entry?
 
-    /// Returns the entries of a folder.
+    /// Returns the entries of a folder, without `.` and `..`.
     func items() throws -> [FolderSnapshot.Item]?
 
     /// Whether the kernel may cache the folder's names: only for a subscribed show's folder and the subfolders of it.
-    var keepsNames: Bool { get }
+    var isListingCacheable: Bool { get }
 
-    /// Returns the command to send to the daemon before the folder is listed.
+    /// Returns the command to send to the daemon before the folder is listed; `nil` if none is needed.
     func commandBeforeListing() throws -> Command?
 
     // MARK: Files and links
 
+    /// Returns the next step of an open of a file; `flags` are those of open(2).
     func opening(by caller: Caller, flags: Int32) throws -> Opening
 
-    /// Returns the target of a link.
+    /// Returns the target of a symbolic link.
     func target() throws -> String?
 
     // MARK: Extended attributes
 
+    /// Returns the names and values of all extended attributes, in the order of listing.
     func extendedAttributes() throws -> [(String, String)]
 
-    /// Returns the command to send to the daemon when an attribute is set.
+    /// Returns the command to send to the daemon when an attribute is set; `nil` if the attribute or value is invalid.
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command?
 }
 
@@ -58,7 +61,7 @@ extension NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? { nil }
 
-    var keepsNames: Bool { false }
+    var isListingCacheable: Bool { false }
 
     func commandBeforeListing() throws -> Command? { nil }
 

@@ -5,9 +5,9 @@ internal import Synchronization
 /// The attributes of a node, except those that all nodes of its kind share.
 struct NodeFacts: Sendable {
     var number: NodeNumber
-    /// Bytes.
+    /// The size in bytes.
     var size: Int64
-    /// In units of 512 bytes.
+    /// The allocated size in units of 512 bytes.
     var blocks: Int64
     /// Times in seconds of Unix time.
     var accessed: Int64
@@ -24,7 +24,7 @@ struct NodeFacts: Sendable {
         self.changed = changed
     }
 
-    /// The facts of a folder of the mount itself, which has the time of the mount.
+    /// Creates the attributes of a folder without a time of its own: it has that of the mount's start.
     init(fixed folder: NodeNumber, of mount: PodcastFilesystem) {
         self.init(folder: folder, modified: mount.started, changed: mount.started)
     }
@@ -49,16 +49,19 @@ struct NodeForm: Sendable {
     var blockSize: Int32 = 4096
     /// The time in seconds for which the kernel may cache attributes. Changes are sent as invalidations.
     var attributeTimeout = longest
+    /// The time in seconds for which the kernel may cache the name.
     var entryTimeout = longest
     /// Whether the size of the opened content is pushed to the kernel, so that fstat(2) after an open returns it.
     var pushesSize = true
 
+    /// The timeout of names and attributes whose changes are sent as invalidations: a day.
     static let longest: Double = 86_400
 
     static let file = NodeForm(kind: .regular, permissions: 0o444)
     static let folder = NodeForm(kind: .directory, permissions: 0o555, links: 2)
     static let link = NodeForm(kind: .symlink, permissions: 0o777)
 
+    /// Returns a copy with another timeout for attributes and names.
     func cached(for seconds: Double) -> NodeForm {
         var form = self
         (form.attributeTimeout, form.entryTimeout) = (seconds, seconds)
@@ -84,6 +87,7 @@ extension PodcastFilesystem {
             entryTimeout: entryTimeout ?? form.entryTimeout)
     }
 
+    /// Records the size of a file in a reply to the kernel.
     func recordSentSize(_ facts: NodeFacts, _ form: NodeForm) {
         if form.kind == .regular { state.withLock { $0.kernel.recordSentSize(facts.size, of: facts.number) } }
     }

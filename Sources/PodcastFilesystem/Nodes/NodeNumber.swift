@@ -2,7 +2,8 @@ package import Fuse
 internal import PodcastLibrary
 package import TransferCore
 
-/// The meaning of a node id: a kind, a row of the library, and for episodes a generation.
+/// The meaning of a node id: a kind, a row of the library, and for some kinds a generation: an episode's rendition, a
+/// tagged file's version, or the view, tag or search term that contains the node.
 ///
 /// Computed, never stored, so it is the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode
 /// number that programs see is the same value with generation 0, so that a new rendition is a new node to the kernel
@@ -54,7 +55,7 @@ package struct NodeNumber: Sendable, Hashable {
         case page = 21
         /// The folder `.alternates`; the row is the show's.
         case alternates = 30
-        /// The folder in it of one episode; the row is the episode's. The files in it are of the kind `episode`.
+        /// An episode's folder in `.alternates`; the row is the episode's. The files in it are of the kind `episode`.
         case episodeAlternates = 31
         /// The folder of tagged files, the folder of a show in it, and a file. The rows are a constant, the show's and
         /// the episode's; the generation of a file is that of `TaggedFile`.
@@ -83,7 +84,7 @@ package struct NodeNumber: Sendable, Hashable {
     package static let root = NodeNumber(kind: .fixed, row: 1)
     package static let search = NodeNumber(kind: .search, row: 1)
     package static let tags = NodeNumber(kind: .tags, row: 1)
-    /// Differs in the lower 32 bits from the root and from shows; see `inode`.
+    /// Differs from the root and from shows in the lower 32 bits of the inode number; see `inode`.
     package static let tagged = NodeNumber(kind: .tagged, row: 1 << 31 | 2)
 
     /// Interprets a node id; `nil` for one of an unknown kind.
@@ -96,7 +97,7 @@ package struct NodeNumber: Sendable, Hashable {
         Kind(rawValue: UInt8(node.rawValue >> (rowBits + generationBits)))
     }
 
-    /// The kind; the initializers ensure that it is valid.
+    /// The kind of node; the initializers ensure that it is valid.
     package var kind: Kind { Self.kind(node) ?? .fixed }
 
     package var generation: Int { Int(node.rawValue >> Self.rowBits & (1 << Self.generationBits - 1)) }
@@ -105,8 +106,8 @@ package struct NodeNumber: Sendable, Hashable {
 
     /// The inode number that programs see.
     ///
-    /// That of the root differs from its node id in bit 31: mpd compares the lower 32 bits of a folder's number and of
-    /// those above it to find loops, and would skip the show of row 1.
+    /// The root's differs from its node id in bit 31: to find loops, mpd compares the lower 32 bits of a folder's inode
+    /// number with those of the folders above it, and would skip the show of row 1.
     package var inode: UInt64 {
         self == .root ? node.rawValue | 1 << 31 : NodeNumber(kind: kind, row: row).node.rawValue
     }

@@ -17,9 +17,10 @@ extension PodcastFilesystem {
         return behaviour.form.kind == .directory ? try find(behaviour.parent) : nil
     }
 
+    /// Whether a node exists and may be found by its id.
     private func isExported(_ node: NodeNumber) throws -> Bool {
         switch node.kind {
-        // Search results disappear, and the numbers of terms are those of one mount.
+        // Search results disappear, and a mount knows only the terms that were looked up in it.
         case .search, .term, .foundShow: return false
         case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .viewFeed, .viewPage, .tags, .tag, .tagLink,
             .tagged:

@@ -59,21 +59,25 @@ extension PodcastFilesystem {
                 return
             }
             let waiting = ParkedRequest(request)
-            ask(.command, WireJSON.encode(command), for: waiting) { result in
+            send(.command, WireJSON.encode(command), for: waiting) { result in
                 guard let request = waiting.take() else { return }
-                Self.answer(request, result)
+                Self.answer(request, to: command, result)
             }
         } catch {
             request.reply(error: Self.errno(of: error))
         }
     }
 
-    private static func answer(_ request: consuming Request, _ result: Result<Frame, Failure>) {
+    private static func answer(
+        _ request: consuming Request, to command: Command, _ result: Result<Frame, Failure>
+    ) {
         switch result {
         case .success(let frame):
-            // An incomplete action is an error, never a silent success.
+            // An action with problems and no success, or a refresh without a success, is an error.
             switch WireJSON.decode(Reply.self, frame.payload) {
             case .acted(count: 0, let problems) where !problems.isEmpty: request.reply(error: .resourceBusy)
+            // There are no shows.
+            case .refreshed([]) where command == .refresh(podcasts: []): request.replyDone()
             case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): request.reply(error: .ioError)
             case nil: request.reply(error: .ioError)
             default: request.replyDone()
@@ -90,7 +94,7 @@ enum ControlAttribute: String {
     case played = "user.podfs.played"
     case position = "user.podfs.position"
 
-    /// Returns the action for a value of `task`, except `refresh`.
+    /// Returns the action for a value of `task`; `nil` for `refresh`, `download` and unknown values.
     static func action(_ value: String) -> TaskAction? {
         TaskAction(rawValue: value).flatMap { $0 == .download ? nil : $0 }
     }

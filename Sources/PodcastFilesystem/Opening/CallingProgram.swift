@@ -77,6 +77,7 @@ struct CallingProgram: Equatable {
     /// words of a command line.
     private static let readLimit = 4_096
 
+    /// Reads the first `readLimit` bytes of a file; returns `nil` if it cannot be read.
     private static func beginning(_ path: String) -> [UInt8]? {
         guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else {
             return nil
@@ -140,7 +141,8 @@ struct Interpreter: Equatable {
         return nil
     }
 
-    /// Whether an option is `-c`, `-e`, `-E`, or a group of short options ending with one, such as perl's `-ne`.
+    /// Whether the program's text follows an option: Python's `-c`, `-e` of the others, perl's `-E`, a group of short
+    /// options that ends with one of these, such as perl's `-ne`, or node's `-p`.
     private func isInline(_ option: String) -> Bool {
         guard !option.hasPrefix("--"), let last = option.last else { return false }
         return name.hasPrefix("py") ? last == "c" : last == "e" || last == "E" && name == "perl" || option == "-p"

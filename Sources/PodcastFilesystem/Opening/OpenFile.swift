@@ -5,7 +5,7 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// An open episode, or an open generated file.
+/// An open episode or generated file.
 final class OpenFile: Sendable {
     /// Whether the daemon was notified of a read that was answered with the first bytes.
     enum HeadNotification {
@@ -16,34 +16,35 @@ final class OpenFile: Sendable {
         case sent
     }
 
+    /// The source of an open episode's bytes.
     struct Media {
         /// The cache file, if there is one.
         var reader: MediaReader?
         /// The cache file's name.
         var file: String?
-        /// The ranges that are known to be readable.
+        /// The byte ranges of the cache file that are known to be readable.
         var present = ByteRanges()
         /// The size in bytes; `nil` if no server has confirmed it.
         var total: Int64?
         var isComplete = false
-        /// The first bytes, until the cache file is known.
+        /// The first bytes as sent by the daemon, until the cache file is known.
         var head: [UInt8] = []
         var headNotification = HeadNotification.none
-        /// The reads so far of a program that is taken for a probe; `nil` for a player.
+        /// The reads so far of a program that is assumed to be a probe; `nil` for a player.
         var probing: ProbeReads?
         /// The error of the last failed read, and its time in milliseconds of `SystemClock.monotonic`.
         var refusal: (error: Errno, at: Int64)?
     }
 
     let number: NodeNumber
-    /// The node of the episode whose bytes are read: `number`, but for a file in `Tagged`.
+    /// The node of the episode whose bytes are read. Differs from `number` only for a file in `Tagged`.
     let medium: NodeNumber
-    /// The tag of a file in `Tagged`.
+    /// The tag of a file in `Tagged`; `nil` for other files.
     let tag: ReplacedTag?
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
-    /// Whether an episode was opened with O_DIRECT: every read is then the program's own, also one beyond the end. True
-    /// and unused for generated files.
+    /// Whether an episode was opened with O_DIRECT: every read is then a program's, even one beyond the end, and none
+    /// is readahead. Unused for generated files.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?
@@ -81,7 +82,7 @@ final class OpenFile: Sendable {
         media = Mutex(original.media.withLock { $0 })
     }
 
-    /// Whether the file is an episode, also as a stream or in `Tagged`.
+    /// Whether the file is an episode, including the playlist of a stream and a file in `Tagged`.
     var isEpisode: Bool { medium.kind == .episode }
 
     /// The size of a file in `Tagged` in bytes; `nil` for other files, and while that of the original is unknown.
@@ -100,7 +101,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// The cache file of an episode, once known.
+    /// The cache file of an episode; `nil` until it is known.
     var leased: LeasedFile? {
         media.withLock { media in
             guard let reader = media.reader, let name = media.file else { return nil }

@@ -12,25 +12,25 @@ struct OpenFiles: Sendable {
         var backed: BackedFile?
     }
 
-    /// The number of stored cache file names at which those of closed nodes are dropped.
+    /// The size of `names` at which those of closed nodes are dropped.
     private static let capacity = 4_096
 
     private var files: [FileHandle: OpenFile] = [:]
     var folders: [FileHandle: OpenFolder] = [:]
-    private var last: UInt64 = 0
+    private var lastHandle: UInt64 = 0
     /// The shared files of each open node.
     var nodes: [NodeNumber: Node] = [:]
     /// The last known name of each node's cache file. The library records a new file only a moment after its first
     /// read.
     private var names: [NodeNumber: String] = [:]
-    /// The opens of each node that wait for the invalidation of its attributes.
-    var waiting: [NodeNumber: [@Sendable () -> Void]] = [:]
+    /// The completions of the opens that wait for the invalidation of a node's attributes.
+    var pendingOpens: [NodeNumber: [@Sendable () -> Void]] = [:]
 
     subscript(handle: FileHandle) -> OpenFile? { files[handle] }
 
     private mutating func nextHandle() -> FileHandle {
-        last += 1
-        return FileHandle(rawValue: last)
+        lastHandle += 1
+        return FileHandle(rawValue: lastHandle)
     }
 
     mutating func add(_ file: OpenFile) -> FileHandle {
@@ -65,11 +65,11 @@ struct OpenFiles: Sendable {
         return handle
     }
 
-    /// Replaces the names of an open folder, from which its next requests are answered.
+    /// Replaces the names of an open folder, for its further requests.
     mutating func replace(_ handle: FileHandle, with names: FolderSnapshot) { folders[handle]?.names = names }
 }
 
-/// A cache file with a lease, which the daemon cannot remove.
+/// A leased cache file, which the daemon therefore cannot remove.
 struct LeasedFile: Sendable {
     let reader: MediaReader
     let name: String
@@ -83,7 +83,7 @@ struct BackedFile: Sendable {
     /// The size in bytes.
     let total: Int64
 
-    /// Registers an open file; `nil` if it is not complete, or the kernel does not accept it.
+    /// Registers an open file. Fails if the file is not complete, or the kernel does not accept it.
     init?(_ file: OpenFile, _ registry: (any BackingFileRegistry)?) {
         guard let registry, let (reader, name, total) = file.whole,
             let backing = reader.withDescriptor({ registry.register($0) })

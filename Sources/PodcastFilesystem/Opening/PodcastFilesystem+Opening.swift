@@ -11,16 +11,17 @@ internal import TransferCore
 /// The next step of an open.
 enum Opening {
     case open(OpenFile, HandleMode.Preference)
-    /// The daemon must confirm the size with the server. The kernel may have cached this unconfirmed one.
-    case ask(EpisodeSize, ReaderKind)
-    /// The daemon must check whether the cached asset is current.
-    case askForAsset(AssetKind, HandleMode.Preference)
-    /// A file in `Tagged`, whose original is opened like this.
+    /// The daemon must open the episode: no server has confirmed its size, its show is not subscribed, or its complete
+    /// cache file is unusable. The size is the one in the library, which the kernel may have cached.
+    case requestOpen(EpisodeSize, ReaderKind)
+    /// The daemon must check whether the cached asset is current, or the URL of a stream.
+    case requestAsset(AssetKind, HandleMode.Preference)
+    /// A file in `Tagged`; the value is the next step of its original's open.
     indirect case tag(Opening)
 }
 
-// Opens and closes. An open is answered immediately if possible, otherwise parked until the daemon has confirmed the
-// size.
+// Opens and closes. An open is answered immediately if possible, otherwise parked until the daemon has responded and
+// the kernel's attributes are invalidated.
 extension PodcastFilesystem {
     package func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         do {
@@ -32,8 +33,9 @@ extension PodcastFilesystem {
                 } else {
                     reply(request, file, preference)
                 }
-            case .ask(let guess, let kind): askToOpen(number, as: kind, insteadOf: guess, flags: flags, request)
-            case .askForAsset(let kind, let preference): askForAsset(kind, number, preference, request)
+            case .requestOpen(let shownSize, let kind):
+                requestOpen(number, as: kind, replacing: shownSize, flags: flags, request)
+            case .requestAsset(let kind, let preference): requestAsset(kind, number, preference, request)
             case .tag(let original): openTagged(number, original, flags: flags, request)
             }
         } catch {
@@ -42,12 +44,13 @@ extension PodcastFilesystem {
     }
 
     /// Returns the size to push to the kernel before the open is answered, so that fstat(2) returns it; `nil` if the
-    /// size is unknown, or if the kernel requests it for each fstat(2).
+    /// size is unknown or constant, or if the kernel requests it for each fstat(2).
     private func sizeToPush(_ file: OpenFile) -> Int64? {
         guard behaviour(of: file.number).form.pushesSize else { return nil }
         return file.content?.size ?? file.media.withLock { $0.total }
     }
 
+    /// Answers a parked open after the size has been pushed to the kernel.
     private func pushAndOpen(
         _ waiting: ParkedRequest, _ file: OpenFile, _ preference: HandleMode.Preference, size: Int64
     ) {
@@ -57,11 +60,11 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the media of an episode that is not completely cached: its cache file, if there is one, and its size.
+    /// Returns the media of an episode without a usable complete file: its cache file, if there is one, and its size.
     ///
     /// The cache file is leased from now on: the kernel may answer reads from pages that it cached for other handles,
-    /// and the daemon must not remove a file that a program reads. The present ranges are not loaded: the first read
-    /// that arrives here makes the daemon fetch the missing ones.
+    /// and the daemon must not remove a file that a program reads. The present ranges are not loaded: the daemon's
+    /// response to the first read that arrives here contains them.
     func partialMedia(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
         let (leased, lastName) = state.withLock { $0.files.leasedFile(of: number) }
         if let leased { return OpenFile.Media(reader: leased.reader, file: leased.name, total: total) }
@@ -71,32 +74,34 @@ extension PodcastFilesystem {
         return OpenFile.Media(reader: reader, file: name, total: total)
     }
 
-    /// Parks an open until the daemon has confirmed the size. The request that confirms it also serves the first read.
-    private func askToOpen(
-        _ number: NodeNumber, as kind: ReaderKind, insteadOf guess: EpisodeSize, flags: Int32,
+    /// Parks an open until the daemon has opened the episode. If that takes an HTTP request to confirm the size, the
+    /// request also serves the first read.
+    private func requestOpen(
+        _ number: NodeNumber, as kind: ReaderKind, replacing shownSize: EpisodeSize, flags: Int32,
         _ request: consuming Request
     ) {
         let waiting = ParkedRequest(request)
-        ask(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
+        send(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
             switch result {
             case .success(let frame):
                 guard let grant = Grant(payload: frame.payload) else {
                     waiting.take()?.reply(error: .ioError)
                     return
                 }
-                opened(number, as: kind, flags: flags, grant, insteadOf: guess, waiting)
+                opened(number, as: kind, flags: flags, grant, replacing: shownSize, waiting)
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
         }
     }
 
-    /// Opens an asset after the daemon has checked it.
-    private func askForAsset(
+    /// Parks an open until the daemon has checked the asset or stream. If that fails, chapters are opened from their
+    /// other sources, if these have any.
+    private func requestAsset(
         _ kind: AssetKind, _ number: NodeNumber, _ preference: HandleMode.Preference, _ request: consuming Request
     ) {
         let waiting = ParkedRequest(request)
-        ask(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
+        send(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
             switch result {
             case .success(let frame):
                 guard case .asset(let name, _)? = WireJSON.decode(Reply.self, frame.payload),
@@ -110,7 +115,7 @@ extension PodcastFilesystem {
                 assetFailures.set(nil, of: number)
                 open(number, content, preference, waiting)
             case .failure(let failure):
-                // Before the reply, since a program whose open fails may read the reason immediately.
+                // Before the reply, since a program whose open fails may read the attribute immediately.
                 assetFailures.set(failure.message, of: number)
                 guard kind == .chapters,
                     let content = try? ChaptersFile(node: number, mount: self).contentWithoutServer()
@@ -133,9 +138,11 @@ extension PodcastFilesystem {
         }
     }
 
-    /// - Parameter guess: The size reported before the daemon's response.
+    /// Answers a parked open with the daemon's grant, after the kernel's attributes have been invalidated.
+    ///
+    /// - Parameter shownSize: The size that programs saw before the daemon's response.
     private func opened(
-        _ number: NodeNumber, as kind: ReaderKind, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeSize,
+        _ number: NodeNumber, as kind: ReaderKind, flags: Int32, _ grant: Grant, replacing shownSize: EpisodeSize,
         _ waiting: ParkedRequest
     ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
@@ -156,15 +163,15 @@ extension PodcastFilesystem {
             }
             reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated ?? true)
         }
-        // fstat(2) after this open must return the true size: the kernel's attributes are invalidated before the reply.
+        // fstat(2) after this open must return the true size, so the kernel's attributes are invalidated first.
         guard let total = grant.total else {
             invalidate(number, then: answer)
             return
         }
         let now = now
         state.withLock { state in
-            state.kernel.grants.add(total, of: number, insteadOf: guess, now: now)
-            // Listings started earlier contain the guess.
+            state.kernel.grants.add(total, of: number, replacing: shownSize, now: now)
+            // Listings started earlier contain the former size.
             state.kernel.changes.add(number.episode)
         }
         push(total, of: number, then: answer)
@@ -178,57 +185,60 @@ extension PodcastFilesystem {
         return OpenFile(number: number, isCounted: true, flags: flags, media: media)
     }
 
+    /// Adds a handle and answers the open with it, if necessary after an invalidation of the access time.
+    ///
     /// - Parameter isInvalidated: Whether the kernel's attributes were invalidated just before.
     func reply(
         _ request: consuming Request, _ file: OpenFile, _ preference: HandleMode.Preference, isInvalidated: Bool = false
     ) {
-        // During an unmount, invalidations no longer reach the kernel: its size may be outdated, and reads would stop
-        // there.
+        // During an unmount, invalidations no longer reach the kernel: the size that it has cached may be outdated, and
+        // reads would end there.
         if parked.isStopped {
             if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
             request.reply(error: .operationNotSupportedByDevice)
             return
         }
         let now = now
-        let opened = state.withLock { add(file, preference, at: now, &$0) }
+        let added = state.withLock { add(file, preference, at: now, &$0) }
         reportOpen(of: file)
-        // The daemon evicts the least recently opened episode first. It already knows of the opens that it has
-        // answered.
-        if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
-        // Invalidated before the open is answered, and only if no other handle is open: a reader of that handle may
-        // wait for the size, and the kernel would discard the reply.
-        if opened.hasNewTime, !isInvalidated {
+        // The daemon evicts the least recently opened episode first. It already knows of the opens to which it has
+        // responded.
+        if added.notifiesDaemon { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
+        // The attributes are invalidated before the reply, and only if no other handle is open: the kernel may be
+        // waiting for the size on behalf of that handle's reader, and would discard the reply that contains the size.
+        if added.needsInvalidation, !isInvalidated {
             let waiting = ParkedRequest(request)
             invalidate(file.number) { [self] in
                 guard let request = waiting.take() else {
-                    close(opened.handle)
+                    close(added.handle)
                     return
                 }
-                reply(request, file, opened)
+                reply(request, file, added)
             }
             return
         }
-        reply(request, file, opened)
+        reply(request, file, added)
     }
 
-    private struct Opened {
+    /// A handle whose open is not answered yet.
+    private struct AddedHandle {
         var handle: FileHandle
         var mode: HandleMode.IOMode
-        /// Whether the kernel's access time must be invalidated.
-        var hasNewTime: Bool
+        /// Whether the kernel's attributes must be invalidated before the reply, since the access time has changed.
+        var needsInvalidation: Bool
         /// Whether the daemon must be notified of the open.
-        var isReported: Bool
+        var notifiesDaemon: Bool
     }
 
-    /// Adds a handle. It counts from before the reply to its open until `close`.
+    /// Adds a handle, which counts from before the reply to its open until `close`.
     private func add(_ file: OpenFile, _ preference: HandleMode.Preference, at now: Int64, _ state: inout State)
-        -> Opened
+        -> AddedHandle
     {
         let number = file.number
-        let isReported =
+        let notifiesDaemon =
             file.isEpisode && !file.isCounted && file.media.withLock { $0.probing == nil }
             && state.kernel.accessTimes.report(openOf: number.episode, at: now)
-        let hasNewTime = state.kernel.access(number, at: now)
+        let needsInvalidation = state.kernel.access(number, at: now)
         var mode = state.kernel.open(number, preference)
         let handle = state.files.add(file)
         if mode == nil {
@@ -238,21 +248,22 @@ extension PodcastFilesystem {
             state.files.nodes[number]?.backed = backed
             mode = state.kernel.opened(number, backing: backed?.backing.id)
         }
-        return Opened(handle: handle, mode: mode ?? .cached, hasNewTime: hasNewTime, isReported: isReported)
+        return AddedHandle(
+            handle: handle, mode: mode ?? .cached, needsInvalidation: needsInvalidation, notifiesDaemon: notifiesDaemon)
     }
 
-    private func reply(_ request: consuming Request, _ file: OpenFile, _ opened: Opened) {
-        var reply = OpenReply(handle: opened.handle, noFlush: true)
-        switch opened.mode {
+    private func reply(_ request: consuming Request, _ file: OpenFile, _ added: AddedHandle) {
+        var reply = OpenReply(handle: added.handle, noFlush: true)
+        switch added.mode {
         case .cached: reply.keepCache = file.content == nil
         case .direct: reply.directIO = true
         case .passthrough(let backing):
             reply.backing = backing
-            // Reads that bypass the cache still arrive here.
+            // With O_DIRECT the reads are sent here, not to the backing file.
             reply.directIO = file.bypassesCache
         }
-        // The kernel rejected the reply: the caller was interrupted, and no release will follow.
-        if !request.reply(open: reply) { close(opened.handle) }
+        // If the kernel rejects the reply, the caller was interrupted, and no release will follow.
+        if !request.reply(open: reply) { close(added.handle) }
     }
 
     package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
@@ -261,30 +272,32 @@ extension PodcastFilesystem {
     }
 
     private func close(_ handle: FileHandle) {
-        guard let (file, hasNewTime) = remove(handle) else { return }
+        guard let (file, needsInvalidation) = remove(handle) else { return }
         if file.number.kind != .episode { options.onWork() }
-        if hasNewTime, !parked.isStopped { invalidate(file.number) {} }
+        if needsInvalidation, !parked.isStopped { invalidate(file.number) {} }
         guard file.isCounted else { return }
-        let isLater = file.media.withLock { media in
+        let isDeferred = file.media.withLock { media in
             guard case .pending = media.headNotification else { return false }
             media.headNotification = .pending(isClosed: true)
             return true
         }
-        if !isLater { notifyClose(of: file) }
+        if !isDeferred { notifyClose(of: file) }
     }
 
     /// Removes a handle, and with the last handle of a node the lease on its cache file.
-    private func remove(_ handle: FileHandle) -> (file: OpenFile, hasNewTime: Bool)? {
+    ///
+    /// - Returns: The file, and whether to invalidate the kernel's attributes; `nil` if there is no such handle.
+    private func remove(_ handle: FileHandle) -> (file: OpenFile, needsInvalidation: Bool)? {
         let now = now
         // The shared files are released outside the critical section: dropping the last reference to a file closes it.
-        let removed = state.withLock { state -> (file: OpenFile, hasNewTime: Bool, shared: OpenFiles.Node?)? in
+        let removed = state.withLock { state -> (file: OpenFile, needsInvalidation: Bool, shared: OpenFiles.Node?)? in
             guard let file = state.files.remove(handle) else { return nil }
             state.kernel.close(file.number)
             let shared = state.kernel.isOpen(file.number) ? nil : state.files.nodes.removeValue(forKey: file.number)
             return (file, state.kernel.access(file.number, at: now), shared)
         }
         if let removed { reportClose(of: removed.file) }
-        return removed.map { ($0.file, $0.hasNewTime) }
+        return removed.map { ($0.file, $0.needsInvalidation) }
     }
 
     /// Notifies the daemon of the close of a file whose opens it counts.

@@ -6,16 +6,16 @@ internal import TransferCore
 
 // Episodes that are streams.
 extension PodcastFilesystem {
-    /// Opens the playlist of a stream, once the daemon has checked where it leads.
+    /// Opens the playlist of a stream after the daemon has checked its URL.
     func openStream(_ node: NodeNumber, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
-        // The address in it may contain a secret of the owner.
+        // The URL in the playlist may contain a secret of the owner.
         if !mayControl(caller.uid), caller.uid != 0, let episode = try library.episode(id: node.episode),
             try library.podcast(id: episode.podcast)?.hasCredentials ?? false
         {
             throw Errno.permissionDenied
         }
-        return .askForAsset(.stream, .direct)
+        return .requestAsset(.stream, .direct)
     }
 
     func streamContent(of node: NodeNumber) -> GeneratedContent? {

@@ -1,19 +1,19 @@
-/// The reads of one open file by a program that is taken for a probe. Pure: decides when the program is a player.
+/// The reads of one open file by a program that is assumed to be a probe, until they show that it is a player. Pure.
 ///
 /// A program that scans a library and plays from it (mpd, minidlnad) is recognized by what it reads: a probe reads the
 /// start of a file and a few other places, a player reads on. Times are milliseconds of a monotonic clock.
 struct ProbeReads: Sendable, Equatable {
-    /// The number of bytes read in sequence that make a player.
+    /// The number of bytes read in sequence after which a program is a player.
     static let sequence: Int64 = 1 << 20
-    /// The time after the open at which a program that still reads is a player. The time for which its reads waited for
-    /// the server does not count.
+    /// The time after the open, in milliseconds, after which a program that still reads is a player. The time for which
+    /// its reads waited for the server is subtracted.
     static let duration: Int64 = 5_000
     /// The distance in bytes within which a read continues a sequence: the kernel sends the reads of its readahead in
-    /// any order, and none for what its page cache has.
+    /// any order, and none for pages that it has cached.
     static let reach: Int64 = 256 * 1024
 
     private let opened: Int64
-    /// The time for which reads have waited, in all.
+    /// The total time for which reads have waited for the server.
     private var waited: Int64 = 0
     /// The end of the current sequence, and the number of bytes read in it.
     private var end: Int64 = 0
@@ -23,7 +23,7 @@ struct ProbeReads: Sendable, Equatable {
 
     /// Records a read.
     ///
-    /// - Returns: Whether the program is a player, from this read on.
+    /// - Returns: Whether this read shows that the program is a player.
     mutating func read(_ range: Range<Int64>, at now: Int64) -> Bool {
         let distance = range.lowerBound.subtractingReportingOverflow(end)
         if !distance.overflow, distance.partialValue.magnitude <= Self.reach.magnitude {

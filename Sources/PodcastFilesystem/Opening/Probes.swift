@@ -10,16 +10,16 @@ package enum Probes: Sendable, Equatable {
 
 /// The role of a program that opens a file, in the order of precedence.
 enum CallerRole {
-    /// May open only what is cached.
+    /// May open only completely cached episodes and generated files.
     case indexer
-    /// Gets the ranges that it reads.
+    /// Its reads fetch only the requested byte ranges.
     case probe
-    /// Downloads what it reads.
+    /// Its reads start the download of the whole file.
     case player
 }
 
 extension PodcastFilesystem {
-    /// Whether the caller is an indexer.
+    /// Whether the program of a calling thread is an indexer.
     func isIndexer(_ thread: Int32) -> Bool {
         guard !options.indexers.isEmpty, let program = CallingProgram(thread: thread) else { return false }
         return program.isAmong(options.indexers)

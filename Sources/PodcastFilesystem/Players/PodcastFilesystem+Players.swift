@@ -36,11 +36,11 @@ extension PodcastFilesystem {
         if file.isEpisode { players.withLock { $0 }?.closed(file.number.episode) }
     }
 
-    /// The limit of links in a path, as in the kernel.
+    /// The maximum number of symbolic links followed in a path, as in the kernel.
     private static let maxLinks = 40
 
-    /// Returns the episode of a path below the mounted folder, from the mount's own entries: no system call, since a
-    /// mount that waits for itself hangs.
+    /// Returns the episode of a path below the mount point; `nil` if there is none. Makes no system call on the path,
+    /// since a mount that waits for itself hangs.
     func episode(at path: [String]) -> EpisodeID? {
         do {
             return try find(path[...])
@@ -63,7 +63,7 @@ extension PodcastFilesystem {
             case .show where name != Alternate.folder, .foundShow, .taggedShow:
                 return rest.isEmpty ? try library.entry(of: folder.show, named: name)?.id : nil
             case .search:
-                // Any term: a lookup of it here would count as one of the kernel's.
+                // The term is not looked up, since that would count as a lookup by the kernel.
                 guard let show = rest.popFirst(),
                     let found = try library.foundFolder(named: show) ?? library.folder(named: show)
                 else { return nil }

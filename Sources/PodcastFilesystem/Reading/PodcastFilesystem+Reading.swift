@@ -25,7 +25,7 @@ extension PodcastFilesystem {
             return
         }
         let (kind, isPromoted) = Self.kind(of: range, in: file)
-        // The read that makes a player starts the download, although its bytes may be present.
+        // The read that shows that a program is a player starts the download, even if its bytes are present.
         if !isPromoted, let ready = Self.ready(file, range) {
             if ready.count == 0, tag == nil, refusesTail(range, of: file) {
                 request.reply(error: .ioError)
@@ -47,17 +47,17 @@ extension PodcastFilesystem {
             return
         }
         let waiting = ParkedRequest(request)
-        let asked = SystemClock.monotonic.milliseconds
-        ask(.read, read.payload, for: waiting) { [self] result in
+        let sent = SystemClock.monotonic.milliseconds
+        send(.read, read.payload, for: waiting) { [self] result in
             let now = SystemClock.monotonic.milliseconds
-            file.media.withLock { $0.probing?.waited(from: asked, to: now) }
+            file.media.withLock { $0.probing?.waited(from: sent, to: now) }
             handleResponse(result, for: waiting, file, tag, read)
         }
     }
 
-    /// Records a read of a program that is taken for a probe.
+    /// Records a read of a program that is assumed to be a probe.
     ///
-    /// - Returns: What the program is, and whether this read has made it a player.
+    /// - Returns: The kind of program, and whether this read shows that it is a player and must start the download.
     private static func kind(of range: Range<Int64>, in file: OpenFile) -> (ReaderKind, isPromoted: Bool) {
         let now = SystemClock.monotonic.milliseconds
         return file.media.withLock { media in
@@ -68,8 +68,9 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns all bytes of a read from those that the daemon sent before there was a cache file, and whether it is the
-    /// first such read, of which the daemon must be notified.
+    /// Returns the bytes of a read that lies within the head, the first bytes that the daemon sent before there was a
+    /// cache file, and whether it is the first such read, of which the daemon must be notified; `nil` if the head does
+    /// not include the whole read.
     private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
         file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
@@ -81,7 +82,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Notifies the daemon of an answered read, which starts the download, and requests the cache file.
+    /// Notifies the daemon of a read that was answered from the first bytes, so that it starts the download, and adopts
+    /// the cache file in its response.
     private func notifyRead(_ read: ReadRequest, _ file: OpenFile) {
         var read = read
         read.takesHead = false
@@ -89,7 +91,7 @@ extension PodcastFilesystem {
             guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
                 grant.generation == file.medium.generation
             else { return }
-            // After a failure the next read requests it again.
+            // After a failure the next read requests the file again.
             try? apply(grant, to: file)
         }
         let isClosed = file.media.withLock { media in
@@ -139,7 +141,7 @@ extension PodcastFilesystem {
             }
         case .failure(let failure):
             let error = Self.errno(of: failure)
-            // A probe may read elsewhere what the server can send.
+            // Not for a probe: the server may have the range that the probe reads next.
             if read.kind == .player {
                 file.media.withLock { $0.refusal = (error, SystemClock.monotonic.milliseconds) }
             }
@@ -168,22 +170,23 @@ extension PodcastFilesystem {
         Self.reply(request, of: file, tag, ready, at: range.lowerBound)
     }
 
-    /// Returns the error for a read that must not be parked: the kernel requests a page again for the reader itself
-    /// after a failed readahead. The second request fails like the first, instead of waiting for the deadline once
-    /// more.
+    /// Returns the error for a read that must not be parked, otherwise `nil`. After a failed readahead the kernel
+    /// requests the page again for the reader itself: the second request fails like the first, instead of waiting for
+    /// the deadline once more.
     private func refusal(of file: OpenFile) -> Errno? {
         let now = SystemClock.monotonic.milliseconds
         if parked.refuses(at: now) { return .ioError }
         return file.media.withLock { media in
-            guard let refusal = media.refusal, now - refusal.at < ParkedReads.retryWindow else { return nil }
+            guard let refusal = media.refusal, now - refusal.at < ParkedRequests.retryWindow else { return nil }
             return refusal.error
         }
     }
 
-    /// Adopts the file and the ranges that the daemon has granted.
+    /// Adopts the file and the ranges that the daemon has granted. Throws ESTALE if the handle has another cache file.
     func apply(_ grant: Grant, to file: OpenFile) throws(Errno) {
         let (known, hasReader) = file.media.withLock { ($0.file, $0.reader != nil) }
-        // The granted ranges belong to that file, and must not be applied to another one, even of the same generation.
+        // The granted ranges belong to the granted file, and must not be applied to another one, even of the same
+        // generation.
         if hasReader, known != grant.file { throw .staleNFSFileHandle }
         let reader =
             hasReader
@@ -228,7 +231,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns a range of the episode that is present; `nil` if it is not.
+    /// Returns the bytes of a range, from the cache file or the first bytes; `nil` if they are not all present.
     func presentBytes(of file: OpenFile, _ range: Range<Int64>) -> [UInt8]? {
         if let ready = Self.ready(file, range), let reader = ready.reader {
             var bytes = [UInt8](repeating: 0, count: ready.count)
@@ -243,7 +246,7 @@ extension PodcastFilesystem {
 
     // MARK: Replies
 
-    /// Divides a read of a file in `Tagged` between its tag and the original; of another file all is the original.
+    /// Divides a read of a file in `Tagged` between its tag and the original; other files have no tag.
     private static func split(
         _ range: Range<Int64>, of file: OpenFile
     ) -> (tag: Range<Int64>?, original: Range<Int64>) {
@@ -270,7 +273,7 @@ extension PodcastFilesystem {
         _ request: consuming Request, of file: OpenFile, _ tag: Range<Int64>?, _ ready: Ready, at offset: Int64
     ) {
         reply(request, of: file, tag, count: ready.count) { buffer throws(Errno) in
-            // The file includes the granted range, so fewer bytes would be a short read of a complete file.
+            // The cache file has this range, so a short read is an error; the kernel would take it for the end.
             guard let reader = ready.reader, ready.count > 0 else { return }
             guard try reader.read(into: buffer, at: offset) == buffer.count else { throw Errno.ioError }
         }
@@ -284,18 +287,18 @@ extension PodcastFilesystem {
 
     // MARK: Parking
 
-    /// Parks a request and sends one to the daemon. `answer` is called with the response, unless the parked request was
-    /// interrupted before.
-    func ask(
+    /// Parks a request of the kernel and sends one to the daemon. `answer` is called with the response, unless the
+    /// caller was interrupted before.
+    func send(
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
     ) {
-        askOn(kind, payload, for: waiting, answer: answer)
+        sendPart(kind, payload, for: waiting, answer: answer)
         answerInterrupt(of: waiting)
     }
 
     /// Sends one of several requests for a parked request, whose interrupt is handled by `answerInterrupt(of:)`.
-    func askOn(
+    func sendPart(
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
     ) {
@@ -304,11 +307,12 @@ extension PodcastFilesystem {
             _ = parked.remove(waiting)
             answer(result)
         }
-        // The interrupt of a request that waits for several answers may come before the token is known.
+        // The interrupt of a request that waits for several responses may come before the token is known.
         if !parked.assign(token, to: waiting) { link.cancel(token) }
     }
 
-    /// Ends the wait of a parked request when its caller is interrupted. Call once for each request.
+    /// Replies EINTR when the caller of a parked request is interrupted, and cancels the request to the daemon. Call
+    /// once for each parked request.
     func answerInterrupt(of waiting: ParkedRequest) {
         waiting.onInterrupt { [self] in
             guard let request = waiting.take() else { return }

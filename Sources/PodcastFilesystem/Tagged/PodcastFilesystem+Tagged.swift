@@ -6,11 +6,12 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// Opens of files in `Tagged`: the original is opened first, the end of its own tags is found, a tag is made, and its
-// version recorded. A program gets the exact size with the open, and the same bytes until it closes the file.
+// Opens of files in `Tagged`. The original is opened first; then the end of its own tags is found, the new tag is made,
+// and the version is recorded. A program gets the exact size with the open, and the same bytes until it closes the
+// file.
 
-/// The original of a file that is being opened. If the open ends before there is a handle, the daemon is notified of
-/// the close.
+/// The original of a file that is being opened. If the open fails before there is a handle, the daemon is notified of
+/// the original's close.
 private final class PendingOriginal: Sendable {
     let file: OpenFile
     private let mount: PodcastFilesystem
@@ -21,7 +22,7 @@ private final class PendingOriginal: Sendable {
         self.mount = mount
     }
 
-    /// Returns the file for a handle, whose close then counts.
+    /// Returns the file for a handle; from now on the daemon is notified when that handle is closed.
     func adopted() -> OpenFile {
         isAdopted.store(true, ordering: .releasing)
         return file
@@ -33,13 +34,16 @@ private final class PendingOriginal: Sendable {
 }
 
 extension PodcastFilesystem {
+    /// Opens a file in `Tagged`.
+    ///
+    /// - Parameter original: The next step of the original's open.
     func openTagged(_ number: NodeNumber, _ original: Opening, flags: Int32, _ request: consuming Request) {
         let waiting = ParkedRequest(request)
         answerInterrupt(of: waiting)
         switch original {
         case .open(let file, _): findAudio(PendingOriginal(file, self), for: number, waiting)
-        case .ask(_, let kind):
-            askOn(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
+        case .requestOpen(_, let kind):
+            sendPart(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
                 switch result {
                 case .success(let frame):
                     guard let grant = Grant(payload: frame.payload) else {
@@ -52,7 +56,7 @@ extension PodcastFilesystem {
                 case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
                 }
             }
-        case .askForAsset, .tag: waiting.take()?.reply(error: .ioError)
+        case .requestAsset, .tag: waiting.take()?.reply(error: .ioError)
         }
     }
 
@@ -60,8 +64,8 @@ extension PodcastFilesystem {
         findAudio(LeadingTags(total: original.file.media.withLock { $0.total }), original, for: number, waiting)
     }
 
-    /// Continues the search for the audio, with requests for bytes that are not cached. These are those of a probe: an
-    /// open starts no download.
+    /// Continues the search for the end of the original's tags, and requests bytes that are not cached. The requests
+    /// are those of a probe, since an open must not start a download.
     private func findAudio(
         _ search: LeadingTags, _ original: PendingOriginal, for number: NodeNumber, _ waiting: ParkedRequest
     ) {
@@ -76,7 +80,7 @@ extension PodcastFilesystem {
             let read = ReadRequest(
                 episode: number.episode, generation: original.file.medium.generation, range: range, takesHead: true,
                 kind: .probe)
-            askOn(.read, read.payload, for: waiting) { [self, search] result in
+            sendPart(.read, read.payload, for: waiting) { [self, search] result in
                 do throws(Errno) {
                     let bytes = try bytes(in: result, of: original.file, range)
                     var search = search
@@ -104,7 +108,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Makes the tag, and has the daemon record the version unless it is the recorded one.
+    /// Makes the tag, and has the daemon record the version unless it is recorded already.
     ///
     /// - Parameter skipped: The size in bytes of the original's tags; `nil` if it is not MP3.
     private func tag(
@@ -124,7 +128,7 @@ extension PodcastFilesystem {
             let command = Command.setTaggedFile(
                 episode: number.episode, rendition: content.rendition, tagSize: content.tagSize,
                 fingerprint: content.fingerprint, skipped: content.skipped, total: content.total)
-            askOn(.command, WireJSON.encode(command), for: waiting) { [self] result in
+            sendPart(.command, WireJSON.encode(command), for: waiting) { [self] result in
                 switch result {
                 case .success(let frame):
                     guard case .taggedFile(let version)? = WireJSON.decode(Reply.self, frame.payload) else {
@@ -140,6 +144,7 @@ extension PodcastFilesystem {
         }
     }
 
+    /// Answers the open, after the size has been pushed to the kernel. Replies ESTALE if the version has another node.
     private func finish(
         _ original: PendingOriginal, _ tag: ReplacedTag, version: Int, for number: NodeNumber, _ waiting: ParkedRequest
     ) {

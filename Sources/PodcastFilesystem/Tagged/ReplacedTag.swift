@@ -11,11 +11,12 @@ internal import TransferCore
 final class ReplacedTag: Sendable {
     private let bytes: [UInt8]
     private let picture: GeneratedContent?
+    /// The size in bytes, with the picture.
     let size: Int64
     /// The size in bytes of the original's tags.
     let skipped: Int64
 
-    /// - Parameter bytes: The tag, up to the picture. Empty for a file that stays as it is.
+    /// - Parameter bytes: The tag, up to the picture. Empty for a file that is not changed.
     init(_ bytes: [UInt8], picture: GeneratedContent?, skipped: Int64) {
         self.bytes = bytes
         self.picture = picture
@@ -82,13 +83,14 @@ extension PodcastFilesystem {
     /// The maximum size of art in a tag in bytes.
     private static let largestPicture: Int64 = 1 << 20
 
+    /// Returns the MIME type of a picture from its first bytes; `nil` for a format that players may not know.
     private static func imageType(of content: GeneratedContent) -> String? {
         var head = [UInt8](repeating: 0, count: Int(min(content.size, 16)))
         let count = head.withUnsafeMutableBytes { (try? content.read(into: $0, at: 0)) ?? 0 }
         return ID3Tag.Picture.type(of: head.prefix(count))
     }
 
-    /// Returns the chapters of an episode from the first source that has some without a request.
+    /// Returns the chapters of an episode from the first local source that has any; requests none.
     private func knownChapters(of episode: Episode) throws -> [Chapter] {
         guard episode.sidecars.contains(.chapters) else { return try embeddedChapters(of: episode.id) }
         let fetched = fetchedChapters(AssetKind.chapters.fileName(episode.id.rawValue), limit: 1_000)

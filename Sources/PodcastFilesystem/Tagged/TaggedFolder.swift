@@ -5,9 +5,9 @@ internal import SystemPackage
 internal import TransferCore
 
 // `Tagged/SHOW/EPISODE`: the subscribed shows again, each MP3 with a tag made from the library (configuration
-// `tagged`). The kernel does not cache the names and their nodes, so a new version of a file needs no invalidation.
+// `tagged`). The kernel does not cache their names and attributes, so a new version of a file needs no invalidation.
 
-/// The folder of all shows.
+/// The folder `Tagged`.
 struct TaggedFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -29,7 +29,7 @@ struct TaggedFolder: NodeBehaviour {
     }
 }
 
-/// The episodes of a show, and its art.
+/// A show in `Tagged`: its episodes and its art.
 struct TaggedShow: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -60,7 +60,7 @@ struct TaggedShow: NodeBehaviour {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }
         let known = try mount.library.taggedFiles(of: show.id)
         let episodes = try mount.library.entries(of: show.id).map { entry in
-            // Without attributes, with which the kernel would cache the name for long.
+            // Other files have no attributes here: with them, the kernel would cache the name for up to a day.
             TaggedFile.isFor(entry.name)
                 ? FolderSnapshot.Item(name: entry.name, facts: TaggedEpisode.facts(of: entry, known[entry.id], mount))
                 : FolderSnapshot.Item(name: entry.name, bare: NodeNumber(entry))
@@ -70,13 +70,14 @@ struct TaggedShow: NodeBehaviour {
     }
 }
 
-/// An MP3 episode with a tag of podfs in place of its own. A node is one version of the file; see `TaggedFile`.
+/// An MP3 episode whose tags are replaced by one made from the library. A node is one version of the file; see
+/// `TaggedFile`.
 struct TaggedEpisode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The assumed size in bytes of a tag that was not made yet. Generous, as for assets: programs that trust a size
-    /// from before the open would miss the end.
+    /// The assumed size in bytes of a tag that was not made yet. Generous, as for assets: otherwise programs that trust
+    /// the size from before the open would miss the end of the file.
     private static let estimatedTag: Int64 = 256 << 10
 
     var form: NodeForm {
@@ -116,7 +117,7 @@ struct TaggedEpisode: NodeBehaviour {
         .tag(try original.opening(by: caller, flags: flags))
     }
 
-    /// Returns the attributes of the original, but not those of its bytes.
+    /// Returns the attributes of the original, except those that describe its bytes.
     func extendedAttributes() throws -> [(String, String)] {
         let ofBytes = ["user.podfs.sha256", "user.podfs.ranges", "user.podfs.integrity"]
         return try original.extendedAttributes().filter { !ofBytes.contains($0.0) }
@@ -128,6 +129,6 @@ struct TaggedEpisode: NodeBehaviour {
 }
 
 extension TaggedFile {
-    /// Whether an episode with this name gets a tag; the content decides again when it is opened.
+    /// Whether an episode with this name gets a tag. The open decides again by the content.
     static func isFor(_ name: String) -> Bool { FileName.fileExtension(of: name).lowercased() == "mp3" }
 }

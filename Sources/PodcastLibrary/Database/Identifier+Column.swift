@@ -12,7 +12,7 @@ extension Identifier where Self: DatabaseValueConvertible {
     }
 }
 
-/// Subscripts for identifiers, bounded like all numbers of a row. They replace GRDB's subscripts.
+/// Subscripts for identifiers, bounded like all numbers of a row. They take precedence over GRDB's.
 extension Row {
     subscript<ID: Identifier & DatabaseValueConvertible>(_ index: Int) -> ID? {
         (self[index] as Int64?).map { ID(rawValue: $0) }

@@ -4,7 +4,7 @@ import TransferCore
 
 /// The replacement of a damaged library.
 package struct LibraryRecovery: Sendable, Equatable {
-    /// The new path of the damaged file, which is complete.
+    /// The new path of the damaged file, whose content is unchanged.
     package var damaged: String
     /// The time of the backup that replaced it; `nil` if there was none and the library is empty.
     package var backup: Int64?
@@ -25,9 +25,9 @@ extension Library {
     ///   - backup: A file written by `backup(to:)`; need not exist.
     ///   - isSuspect: Whether earlier daemons crashed at start. The whole file is then checked, which takes seconds for
     ///     a large one.
-    ///   - canRebuild: Whether an empty library may replace the damaged one without a usable backup, because the caller
-    ///     knows the subscriptions from elsewhere; evaluated only then. Otherwise the damage is thrown, and the file
-    ///     stays.
+    ///   - canRebuild: Whether an empty library may replace a damaged one without a usable backup, because the caller
+    ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged.
+    /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays.
     package static func openForWriting(
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
@@ -94,7 +94,7 @@ extension Library {
         }
     }
 
-    /// Checks for damage, as far as a few milliseconds allow, so that a later query does not run into it.
+    /// Checks for damage that a few milliseconds can find, before a later query fails because of it.
     ///
     /// - Parameter all: Whether to check every page, however long it takes.
     private func checkAtStart(all: Bool) throws {
@@ -110,7 +110,7 @@ extension Library {
         }
     }
 
-    /// Copies a backup and prepares it.
+    /// Copies a backup, migrates and checks the copy, and reserves the ids that may have been assigned since.
     ///
     /// - Returns: The time of the backup.
     private static func restore(_ backup: String, to restored: String) throws -> Int64 {
@@ -131,29 +131,29 @@ extension Library {
         }
         let library = try openForWriting(at: restored)
         try library.check()
-        let given = try library.identifiers()
+        let assigned = try library.identifiers()
         try library.reserve(
             Identifiers(
-                podcast: ShowID(given.podcast.rawValue + idMargin),
-                episode: EpisodeID(given.episode.rawValue + idMargin),
-                download: TaskID(given.download.rawValue + idMargin)))
+                podcast: ShowID(assigned.podcast.rawValue + idMargin),
+                episode: EpisodeID(assigned.episode.rawValue + idMargin),
+                download: TaskID(assigned.download.rawValue + idMargin)))
         // Writes everything into one file, since only that file is renamed.
-        try library.closeWhole()
+        try library.closeAfterCheckpoint()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
         return Int64(status.st_mtim.tv_sec)
     }
 
-    /// The margin of ids after a restoration; more rows than are created between two backups: ten times those of a
-    /// library of 1,000 shows with 100 episodes each.
+    /// The number of ids skipped after a restoration, more than are assigned between two backups: ten times the
+    /// episodes of 1,000 shows with 100 episodes each.
     private static let idMargin: Int64 = 1_000_000
 
     /// The shift in bits that turns seconds since 1970 into the first id of an empty library that replaces a damaged
-    /// one, whose ids are unknown. The result is above all ids of a library that has created less than 256 rows a
-    /// second since its own start, and fits the 40 bits of an inode number until the year 2106.
+    /// one, whose ids are unknown. The result is above all ids of a library that has created fewer than 256 rows a
+    /// second since it was created, and fits the 40 bits of an inode number until the year 2106.
     private static let idShift: Int64 = 8
 
-    /// Skips generations after a restoration, since those assigned after the backup must not be reused. The generations
-    /// of cached renditions are known to be current.
+    /// Skips generations after a restoration, since those assigned after the backup must not be reused. Generations of
+    /// cached renditions stay: they are known to be current.
     package func skipGenerations() throws {
         try write { db in
             try db.execute(

@@ -1,9 +1,9 @@
 import GRDB
 import Synchronization
 
-/// The reading connections, as many as threads read concurrently.
+/// A pool of reading connections, one for each concurrent read.
 ///
-/// They replace the readers of GRDB's own pool, which queries the schema version before every read: a second statement
+/// It replaces the readers of GRDB's own pool, which queries the schema version before every read: a second statement
 /// that costs as much as the lookup of one row. Nothing here depends on GRDB's knowledge of the schema, and SQLite
 /// itself prepares a statement again after a migration (https://www.sqlite.org/c3ref/prepare.html).
 ///
@@ -11,12 +11,12 @@ import Synchronization
 final class ReaderConnections: Sendable {
     private let path: String
     private let configuration: Configuration
-    /// The idle connections.
     private let idle = Mutex<[DatabaseQueue]>([])
-    private let counting = Mutex<DatabaseQueue?>(nil)
+    /// The connection of `changeCounter`, once it was called.
+    private let counterConnection = Mutex<DatabaseQueue?>(nil)
 
-    /// The maximum number of idle connections: the threads of a mount, and one that receives events. GRDB's pool has
-    /// five too.
+    /// The maximum number of idle connections: one for each thread of a mount, and one for the receiver of events.
+    /// GRDB's pool has five too.
     private static let maxIdle = 5
 
     /// - Parameter configuration: The configuration of reading connections.
@@ -25,25 +25,26 @@ final class ReaderConnections: Sendable {
         self.configuration = configuration
     }
 
+    /// Calls `body` with an idle or a new connection, which is idle again afterwards.
     func use<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         let connection = try idle.withLock { $0.popLast() } ?? DatabaseQueue(path: path, configuration: configuration)
         defer {
-            let isKept = idle.withLock { connections in
+            let isReused = idle.withLock { connections in
                 guard connections.count < Self.maxIdle else { return false }
                 connections.append(connection)
                 return true
             }
-            if !isKept { try? connection.close() }
+            if !isReused { try? connection.close() }
         }
         return try body(connection)
     }
 
-    /// Returns `PRAGMA data_version` of a connection used for nothing else, and closed last.
+    /// Returns `PRAGMA data_version` of a connection that is used for nothing else, and that `close` closes last.
     func changeCounter() throws -> Int64 {
-        let connection = try counting.withLock { kept in
-            if let kept { return kept }
+        let connection = try counterConnection.withLock { stored in
+            if let stored { return stored }
             let connection = try DatabaseQueue(path: path, configuration: configuration)
-            kept = connection
+            stored = connection
             return connection
         }
         return try connection.unsafeRead { db in
@@ -51,17 +52,17 @@ final class ReaderConnections: Sendable {
         }
     }
 
-    /// Closes the idle connections; the next read opens a new one.
+    /// Closes the idle connections and that of `changeCounter`; the next read opens a new one.
     func close() throws {
         var connections = idle.withLock { connections in
             defer { connections = [] }
             return connections
         }
-        let counting = counting.withLock { kept in
-            defer { kept = nil }
-            return kept
+        let last = counterConnection.withLock { stored in
+            defer { stored = nil }
+            return stored
         }
-        if let counting { connections.append(counting) }
+        if let last { connections.append(last) }
         for connection in connections { try connection.close() }
     }
 }

@@ -1,7 +1,7 @@
 internal import Platform
 package import PodcastFeed
 
-/// The day of a date in the feed's own time zone, independent of this machine's.
+/// The day of a date in the feed's own time zone, independent of the local one.
 package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
     private let day: GregorianDay
 

@@ -1,7 +1,7 @@
 package import PodcastFeed
 package import TransferCore
 
-/// An episode's row, except its transcripts, chapters and alternate media (`EpisodeExtras`).
+/// A copy of an episode's row, without its transcripts, chapters and alternate media (`EpisodeExtras`).
 package struct Episode: Sendable, Equatable {
     /// The row id: positive, never reused for another episode.
     package var id: EpisodeID
@@ -10,18 +10,22 @@ package struct Episode: Sendable, Equatable {
     package var name: String
     package var guid: String?
     package var title: String
+    /// The time of publication; `nil` if the feed has none.
     package var published: Int64?
-    /// Seconds east of UTC, as the feed wrote them.
+    /// The UTC offset of the feed's time zone in seconds, positive east of Greenwich.
     package var publishedOffset: Int
     /// The duration in seconds.
     package var duration: Double?
-    /// The media address, as last given by the feed.
+    /// The media URL, as last seen in the feed.
     package var url: String
+    /// The MIME type according to the feed.
     package var type: String?
     /// The length in bytes according to the feed; see `EpisodeSize`.
     package var length: Int64?
     package var season: Int?
+    /// The episode's number.
     package var episode: Double?
+    /// `full`, `trailer` or `bonus`.
     package var episodeType: String?
     package var explicit: Bool?
     package var link: String?
@@ -39,6 +43,7 @@ package struct Episode: Sendable, Equatable {
     /// The number of the rendition, from 1; never decreases.
     package var generation: Int
     package var cachedBytes: Int64
+    /// Whether the episode is completely cached.
     package var complete: Bool
     /// The SHA-256 of the complete file, in lower-case hexadecimal.
     package var sha256: String?
@@ -49,10 +54,12 @@ package struct Episode: Sendable, Equatable {
     package var position: Double?
     /// When the episode was last listened to, on any device.
     package var lastPlayed: Int64?
-    /// Whether the episode is exempt from eviction, also with later renditions.
+    /// Whether the current and future renditions are exempt from eviction.
     package var pinned: Bool
+    /// When the file was last opened.
     package var lastOpened: Int64?
     package var sidecars: Sidecars
+    /// The download, if it is outstanding or failed.
     package var download: Download?
 
     package init(
@@ -116,11 +123,12 @@ package struct EpisodeEntry: Sendable, Equatable {
     package var published: Int64?
     package var firstSeen: Int64
     package var changed: Int64
-    /// The size in bytes.
+    /// The size in bytes; 0 while unknown.
     package var size: Int64
     package var sizeSource: SizeSource
     package var generation: Int
     package var cachedBytes: Int64
+    /// Whether the episode is completely cached.
     package var complete: Bool
     package var lastOpened: Int64?
     package var sidecars: Sidecars
@@ -161,7 +169,7 @@ package struct Track: Sendable, Equatable {
     }
 }
 
-/// The files that a feed offers beside an episode's media; stored as a set, so that a listing needs no further reads.
+/// The files that a feed offers beside an episode's media; stored in the row, so that a listing needs no further reads.
 package struct Sidecars: OptionSet, Sendable, Hashable {
     package let rawValue: Int
 
@@ -172,7 +180,7 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     package static let notes = Sidecars(rawValue: 1 << 0)
     /// The episode's own artwork.
     package static let art = Sidecars(rawValue: 1 << 1)
-    /// Chapters, in the feed itself, at an address, or as times in the notes.
+    /// Chapters: in the feed itself, at a URL, or as times in the notes.
     package static let chapters = Sidecars(rawValue: 1 << 2)
     /// A transcript as WebVTT.
     package static let vtt = Sidecars(rawValue: 1 << 3)
@@ -180,11 +188,10 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     package static let srt = Sidecars(rawValue: 1 << 4)
     /// A transcript in JSON or HTML.
     package static let transcript = Sidecars(rawValue: 1 << 5)
-
-    /// Further encodings.
+    /// Other encodings.
     package static let alternates = Sidecars(rawValue: 1 << 6)
 
-    /// The transcripts that are offered as WebVTT: one in that format, or one that is converted.
+    /// The transcripts that are available as WebVTT, directly or after conversion.
     package static let anyVTT: Sidecars = [.vtt, .srt, .transcript]
 }
 

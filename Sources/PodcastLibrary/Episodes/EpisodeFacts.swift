@@ -1,9 +1,9 @@
 package import PodcastFeed
 
-/// An item converted to the values of a row, with digests by which a later merge detects changes.
+/// An item's values for its row, with digests by which a later merge detects changes.
 struct EpisodeFacts {
     let item: Item
-    /// The enclosure chosen as the episode's media.
+    /// The main enclosure: the first one with a URL.
     let media: Enclosure
     /// All encodings of the media, the main one first.
     let encodings: [Medium]
@@ -15,11 +15,11 @@ struct EpisodeFacts {
     let details: EpisodeDetails?
     /// The digest of all stored values.
     let digest: Int64
-    /// The digest of all stored values except the queries of media URLs: these may contain tokens that change at every
-    /// fetch, which users do not see.
+    /// The digest of all stored values except alternate enclosures, whose rows have digests of their own, and the
+    /// queries of media URLs: these may contain tokens that change at every fetch, which users do not see.
     let visibleDigest: Int64
 
-    /// `nil` for an item without an enclosure.
+    /// Creates the values; `nil` for an item without an enclosure.
     init?(_ item: Item) {
         guard let media = item.enclosures.first(where: { !$0.url.isEmpty }) else { return nil }
         self.item = item
@@ -75,7 +75,7 @@ struct EpisodeFacts {
             all.add(enclosure.length)
         }
         for alternate in item.alternates { alternate.add(to: &all) }
-        // Rows that were written before alternates had files get theirs at the next refresh.
+        // Changes the digest, so that the next refresh adds alternates to rows written before alternates had files.
         if encodings.count > 1 { all.add("alternates") }
         digest = all.value
         visibleDigest = visible.value
@@ -87,7 +87,7 @@ struct EpisodeFacts {
             duration: item.duration)
     }
 
-    /// Encodings other than `media`.
+    /// The enclosures other than `media`.
     var alternates: [Enclosure] {
         guard item.enclosures.count > 1, let index = item.enclosures.firstIndex(of: media) else { return [] }
         var others = item.enclosures
@@ -124,8 +124,8 @@ extension AlternateEnclosure {
 }
 
 extension Transcript {
-    /// The sidecar for this transcript, from its type, otherwise from its URL; empty for plain text and documents,
-    /// which contain no times.
+    /// The sidecar for this transcript, by its type, otherwise by its URL; empty for plain text and documents, which
+    /// contain no times.
     package var kind: Sidecars {
         let type = type?.lowercased() ?? ""
         if type.contains("vtt") { return .vtt }

@@ -2,7 +2,7 @@
 package enum SizeSource: String, Sendable, Equatable {
     /// Confirmed by a server.
     case server = "server"
-    /// The feed, with a plausible value.
+    /// A plausible value from the feed.
     case feed = "feed"
     /// Computed from the duration and a usual bit rate.
     case estimate = "estimate"
@@ -21,13 +21,13 @@ package struct EpisodeSize: Sendable, Equatable {
     /// The minimum plausible length: 10 kB is less than a second of music, or ten seconds of the lowest speech bit
     /// rate. Smaller values are placeholders (0, 1, 1024) or durations in the wrong attribute.
     static let minLength: Int64 = 10_000
-    /// The maximum: 16 TiB, the largest file of ext4. A larger value is a mistake.
+    /// The maximum size: 16 TiB, the largest file of ext4. A larger value is a mistake.
     package static let greatest: Int64 = 1 << 44
     /// The minimum plausible rate in bytes per second: 8 kbit/s, the lowest rate of MP3. Opus can encode speech at 6
     /// kbit/s, but podcasts do not use that.
     static let minRate = 1_000.0
     /// The maximum plausible rate in bytes per second: 80 Mbit/s, above published 4K video and far above uncompressed
-    /// audio (0.2 to 1.2 MB/s). A greater length was counted in bits, or is another number.
+    /// audio (0.2 to 1.2 MB/s). A greater length was counted in bits, or is not a length.
     static let maxRate = 10_000_000.0
     /// The assumed audio rate in bytes per second: 128 kbit/s, the most common rate of podcasts in MP3 and AAC.
     static let audioRate = 16_000.0

@@ -1,7 +1,7 @@
 import GRDB
 package import TransferCore
 
-/// The data needed to start a transfer of an episode's file, fetched together because an open of the file waits for it.
+/// The data needed to start a transfer of an episode's file, read together because an open of the file waits for it.
 package struct EpisodeSource: Sendable, Equatable {
     package var podcast: ShowID
     /// The addresses of the file, in the order in which to try them; never empty.
@@ -11,18 +11,19 @@ package struct EpisodeSource: Sendable, Equatable {
     package var generation: Int
     /// The size confirmed by a server; `nil` if none has.
     package var confirmedSize: Int64?
-    /// The cache file of this generation.
+    /// The name of the cache file; `nil` if there is no rendition.
     package var file: String?
-    /// The total size of the cache file in bytes, if known, and the state recorded when the file was completed.
+    /// The total size of the cache file in bytes, if known.
     package var fileSize: Int64?
+    /// See `Rendition.fileState`.
     package var fileState: String?
-    /// Whether the file is complete.
+    /// Whether the cache file is complete.
     package var isComplete: Bool
     /// The download task, if any.
     package var task: Task?
     /// The show's own settings, as from `Library.settings(of:)`.
     package var settings: [String: String]
-    /// The show's access.
+    /// The facts that decide which requests the show may cause.
     package var access: ShowAccess
 
     /// The state of the episode's download task.

@@ -1,9 +1,9 @@
 import GRDB
 package import TransferCore
 
-/// A further encoding of an episode: the facts by which a person chooses it.
+/// A further encoding of an episode, with the facts by which a person chooses it.
 package struct Alternate: Sendable, Equatable {
-    /// The row of the file, which has its own renditions.
+    /// The id of the alternate's row, which has its own renditions.
     package var id: EpisodeID
     /// The episode of which it is an encoding.
     package var episode: EpisodeID
@@ -15,21 +15,21 @@ package struct Alternate: Sendable, Equatable {
     package var language: String?
     package var codecs: String?
 
-    /// The folder in a show's folder that has a folder for each episode with alternates.
+    /// The folder in a show's folder that contains a folder for each episode with alternates.
     package static let folder = ".alternates"
 
-    /// The maximum number of alternates of all episodes of a show. More are omitted: a feed must not decide how large
-    /// the library becomes. `Medium.maxMedia` bounds those of one episode.
+    /// The maximum number of alternates of all episodes of a show. Further ones are omitted: a feed must not decide how
+    /// large the library becomes. `Medium.maxMedia` bounds the alternates of one episode.
     package static let maxInShow = 50_000
 
-    /// Returns the path below the show's folder.
+    /// Returns an alternate's path below the show's folder.
     static func path(_ fileName: String, of episode: String) -> String {
         "\(folder)/\(FileName.stem(ofFile: episode))/\(fileName)"
     }
 }
 
 extension Library {
-    /// Returns the alternates of an episode, in the feed's order; `name` is the path below the show's folder.
+    /// Returns the alternates of an episode, in the feed's order; their `name` is the path below the show's folder.
     package func alternates(of episode: EpisodeID) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(
@@ -59,7 +59,7 @@ extension Library {
         }
     }
 
-    /// Returns the facts of an alternate; `nil` for an episode.
+    /// Returns the alternate with this id; `nil` for an episode's main file.
     package func alternate(id: EpisodeID) throws -> Alternate? {
         try query { db in
             let statement = try db.cachedStatement(
@@ -73,8 +73,8 @@ extension Library {
         }
     }
 
-    /// Returns the episode of which a file is an encoding; an episode itself for its main file. What was listened to
-    /// counts for it, whichever file was played.
+    /// Returns the episode of which a file is an encoding, which is `file` itself for a main file. The playback state
+    /// belongs to that episode, whichever file was played.
     package func mainEpisode(of file: EpisodeID) throws -> EpisodeID {
         try query { db in
             try EpisodeID.fetchOne(
@@ -107,7 +107,7 @@ extension FileName {
 enum AlternateSQL {
     static let table = "alternate a CROSS JOIN episode e ON e.id = a.medium"
 
-    /// Moves the alternates of an episode to the folder that has its current name.
+    /// Moves the alternates of an episode to the folder with the episode's current name.
     static func rename(of episode: EpisodeID, to name: String, now: Int64, _ db: Database) throws {
         let folder = Alternate.path("", of: name)
         try db.cachedStatement(
@@ -118,7 +118,8 @@ enum AlternateSQL {
         ).execute(arguments: [folder, now, episode])
     }
 
-    /// Removes the cached bytes and downloads of an episode's alternates.
+    /// Removes the renditions and downloads of an episode's alternates. The generation of one that had a rendition is
+    /// incremented.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     static func drop(of episode: EpisodeID, now: Int64, _ db: Database) throws -> [Rendition] {

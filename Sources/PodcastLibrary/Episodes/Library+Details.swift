@@ -5,7 +5,7 @@ package import PodcastFeed
 package import TransferCore
 
 extension Schema {
-    /// The details of shows and episodes for pages, as JSON, which is written and read whole.
+    /// The details of shows and episodes for pages, each as one JSON text.
     static let details = """
         ALTER TABLE podcast ADD COLUMN quiet_times INTEGER;   -- QuietTimes
         CREATE TABLE show_details (
@@ -29,14 +29,14 @@ enum StoredDetails {
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Decodes JSON text; `nil` if that fails, as for text of another version of podfs.
+    /// Decodes JSON text; `nil` if that fails, as for a text written by another version of podfs.
     static func value<Value: Decodable>(_ text: String?, as type: Value.Type) -> Value? {
         text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
     }
 
     /// Replaces the details of a show.
     ///
-    /// - Returns: Whether they have changed.
+    /// - Returns: Whether the details have changed.
     static func write(_ details: ShowDetails?, of podcast: ShowID, _ db: Database) throws -> Bool {
         let new = text(details)
         let old = try String.fetchOne(
@@ -62,7 +62,7 @@ enum StoredDetails {
 }
 
 extension Library {
-    /// Returns the details of a show for its page; `nil` when its feed has none.
+    /// Returns the details of a show for its page; `nil` if its feed has none.
     package func details(ofShow podcast: ShowID) throws -> ShowDetails? {
         let text = try read { db in
             try String.fetchOne(

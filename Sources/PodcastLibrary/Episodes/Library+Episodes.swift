@@ -6,14 +6,14 @@ package import TransferCore
 extension Library {
     // MARK: - Queries
 
-    /// Returns the episodes of a show, newest first; undated ones are sorted by when they were first seen.
+    /// Returns the episodes of a show, newest first; an undated one is sorted by when it was first seen.
     package func entries(of podcast: ShowID) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
         }
     }
 
-    /// Returns the episodes of a show that have one of these sidecars.
+    /// Returns the episodes of a show that have any of these sidecars, newest first.
     package func entries(of podcast: ShowID, with sidecars: Sidecars) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(
@@ -31,7 +31,7 @@ extension Library {
         }
     }
 
-    /// Returns the episode with exactly this file name without extension, for lookups of files beside it.
+    /// Returns the episode with exactly this file name without extension, for lookups of its sidecar files.
     package func entry(of podcast: ShowID, stem: String) throws -> EpisodeEntry? {
         try query { db in
             try EpisodeSQL.entries(
@@ -66,7 +66,7 @@ extension Library {
         }
     }
 
-    /// Returns transcripts, chapters and other encodings from the feed.
+    /// Returns an episode's transcripts, chapters and other encodings from the feed.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
@@ -109,10 +109,10 @@ extension Library {
 
     // MARK: - Changes
 
-    /// Renames an episode's file. The extension stays: `name` may contain it or omit it.
+    /// Renames an episode's file, and the folder of its alternates. The extension stays; `name` may include it.
     ///
     /// - Returns: The file's new name, with its extension.
-    /// - Throws: `invalidName` or `nameTaken`.
+    /// - Throws: `invalidName`, `nameTaken`, `noSuchEpisode`.
     @discardableResult
     package func renameEpisode(id: EpisodeID, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
         try write { db in
@@ -142,8 +142,8 @@ extension Library {
         }
     }
 
-    /// Removes episodes that `keep` excludes from all listings. Their rows stay as tombstones: an episode that leaves
-    /// the feed and returns is the same file again.
+    /// Removes episodes from all listings, with their cached bytes and downloads, since the setting `keep` excludes
+    /// them. Their rows stay as tombstones: an episode that leaves the feed and returns is the same file again.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func bury(episodes: [EpisodeID], now: Int64) throws -> [Rendition] {
@@ -166,7 +166,7 @@ extension Library {
         }
     }
 
-    /// Returns the tombstones of a show's episodes that its feed lists, newest first.
+    /// Returns a show's buried episodes that its feed still lists, newest first.
     package func buriedEpisodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
             // Fast path: most shows have none, and every refresh calls this.
@@ -178,14 +178,14 @@ extension Library {
         }
     }
 
-    /// Returns the shows with buried episodes that their feeds list.
+    /// Returns the shows with buried episodes that their feeds still list.
     package func podcastsWithBuriedEpisodes() throws -> [ShowID] {
         try query { db in
             try ShowID.fetchAll(db, sql: "SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
         }
     }
 
-    /// Restores buried episodes to the listings, under their names.
+    /// Restores buried episodes to the listings, under their previous names.
     package func unbury(episodes: [EpisodeID], now: Int64) throws {
         try write { db in
             let statement = try db.cachedStatement(
@@ -194,11 +194,13 @@ extension Library {
         }
     }
 
-    /// Sets the played flag. With a sync server the playback state is one value, played or a position: marking an
-    /// episode as played clears the position. See podfs-sync(7).
+    /// Sets the played flag. With a sync server the playback state is one value, played or a position, so marking an
+    /// episode as played clears the position: see podfs-sync(7).
+    ///
+    /// - Throws: `noSuchEpisode`.
     package func setPlayed(episode: EpisodeID, _ played: Bool, now: Int64) throws {
         try write { db in
-            let forgets = try played && SyncSQL.hasAccount(db)
+            let clearsPosition = try played && SyncSQL.hasAccount(db)
             try db.cachedStatement(
                 sql: """
                     UPDATE episode SET
@@ -206,7 +208,7 @@ extension Library {
                         played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END, started = NULL, total = NULL
                     WHERE id = ?4
                     """
-            ).execute(arguments: [played, forgets, now, episode])
+            ).execute(arguments: [played, clearsPosition, now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
         }
     }
@@ -240,13 +242,13 @@ extension Library {
         }
     }
 
-    /// Exempts the current and future cached bytes of an episode from eviction.
+    /// Sets whether the current and future renditions of an episode are exempt from eviction.
     package func setPinned(episode: EpisodeID, _ pinned: Bool, now: Int64) throws {
         try update(
             episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
     }
 
-    /// Persists a size confirmed by a server when no rendition of that response is stored.
+    /// Persists a size confirmed by a server's response of which no rendition is stored.
     package func confirm(episode: EpisodeID, size: Int64, now: Int64) throws {
         try update(
             episode,
@@ -265,13 +267,14 @@ extension Library {
 
 /// Conversion of `episode` rows to values.
 enum EpisodeSQL {
+    /// The values of `attachment.kind`.
     static let alternateKind = 0
     static let transcriptKind = 1
     static let chapterKind = 2
     /// The value of `buried` in the row of an alternate; see `Schema.alternates`.
     static let alternate = 2
 
-    /// The size confirmed for the file that the feed names, otherwise that of the cached one.
+    /// The SQL expression for the size confirmed for the feed's current file, otherwise for the cached rendition.
     static let size = "coalesce(e.confirmed_size, r.size)"
 
     private static let entry = """

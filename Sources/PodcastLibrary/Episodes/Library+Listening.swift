@@ -3,7 +3,7 @@ package import Listening
 package import TransferCore
 
 extension Library {
-    /// Returns what is stored about the listening of an episode; `nil` if there is no such episode.
+    /// Returns the stored playback state of an episode; `nil` if there is no such episode.
     package func listening(of episode: EpisodeID) throws -> StoredListening? {
         try query { db in
             try Row.fetchOne(
@@ -13,10 +13,11 @@ extension Library {
         }
     }
 
-    /// Stores the listening that a player has reported.
+    /// Stores the playback state that a player has reported.
+    ///
+    /// - Throws: `noSuchEpisode`.
     package func listened(to episode: EpisodeID, _ change: ListeningChange, now: Int64) throws {
         try write { db in
-            // SQLite evaluates all assignments with the old values.
             try db.cachedStatement(
                 sql: """
                     UPDATE episode SET changed = ?1, last_played = ?1, played = ?2, position = ?3, started = ?4, total = ?5
@@ -30,31 +31,32 @@ extension Library {
     /// Marks all episodes of a show as played or as not played.
     ///
     /// - Returns: The number of changed episodes.
+    /// - Throws: `noSuchPodcast`.
     package func setPlayed(podcast: ShowID, _ played: Bool, now: Int64) throws -> Int {
         try write { db in
             guard try Bool.fetchOne(db, sql: "SELECT 1 FROM podcast WHERE id = ?", arguments: [podcast]) != nil else {
                 throw LibraryError.noSuchPodcast(podcast)
             }
-            let forgets = try played && SyncSQL.hasAccount(db)
-            // An episode in progress is not played: "none" leaves its position.
+            let clearsPosition = try played && SyncSQL.hasAccount(db)
+            // Marking as not played does not change an episode in progress, whose played flag is not set.
             try db.execute(
                 sql: """
                     UPDATE episode SET played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END,
                         started = NULL, total = NULL, changed = ?3
                     WHERE podcast = ?4 AND buried = 0 AND played <> ?1
-                    """, arguments: [played, forgets, now, podcast])
+                    """, arguments: [played, clearsPosition, now, podcast])
             return db.changesCount
         }
     }
 }
 
 extension Episode {
-    /// Whether listening has begun and not been finished.
+    /// Whether the episode was started and not finished.
     package var isInProgress: Bool { ListeningRules.isInProgress(played: played, position: position) }
 }
 
-/// SQL about listening.
+/// SQL about playback states.
 enum ListeningSQL {
-    /// The condition of a row of `episode` whose listening has begun and not been finished.
+    /// The condition for a row of `episode` that was started and not finished.
     static let isInProgress = "(played = 0 AND position >= \(ListeningRules.inProgress))"
 }

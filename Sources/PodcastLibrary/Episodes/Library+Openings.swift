@@ -4,17 +4,17 @@ package import TransferCore
 /// The facts that decide how an episode is opened.
 package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
-    /// Whether the show is a search result and not subscribed.
+    /// Whether the show is an unsubscribed search result.
     package var isEphemeral: Bool
     /// Whether the file is the playlist of a stream.
     package var isStream = false
     /// The size shown to programs.
     package var shownSize: EpisodeSize
-    /// Whether a rendition is completely cached.
+    /// Whether the rendition is completely cached.
     package var isComplete: Bool
-    /// The cache file of the rendition with this generation, which may be incomplete, and its total size in bytes, if
-    /// known.
+    /// The cache file of the rendition with this generation, which may be incomplete; `nil` if there is none.
     package var file: String?
+    /// The total size of the cache file in bytes, if known.
     package var fileSize: Int64?
     /// The recorded state of the complete cache file; opaque to this module.
     package var fileState: String?
@@ -40,7 +40,7 @@ package struct EpisodeOpening: Sendable, Equatable {
 extension Library {
     /// Returns the facts for an open in one statement, since every open in a mount needs them.
     ///
-    /// - Returns: `nil` if the episode does not exist, or no longer.
+    /// - Returns: `nil` if the episode does not exist or is buried.
     package func opening(of episode: EpisodeID) throws -> EpisodeOpening? {
         try query { db in
             let statement = try db.cachedStatement(

@@ -1,4 +1,4 @@
-// Tables of types and extensions.
+// The tables of MIME types and file extensions.
 extension MediaType {
     /// Generic types, which servers and feeds send if they do not know the type.
     static let generic: Set<String> = [

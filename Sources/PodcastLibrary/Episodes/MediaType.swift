@@ -7,7 +7,7 @@ package struct MediaType: Sendable, Equatable {
         case other = 3
     }
 
-    /// `nil` if neither type nor URL shows it.
+    /// The major type; `nil` if neither the MIME type nor the URL shows it.
     package let major: Major?
     /// The extension of the episode's file, lower case, without a dot: one of `mediaExtensions`, or `bin`.
     package let fileExtension: String
@@ -22,7 +22,7 @@ package struct MediaType: Sendable, Equatable {
 
         guard let type, !Self.generic.contains(type) else {
             major = known?.major
-            if let written, !Self.isAddress(written) {
+            if let written, !Self.isUninformative(written) {
                 fileExtension = Self.allowed(written) ?? Self.unknown
             } else {
                 // An enclosure without any information is nearly always an MP3, and players examine the content.
@@ -65,37 +65,37 @@ package struct MediaType: Sendable, Equatable {
         isAllowed(fileExtension) ? fileExtension : nil
     }
 
-    /// Returns the reported type of a file from a feed: the feed's if it is a known type of media, otherwise that of
-    /// the extension.
+    /// Returns the MIME type that podfs reports for a file from a feed: the feed's if it is a known type of media,
+    /// otherwise that of the extension.
     ///
-    /// Some web servers use the attribute `user.mime_type` as the file's Content-Type: browsers would run scripts in a
-    /// feed's `image/svg+xml`.
+    /// Unknown types of the feed are not reported: some web servers use the attribute `user.mime_type` as the file's
+    /// Content-Type, and browsers would run scripts in a feed's `image/svg+xml`.
     package static func reported(type: String?, fileExtension: String) -> String? {
         if fileExtension == "m3u8" || fileExtension == "m3u" { return StreamFile.type }
         if let type = essence(of: type), types[type] != nil { return type }
         return mimeType(forExtension: fileExtension)
     }
 
-    /// Whether a file is video: by its type, otherwise by its extension. Used for sizes.
+    /// Whether a file is video, by its MIME type, otherwise by its extension. Used to estimate sizes.
     package static func isVideo(type: String?, fileExtension: String) -> Bool {
         if let type = essence(of: type), !generic.contains(type) { return major(of: type) == .video }
         return extensions[fileExtension.lowercased()]?.major == .video
     }
 
-    /// Returns the type for a file name's extension.
+    /// Returns the MIME type for a file name's extension; `nil` for an unlisted one.
     package static func mimeType(forExtension fileExtension: String) -> String? {
         extensions[fileExtension.lowercased()]?.type
     }
 
     private static func major(of type: String) -> Major {
-        // The playlist of a stream is neither, whatever its type is called.
+        // The playlist of a stream is neither audio nor video, even as `audio/mpegurl`.
         if types[type]?.first == "m3u8" { return .other }
         if type.hasPrefix("audio/") || type == "application/ogg" { return .audio }
         if type.hasPrefix("video/") { return .video }
         return .other
     }
 
-    /// Returns `audio/mpeg` for `Audio/MPEG; charset=utf-8`; `nil` if the text is not a type.
+    /// Returns `audio/mpeg` for `Audio/MPEG; charset=utf-8`; `nil` if the text is not a MIME type.
     private static func essence(of type: String?) -> String? {
         guard let type else { return nil }
         // Fast path for the usual form, since a listing needs it for each episode.
@@ -128,8 +128,8 @@ package struct MediaType: Sendable, Equatable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// Whether the extension of a URL says nothing about the file: that of a script, or a number.
-    private static func isAddress(_ text: String) -> Bool {
+    /// Whether an extension in a URL says nothing about the file: that of a script, or a number.
+    private static func isUninformative(_ text: String) -> Bool {
         ["php", "asp", "aspx", "jsp", "cgi", "html", "htm"].contains(text)
             || text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }

@@ -1,10 +1,10 @@
 internal import PodcastFeed
 
-/// The file of an episode that is a stream (HTTP Live Streaming, RFC 8216): a playlist with one entry, the address of
-/// the stream's own playlist.
+/// The file of an episode that is a stream (HTTP Live Streaming, RFC 8216): a playlist with one entry, the URL of the
+/// stream's own playlist.
 ///
-/// Players fetch the stream themselves. The stream's playlist is not copied: mpv and ffmpeg refuse http addresses in an
-/// HLS playlist that is a local file, and its addresses may expire.
+/// Players fetch the stream themselves. The stream's playlist is not copied: mpv and ffmpeg refuse http URLs in an HLS
+/// playlist that is a local file, and its URLs may expire.
 package enum StreamFile {
     /// The extensions of playlists that players recognize as streams.
     private static let extensions: Set<String> = ["m3u8", "m3u"]
@@ -17,8 +17,8 @@ package enum StreamFile {
     /// Returns the file's content.
     ///
     /// - Parameters:
-    ///   - duration: In seconds.
-    ///   - url: An http or https address.
+    ///   - duration: The duration in seconds.
+    ///   - url: The URL of the stream. If it is not a valid http or https URL, the playlist is empty.
     package static func content(title: String, duration: Double?, url: String) -> [UInt8] {
         let isClean = !url.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
         guard isClean, URLReference.isHTTP(url) else { return Array("#EXTM3U\n".utf8) }
@@ -32,6 +32,6 @@ extension Episode {
     /// Whether the file is the playlist of a stream.
     package var isStream: Bool { StreamFile.isStream(name) }
 
-    /// The content of a stream's file.
+    /// The content of the playlist, for a stream.
     package var streamContent: [UInt8] { StreamFile.content(title: title, duration: duration, url: url) }
 }

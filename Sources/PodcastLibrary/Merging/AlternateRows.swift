@@ -2,13 +2,15 @@ import GRDB
 internal import PodcastFeed
 internal import TransferCore
 
-/// The rows of alternates in one merge: each further encoding of an item gets a row, and keeps it with its name as long
-/// as the show exists.
+/// The update of the alternates' rows in one merge. Each further encoding of an item gets a row, which keeps its id and
+/// file name as long as the show exists.
 struct AlternateRows {
+    /// An alternate's row.
     private struct StoredAlternate {
         let id: EpisodeID
         let fileName: String
         let media: StoredMedia
+        /// Whether the feed offered the encoding when last merged.
         let isOffered: Bool
         let digest: Int64
         let visibleDigest: Int64
@@ -32,17 +34,18 @@ struct AlternateRows {
     ///
     /// - Parameters:
     ///   - name: The episode's file name.
-    ///   - media: The encoding that the episode's own file has.
+    ///   - media: The encoding of the episode's own file.
+    ///   - isNew: Whether the merge has inserted the episode, which then has no alternates yet.
     mutating func write(
         _ facts: EpisodeFacts, of episode: EpisodeID, name: String, besides media: EpisodeMedia, isNew: Bool
     ) throws {
         let offered = facts.alternates(besides: media)
         let known = isNew ? [] : try rows(of: episode)
         if offered.isEmpty, known.isEmpty { return }
-        let places = Self.match(offered, known)
+        let rowOfAlternate = Self.match(offered, known)
         var names = UniqueNames(taken: Set(known.map { FileName.folded(FileName.stem(ofFile: $0.fileName)) }))
         for (position, alternate) in offered.enumerated() {
-            let row = places[position].map { known[$0] }
+            let row = rowOfAlternate[position].map { known[$0] }
             let fileName: String
             if let row {
                 fileName = row.fileName
@@ -59,8 +62,8 @@ struct AlternateRows {
                 try insert(values, of: episode)
             }
         }
-        let present = Set(places.compactMap { $0 })
-        for (place, row) in known.enumerated() where row.isOffered && !present.contains(place) { try remove(row.id) }
+        let present = Set(rowOfAlternate.compactMap { $0 })
+        for (index, row) in known.enumerated() where row.isOffered && !present.contains(index) { try remove(row.id) }
     }
 
     private func rows(of episode: EpisodeID) throws -> [StoredAlternate] {
@@ -78,31 +81,34 @@ struct AlternateRows {
         }
     }
 
-    /// Returns the known row of each alternate: the one with an address of it, otherwise with the same description. The
-    /// extension has to be the same, since another codec never comes under an existing name.
+    /// Returns the index of each alternate's known row; `nil` for a new alternate.
+    ///
+    /// An alternate matches the row whose URL, without the query, is one of its addresses, otherwise the row with the
+    /// same key. Only rows with the alternate's extension match, since a file name never gets another codec.
     private static func match(_ offered: [AlternateFacts], _ known: [StoredAlternate]) -> [Int?] {
-        var places = [Int?](repeating: nil, count: offered.count)
+        var rowOfAlternate = [Int?](repeating: nil, count: offered.count)
         var isFree = [Bool](repeating: true, count: known.count)
         func assign(_ fits: (AlternateFacts, StoredAlternate) -> Bool) {
-            for (number, alternate) in offered.enumerated() where places[number] == nil {
-                let place = known.indices.first { place in
-                    isFree[place] && FileName.fileExtension(of: known[place].fileName) == alternate.fileExtension
-                        && fits(alternate, known[place])
+            for (number, alternate) in offered.enumerated() where rowOfAlternate[number] == nil {
+                let row = known.indices.first { row in
+                    isFree[row] && FileName.fileExtension(of: known[row].fileName) == alternate.fileExtension
+                        && fits(alternate, known[row])
                 }
-                guard let place else { continue }
-                places[number] = place
-                isFree[place] = false
+                guard let row else { continue }
+                rowOfAlternate[number] = row
+                isFree[row] = false
             }
         }
-        guard !known.isEmpty else { return places }
+        guard !known.isEmpty else { return rowOfAlternate }
         assign { alternate, row in
             let path = row.media.url.prefix { $0 != "?" }
             return alternate.medium.addresses.contains { $0.prefix { $0 != "?" } == path }
         }
         assign { $0.key == $1.media.key }
-        return places
+        return rowOfAlternate
     }
 
+    /// Counts one more row. Returns `false` if the show already has the maximum (`Alternate.maxInShow`).
     private mutating func reserveRoom() throws -> Bool {
         let left: Int
         if let room {
@@ -121,14 +127,17 @@ struct AlternateRows {
 
     // MARK: Rows
 
-    /// The values of one alternate's rows.
+    /// The values of one alternate's rows in `episode` and `alternate`.
     private struct Values {
         let facts: EpisodeFacts
         let alternate: AlternateFacts
         let position: Int
+        /// The file name.
         let name: String
+        /// The path below the show's folder.
         let path: String
 
+        /// The size in bytes of the playlist of a stream; `nil` for any other file.
         var streamSize: Int? {
             guard StreamFile.isStream(name) else { return nil }
             return StreamFile.content(
@@ -136,7 +145,7 @@ struct AlternateRows {
             ).count
         }
 
-        /// The digests of all values, and of those that users see, as those of an episode.
+        /// The digests of all values, and of those that users see: see `EpisodeFacts`.
         var digests: (all: Int64, visible: Int64) {
             let (item, medium, media) = (facts.item, alternate.medium, alternate.media)
             var visible = Digest()
@@ -227,7 +236,8 @@ struct AlternateRows {
         if isVisible { hasVisibleChanges = true }
     }
 
-    /// Hides an alternate that the feed no longer offers. Its row stays; what is cached of it is evicted like anything.
+    /// Hides an alternate that the feed no longer offers, and removes its download. Its row stays, and so do its cached
+    /// bytes until they are evicted like any others.
     private mutating func remove(_ id: EpisodeID) throws {
         try db.cachedStatement(sql: "UPDATE episode SET buried = 1, listed = 0, changed = ? WHERE id = ?")
             .execute(arguments: [now, id])
@@ -238,14 +248,17 @@ struct AlternateRows {
 
 /// A further encoding of an item.
 struct AlternateFacts {
+    /// The encoding as the feed describes it.
     let medium: Medium
+    /// The values to store.
     let media: EpisodeMedia
     /// Identifies the encoding in later documents.
     let key: String
 
     var fileExtension: String { MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension }
 
-    /// The file's name without extension: the title, or the kind of media, with what distinguishes the encoding.
+    /// The file name without its extension: the encoding's title, or its kind of media, followed by its height, bit
+    /// rate and language.
     var label: String {
         var words: [String] = []
         if let title = medium.title.map(FileName.trimmedSpace), !title.isEmpty {
@@ -257,13 +270,14 @@ struct AlternateFacts {
             medium.height.map { "\($0)p" }, medium.bitRate.flatMap(Self.rate), medium.language,
         ]
         for detail in details.compactMap({ $0 }) {
-            let isSaid = words.contains { $0.split(separator: " ").contains(Substring(detail)) }
-            if !isSaid { words.append(detail) }
+            let isPresent = words.contains { $0.split(separator: " ").contains(Substring(detail)) }
+            if !isPresent { words.append(detail) }
         }
-        return FileName.portable(FileName.stem(FileName.cut(words.joined(separator: " "), to: Self.longestLabel)))
+        return FileName.portable(FileName.stem(FileName.cut(words.joined(separator: " "), to: Self.maxLabel)))
     }
 
-    private static let longestLabel = 100
+    /// The maximum size of a label in bytes of UTF-8.
+    private static let maxLabel = 100
 
     private static func kind(_ enclosure: Enclosure) -> String {
         switch MediaType(type: enclosure.type, url: enclosure.url).major {
@@ -273,7 +287,7 @@ struct AlternateFacts {
         }
     }
 
-    /// Returns a bit rate in thousands, `96k`, or below a thousand as it is.
+    /// Returns the text of a bit rate: `96k`, or `800` below a thousand; `nil` for an impossible one.
     private static func rate(_ rate: Double) -> String? {
         guard rate.isFinite, rate >= 1, rate < 1e12 else { return nil }
         return rate < 1_000 ? "\(Int64(rate))" : "\(Int64((rate / 1_000).rounded()))k"

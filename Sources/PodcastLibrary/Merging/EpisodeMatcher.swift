@@ -1,6 +1,6 @@
 package import PodcastFeed
 
-/// The facts that identify an episode, of an item in a document or of a row in the library.
+/// The facts that identify an episode, from an item of a document or from a row of the library.
 package struct EpisodeIdentity: Sendable, Equatable {
     package var guid: String?
     package var url: String
@@ -35,7 +35,7 @@ package struct EpisodeIdentity: Sendable, Equatable {
 /// 3. the media URL: together with title and time, then alone if it is unique, then together with title and day;
 /// 4. the media URL without its query, if that is unique and title or day agree (rotating tokens); both must agree if
 /// there is only one file name;
-/// 5. title and second, then title and day of publication, with a shared guid, or with the same kind of media and
+/// 5. title and second, then title and day of publication, with an equal guid, or with the same kind of media and
 /// nearly the same duration (a reissued episode).
 ///
 /// Matched items and rows still count when a criterion requires a unique value.
@@ -60,9 +60,10 @@ package struct EpisodeMatcher {
         var url: String
         /// `url` without the query.
         var path: String
-        /// The text after the last slash of `path`.
+        /// The last component of `path`, with its slash.
         var fileName: Substring { path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[$0...] } ?? path[...] }
-        /// The letters and digits of the title, case folded; `nil` if none are left.
+        /// The letters and digits of the title, case folded, or all of a title that has none; `nil` if it is empty or
+        /// a placeholder.
         var title: String?
         var day: CalendarDay?
         var seconds: Int64?
@@ -85,10 +86,11 @@ package struct EpisodeMatcher {
         }
     }
 
+    /// The values that an item and its row have in common.
     private struct Key: Hashable {
         var first: String
         var second: String
-        /// The day; two unknown days are equal.
+        /// The second or the day of publication, depending on the criterion; two unknown ones are equal.
         var number: Int64?
 
         init(first: String, second: String = "", _ number: Int64? = nil) {
@@ -98,10 +100,11 @@ package struct EpisodeMatcher {
         }
     }
 
+    /// The rows with the same key, and the number of items that have it.
     private struct Group {
         var items = 0
         var rows: [Int] = []
-        /// The number of examined `rows`.
+        /// The number of `rows` that are matched; the next one is the candidate.
         var used = 0
     }
 
@@ -148,7 +151,7 @@ package struct EpisodeMatcher {
 
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
         // file name. If there is only one file name it proves nothing, and title and day must both agree; otherwise one
-        // of them. Two different guids rule the match out.
+        // of them. Two different guids rule the match out, unless both repeat their URLs.
         guard freeItems > 0, freeRows > 0, !isDelta else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
@@ -161,7 +164,7 @@ package struct EpisodeMatcher {
         }
 
         // 5. Title and time. The second is compared before the day: if a feed changes the time zone of all its dates,
-        // an episode may get the day of another one. A shared guid helps if a title is shared too.
+        // an episode may get the day of another one. Even a shared guid may distinguish episodes with equal titles.
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndSecond(facts, $0) } }
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndDay(facts, $0) } }

@@ -5,7 +5,7 @@ package import TransferCore
 /// One address of an episode's file.
 package struct MediaSource: Sendable, Equatable {
     package var url: String
-    /// The hash that the complete file from here must have, `ALGORITHM-HEXADECIMAL`; `nil` if the feed lists none.
+    /// The hash that the complete file from this URL must have, `ALGORITHM-HEXADECIMAL`; `nil` if the feed lists none.
     package var hash: String?
 
     package init(url: String, hash: String? = nil) {
@@ -14,33 +14,37 @@ package struct MediaSource: Sendable, Equatable {
     }
 }
 
-/// The encoding that an episode's file has, and the addresses of the file.
+/// The encoding of an episode's file, and the addresses of the file.
 ///
-/// An episode keeps its encoding: its name has the encoding's extension, and a different codec never comes under it.
+/// An episode keeps its encoding: its file name has the encoding's extension, and never gets another codec.
 struct EpisodeMedia {
     let enclosure: Enclosure
     /// Identifies the encoding in later documents; `nil` for the item's main one.
     let key: String?
-    /// The address of the item's main encoding, if this is another one: items without a guid are identified by it.
+    /// The URL of the item's main encoding, by which an item without a guid is identified; `nil` if this is the main
+    /// encoding.
     let mainURL: String?
     /// All addresses, in the order in which to try them: those of the encoding, then those of other encodings with the
     /// same extension. Empty if there is only the enclosure's, without a hash.
     let sources: [MediaSource]
     /// The encoding's position in the item; `nil` if the item no longer has it.
-    var place: Int?
+    var position: Int?
 }
 
-/// A known episode's encoding.
+/// The encoding of a known episode, as stored.
 struct StoredMedia {
+    /// The file name.
     var name: String
     var url: String
     var type: String?
+    /// The length in bytes according to the feed.
     var length: Int64?
+    /// See `EpisodeMedia.key`.
     var key: String?
 }
 
 extension EpisodeFacts {
-    /// Returns the encoding of a new episode.
+    /// Returns the encoding of a new episode: the preferred one, otherwise the main one.
     func media(preferring preference: MediaPreference?) -> EpisodeMedia {
         media(at: preference?.choice(among: encodings, duration: item.duration) ?? 0)
     }
@@ -54,53 +58,55 @@ extension EpisodeFacts {
             return media(at: fits.contains(0) ? 0 : fits.first ?? 0)
         }
         let path = known.url.prefix { $0 != "?" }
-        let same =
+        let current =
             encodings.firstIndex { $0.addresses.contains { $0.prefix { $0 != "?" } == path } }
             ?? encodings.firstIndex { Self.key($0) == key }
-        if let place = same ?? fits.first, fits.contains(place) { return media(at: place) }
-        // The feed has no file for this name any more: the old address may still have it.
+        if let position = current ?? fits.first, fits.contains(position) { return media(at: position) }
+        // The feed no longer offers an encoding for this file name: the old address may still serve it.
         return EpisodeMedia(
             enclosure: Enclosure(url: known.url, length: known.length, type: known.type), key: key,
             mainURL: media.url, sources: [])
     }
 
-    private func media(at place: Int) -> EpisodeMedia {
-        guard encodings.indices.contains(place) else {
-            return EpisodeMedia(enclosure: media, key: nil, mainURL: nil, sources: [], place: place)
+    private func media(at position: Int) -> EpisodeMedia {
+        guard encodings.indices.contains(position) else {
+            return EpisodeMedia(enclosure: media, key: nil, mainURL: nil, sources: [], position: position)
         }
-        let chosen = encodings[place]
+        let chosen = encodings[position]
         var sources = chosen.addresses.map { MediaSource(url: $0, hash: chosen.hash) }
         if encodings.count > 1 {
             let fileExtension = Self.fileExtension(chosen)
             for (index, other) in encodings.enumerated()
-            where index != place && sources.count < Medium.maxAddresses && Self.fileExtension(other) == fileExtension {
+            where index != position && sources.count < Medium.maxAddresses && Self.fileExtension(other) == fileExtension
+            {
                 sources += other.addresses.map { MediaSource(url: $0, hash: other.hash) }
             }
         }
         sources = Array(sources.prefix(Medium.maxAddresses))
         let isPlain = sources.count == 1 && chosen.hash == nil
         return EpisodeMedia(
-            enclosure: place == 0 ? media : chosen.enclosure, key: place == 0 ? nil : Self.key(chosen),
-            mainURL: place == 0 ? nil : media.url, sources: isPlain ? [] : sources, place: place)
+            enclosure: position == 0 ? media : chosen.enclosure, key: position == 0 ? nil : Self.key(chosen),
+            mainURL: position == 0 ? nil : media.url, sources: isPlain ? [] : sources, position: position)
     }
 
-    /// Returns the encodings other than the one that the episode's own file has, in the item's order.
+    /// Returns the encodings other than that of the episode's own file, in the item's order.
     func alternates(besides media: EpisodeMedia) -> [AlternateFacts] {
-        if encodings.count < 2, media.place != nil { return [] }
-        return encodings.indices.filter { $0 != media.place }.map {
+        if encodings.count < 2, media.position != nil { return [] }
+        return encodings.indices.filter { $0 != media.position }.map {
             AlternateFacts(medium: encodings[$0], media: self.media(at: $0), key: Self.key(encodings[$0]))
         }
     }
 
-    /// The files that the feed offers beside an episode whose own file has this encoding.
+    /// Returns the files that the feed offers beside an episode whose own file has this encoding.
     func sidecars(besides media: EpisodeMedia) -> Sidecars {
-        encodings.count < 2 && media.place != nil ? sidecars : sidecars.union(.alternates)
+        encodings.count < 2 && media.position != nil ? sidecars : sidecars.union(.alternates)
     }
 
     private static func fileExtension(_ medium: Medium) -> String {
         MediaType(type: medium.type, url: medium.addresses[0]).fileExtension
     }
 
+    /// Returns the key of an encoding: its description without its addresses, at most 256 characters.
     private static func key(_ medium: Medium) -> String {
         let parts = [
             medium.type, medium.bitRate.map { "\($0)" }, medium.height.map { "\($0)" }, medium.language, medium.title,

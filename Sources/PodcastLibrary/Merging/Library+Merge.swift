@@ -9,8 +9,8 @@ extension Library {
     ///
     /// - Parameters:
     ///   - name: The folder's name, used unchanged; `nil` derives one from the title.
-    ///   - ephemeral: Whether this is a search result. It may be found again, which is not an error and renews it.
-    ///   - server: The address that the sync server has sent, and that need not be sent back.
+    ///   - ephemeral: Whether this is a search result. Finding one again is not an error and renews it.
+    ///   - server: The show's address as the sync server has sent it; the subscription is then not sent back.
     /// - Throws: `alreadySubscribed`, `invalidName`, `nameTaken`.
     package func subscribe(
         url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate, now: Int64,
@@ -26,14 +26,15 @@ extension Library {
 
     /// Adds shows with the episodes of their feeds, in one transaction. A rejected show does not affect the others.
     ///
-    /// - Returns: The result for each; the rejections are `alreadySubscribed`, `invalidName`, `nameTaken`.
+    /// - Returns: The result for each show, in their order; a rejection is `alreadySubscribed`, `invalidName` or
+    ///   `nameTaken`.
     package func subscribe(
         _ shows: [ArrivingShow], template: NameTemplate
     ) throws -> [Result<MergeResult, any Error>] {
         try write { db in try shows.map { show in try Self.add(show, template, db) } }
     }
 
-    /// Adds a show. Returns a rejection before any write; throws only errors of the library.
+    /// Adds a show. Returns a rejection before any write; throws only errors of the database.
     private static func add(
         _ show: ArrivingShow, _ template: NameTemplate, _ db: Database
     ) throws -> Result<MergeResult, any Error> {
@@ -80,24 +81,26 @@ extension Library {
         if !show.ephemeral {
             try setAccess(of: id, url: show.givenURL, reach: show.reach ?? show.response.reach, db)
         }
-        if let server = show.server { try arrive(podcast: id, from: server, db) }
+        if let server = show.server { try recordArrival(of: id, from: server, db) }
         var merge = Merge(db: db, podcast: id, template: template, now: show.now)
         return .success(try merge.run(show.feed, show.items, show.response))
     }
 
-    /// Whether a folder in the root has this name: a subscribed show's, a view, or the folder of tags.
+    /// Whether a folder in the root has this name: that of a subscribed show or of a view, or one of `root_folder`.
     static func isTaken(_ folded: String, _ db: Database) throws -> Bool {
         try isShow(folded, db) || isOtherFolder(folded, db)
     }
 
     /// Whether a subscribed show's folder has this name.
-    static func isShow(_ folded: String, _ db: Database) throws -> Bool {
+    ///
+    /// - Parameter show: A show that does not count.
+    static func isShow(_ folded: String, besides show: ShowID? = nil, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0"), arguments: [folded]
-        ) ?? false
+            db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id IS NOT ?"),
+            arguments: [folded, show]) ?? false
     }
 
-    /// Whether a view or the folder of tags has this name.
+    /// Whether a view's folder or one of `root_folder` (tags, tagged files) has this name.
     static func isOtherFolder(_ folded: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -105,7 +108,9 @@ extension Library {
             arguments: [folded]) ?? false
     }
 
-    /// Updates a show from its current feed, in one transaction that writes only changes.
+    /// Updates a show from its current feed, in one transaction that writes only the show and its changed episodes.
+    ///
+    /// - Throws: `noSuchPodcast`.
     package func merge(
         feed: Feed, into podcast: ShowID, response: FeedResponse, template: NameTemplate, now: Int64
     ) throws -> MergeResult {
@@ -132,15 +137,17 @@ extension Library {
 package struct ArrivingShow: Sendable {
     let url: String
     let feed: Feed
-    /// The folder's name, used unchanged.
+    /// The folder's name, used unchanged; `nil` derives one from the title.
     let name: String?
     let response: FeedResponse
     let now: Int64
+    /// Whether this is a search result.
     let ephemeral: Bool
+    /// The show's address as the sync server has sent it; `nil` if the server did not send it.
     let server: String?
-    /// The address as entered by a person; `nil` if it comes from a catalogue or a server.
+    /// The address that a person entered; `nil` if the address comes from a catalogue or a server.
     let givenURL: String?
-    /// The most private space allowed for the feed; `nil` means that of the response.
+    /// The most private space allowed for the feed; `nil` for that of the response (`FeedResponse.reach`).
     let reach: AddressSpace?
     let items: Merge.Items
 
@@ -161,6 +168,6 @@ package struct ArrivingShow: Sendable {
         items = Merge.Items(feed)
     }
 
-    /// The maximum number of episode rows that the show needs.
+    /// The maximum number of episodes that the show adds, without alternates.
     package var episodes: Int { items.episodes.count }
 }

@@ -6,12 +6,13 @@ package enum MediaPreference: Sendable, Equatable {
     case type(String)
     case audio
     case video
-    /// The best encoding of the main one's kind with at most this many bits per second.
+    /// The encoding with the highest bit rate up to this one, in bits per second, of the main encoding's kind.
     case atMost(Double)
 
+    /// The allowed values, for messages.
     package static let forms = "a MIME type such as audio/opus, \"audio\", \"video\", or a bit rate such as \"<=96k\""
 
-    /// Parses a setting's value; `nil` if it is none.
+    /// Parses a value of the setting; `nil` if it is invalid.
     package init?(_ text: String) {
         let text = text.lowercased()
         if text == "audio" {
@@ -70,7 +71,7 @@ package enum MediaPreference: Sendable, Equatable {
         MediaType(type: medium.type, url: medium.addresses[0]).major
     }
 
-    /// Whether an encoding has a type, under any of its names, or names its codec.
+    /// Whether an encoding has this MIME type, under any of its names, or lists its subtype among the codecs.
     private static func fits(_ medium: Medium, _ type: String) -> Bool {
         if medium.type == type { return true }
         if let codec = type.split(separator: "/").last, let codecs = medium.codecs?.lowercased(),
@@ -83,6 +84,7 @@ package enum MediaPreference: Sendable, Equatable {
             || medium.type == nil && MediaType.pathExtension(of: medium.addresses[0]) == wanted
     }
 
+    /// Returns the encoding's bit rate in bits per second, computed from length and duration if the feed has none.
     private static func bitRate(of medium: Medium, duration: Double?) -> Double? {
         if let rate = medium.bitRate, rate > 0 { return rate }
         guard let length = medium.length, let duration, duration > 0 else { return nil }

@@ -5,9 +5,10 @@ internal import TransferCore
 
 /// One merge of a feed into a show's rows, inside a transaction.
 struct Merge {
-    /// The items that are episodes. Created outside the transaction, since hashing a large feed takes a while.
+    /// A feed's items that are episodes. Created outside the transaction, since hashing a large feed takes a while.
     struct Items {
         let episodes: [EpisodeFacts]
+        /// The number of items without an enclosure.
         let skipped: Int
 
         init(_ feed: Feed) {
@@ -16,6 +17,7 @@ struct Merge {
         }
     }
 
+    /// An episode's row.
     private struct StoredEpisode {
         let id: EpisodeID
         let media: StoredMedia
@@ -45,6 +47,7 @@ struct Merge {
         alternates = AlternateRows(db: db, podcast: podcast, now: now)
     }
 
+    /// - Throws: `noSuchPodcast`.
     mutating func run(_ feed: Feed, _ items: Items, _ response: FeedResponse) throws -> MergeResult {
         guard let old = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {
             throw LibraryError.noSuchPodcast(podcast)
@@ -119,6 +122,7 @@ struct Merge {
 
     // MARK: - Known episodes
 
+    /// Updates the row of an episode that the feed lists.
     private mutating func refresh(_ row: StoredEpisode, with item: EpisodeFacts) throws {
         // A buried episode is restored when the feed lists it again after omitting it. An episode that was buried while
         // the feed listed it stays buried as long as the feed lists it.
@@ -146,8 +150,8 @@ struct Merge {
         updated.append(row.id)
     }
 
-    /// Whether the feed now refers to another file, judging by length and URL: the size confirmed for the old file then
-    /// no longer applies. An existing rendition keeps its size until it is removed.
+    /// Whether the feed now refers to another file, by its length or its URL without the query: the size confirmed for
+    /// the old file then no longer applies. An existing rendition keeps its size until it is removed.
     static func differ(_ row: StoredMedia, _ media: EpisodeMedia) -> Bool {
         if let old = row.length, let new = media.enclosure.length, old != new { return true }
         let old = EpisodeMatcher.comparable(url: row.url).prefix { $0 != "?" }
@@ -155,7 +159,7 @@ struct Merge {
         return old != new
     }
 
-    /// Returns the size of the playlist of a stream; `nil` for any other file.
+    /// Returns the size in bytes of the playlist of a stream; `nil` for any other file.
     private static func streamSize(_ name: String, _ facts: EpisodeFacts, _ media: EpisodeMedia) -> Int? {
         guard StreamFile.isStream(name) else { return nil }
         return StreamFile.content(title: facts.title, duration: facts.item.duration, url: media.enclosure.url).count
@@ -189,7 +193,8 @@ struct Merge {
 
     // MARK: - New episodes
 
-    /// Inserts the oldest first, so that ids increase with time and the older of two equal titles gets the plain name.
+    /// Inserts episodes, the oldest first, so that ids increase with time and the older of two episodes with the same
+    /// name gets the name without a number.
     private mutating func insert(_ items: [EpisodeFacts], show: String, isFirst: Bool) throws {
         guard !items.isEmpty else { return }
         let taken: Set<String> =
@@ -198,7 +203,7 @@ struct Merge {
             : try String.fetchSet(
                 db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
-        // Documents usually list the newest first, which orders undated items and those with equal dates.
+        // Undated items and those with equal dates are taken from the end of the document: most list the newest first.
         let ordered = items.enumerated().sorted { one, other in
             let first = one.element.item.published?.seconds ?? .max
             let second = other.element.item.published?.seconds ?? .max
@@ -278,16 +283,20 @@ struct Merge {
 
     // MARK: - The show
 
-    /// Records a successful refresh. The next request asks again for what is new since the last whole document.
+    /// Records a successful refresh with a delta. The validators stay: the next request again asks for what is new
+    /// since the last whole document.
     private func updatePodcast(afterDelta response: FeedResponse) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE podcast SET state = 'active', error = NULL, http_status = ?1, last_refresh = ?2,
                     next_refresh = coalesce(?3, next_refresh), changed = CASE WHEN ?4 THEN ?2 ELSE changed END,
-                    failures = 0
+                    failures = 0, space = coalesce(?6, space), reach = coalesce(reach, ?7)
                 WHERE id = ?5
                 """
-        ).execute(arguments: [response.status, now, response.nextRefresh, isVisible, podcast])
+        ).execute(arguments: [
+            response.status, now, response.nextRefresh, isVisible, podcast, response.space?.rawValue,
+            response.reach?.rawValue,
+        ])
     }
 
     private func updatePodcast(

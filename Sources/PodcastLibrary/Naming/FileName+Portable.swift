@@ -1,9 +1,9 @@
-// Names for disks and systems with stricter rules than Linux: FAT, exFAT, NTFS, Windows, Samba.
+// Names for filesystems and systems with stricter rules than Linux: FAT, exFAT, NTFS, Windows, Samba.
 extension FileName {
     /// Converts a stem (`stem(_:)`) to one that Windows, Samba, FAT and exFAT accept.
     ///
-    /// Replaces `: * ? " < > \ |`, removes trailing dots and spaces, and changes the names of devices (`CON`, `NUL`),
-    /// which are reserved with any extension.
+    /// Replaces or removes `: * ? " < > \ |`, removes trailing dots and spaces, and changes the names of devices
+    /// (`CON`, `NUL`), which are reserved with any extension.
     package static func portable(_ stem: String) -> String {
         var result = ""
         var rest = stem.unicodeScalars[...]
@@ -19,7 +19,7 @@ extension FileName {
             default: result.unicodeScalars.append(scalar)
             }
         }
-        // One byte less, for the mark of a device's name.
+        // One byte less, for the underscore after a device's name.
         var name = cut(trimmed(replacing(result)), to: stemLimit - 1)
         while let last = name.unicodeScalars.last, last == "." || last.properties.isWhitespace {
             name.unicodeScalars.removeLast()
@@ -30,7 +30,7 @@ extension FileName {
         return isDevice(trimmedSpace(String(base))) ? "\(base)_\(name.dropFirst(base.count))" : name
     }
 
-    /// Whether a name without extension is that of a device in Windows.
+    /// Whether a name without extension is a device's name in Windows.
     private static func isDevice(_ name: String) -> Bool {
         let name = name.uppercased()
         if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].contains(name) { return true }

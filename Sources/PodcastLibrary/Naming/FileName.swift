@@ -7,15 +7,15 @@ import Foundation
 package enum FileName {
     /// The maximum number of UTF-8 bytes of a name without its extension.
     ///
-    /// NAME_MAX is 255 on Linux (limits.h). The remaining 20 bytes are for the extension of the episode or of a file
-    /// beside it (transcript, art, notes, chapters).
+    /// NAME_MAX is 255 on Linux (limits.h). The remaining 20 bytes are for the extension of the episode's file or of a
+    /// sidecar file (transcript, art, notes, chapters).
     package static let stemLimit = 235
 
     /// The name of an episode without a title.
     package static let untitled = "Untitled"
 
-    /// Converts text to a name: NFC, no slash, no control character, no leading dot, no outer space, not empty, at most
-    /// `stemLimit` bytes.
+    /// Converts text to a name: NFC, no slash, no control character, no leading dot, no white space at either end, not
+    /// empty, at most `stemLimit` bytes.
     package static func stem(_ text: String) -> String {
         let name = trimmed(cut(normalized(replacing(text)), to: stemLimit))
         return name.isEmpty ? untitled : name
@@ -41,7 +41,7 @@ package enum FileName {
         return result
     }
 
-    /// Returns text as its author wrote it, for a message: only characters that would spoil the line become spaces.
+    /// Returns `text` for use in a message: each character that `isForbidden` becomes a space, nothing else changes.
     static func visible(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isForbidden($0) ? " " : $0 }))
     }
@@ -73,7 +73,7 @@ package enum FileName {
 
     /// Cuts the text to at most `limit` bytes of UTF-8 at the end of a grapheme cluster.
     ///
-    /// A single cluster may be longer than the limit (a letter with many accents); it is cut between Unicode scalars.
+    /// A first cluster that is longer than the limit (a letter with many accents) is cut between Unicode scalars.
     package static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.startIndex
@@ -98,7 +98,7 @@ package enum FileName {
     static func trimmed(_ text: String) -> String {
         if hasPlainEnds(text), text.utf8.first != UInt8(ascii: ".") { return text }
         var rest = text.unicodeScalars[...]
-        // By scalar: to Swift a dot with a combining accent is another character, to the kernel it is a leading dot.
+        // By scalar: for Swift a dot with a combining accent is another character, for the kernel it is a leading dot.
         while let first = rest.first, first.properties.isWhitespace || first == "." { rest.removeFirst() }
         while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }
         return String(rest)
@@ -124,7 +124,7 @@ package enum FileName {
         text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping
     }
 
-    /// Folds a name for comparison: names that a case-insensitive system (SMB, exFAT) treats as equal become equal.
+    /// Folds a name for comparison: names that a case-insensitive filesystem (SMB, exFAT) treats as equal become equal.
     ///
     /// Converts to lower, upper and lower case. The last two steps equate `ß` and `SS`, and the two small sigmas. The
     /// first step is for `ẞ` (U+1E9E), which upper-casing leaves unchanged.
@@ -133,7 +133,7 @@ package enum FileName {
         return normalized(name.lowercased().uppercased().lowercased())
     }
 
-    /// Returns the name without its last extension, which an episode and the files beside it share.
+    /// Returns the name without its last extension: the part that an episode's file and its sidecar files share.
     package static func stem(ofFile name: String) -> String {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return name }
         return String(name[..<dot])
@@ -145,7 +145,7 @@ package enum FileName {
         return String(name[name.utf8.index(after: dot)...])
     }
 
-    /// Returns the reason why a name chosen by a user is not allowed, or `nil` if it is.
+    /// Returns the reason why a name chosen by a user is not allowed; `nil` if it is allowed.
     ///
     /// A name typed by a user is never changed silently: it is used unchanged or rejected.
     package static func objection(to stem: String) -> String? {
@@ -153,7 +153,7 @@ package enum FileName {
         if stem.utf8.first == UInt8(ascii: ".") { return "it begins with a dot" }
         if stem.utf8.contains(UInt8(ascii: "/")) { return "it contains a slash" }
         if stem.unicodeScalars.contains(where: isForbidden) { return "it contains a control character" }
-        // By scalar, like `trimmed`: Swift also treats a space with a combining accent as white space.
+        // By scalar, like `trimmed`: as a `Character`, a space with a combining accent would count as white space.
         if stem.unicodeScalars.first?.properties.isWhitespace == true { return "it begins with a space" }
         if stem.unicodeScalars.last?.properties.isWhitespace == true { return "it ends with a space" }
         if normalized(stem).utf8.count > stemLimit { return "it is longer than \(stemLimit) bytes" }

@@ -7,7 +7,9 @@ package import TransferCore
 package struct Renaming: Sendable, Equatable {
     /// `nil` for the show's folder.
     package var episode: EpisodeID?
+    /// The previous name.
     package var former: String
+    /// The new name.
     package var name: String
 
     package init(episode: EpisodeID?, former: String, name: String) {
@@ -18,20 +20,21 @@ package struct Renaming: Sendable, Equatable {
 }
 
 extension Library {
-    /// Renames a show's episodes by the template, and its folder if the template makes portable names.
+    /// Renames a show's episodes by the template, and its folder if the template requires portable names.
     ///
-    /// The episodes get the names that they would have if they were new, in the order in which they were first seen;
-    /// names given by hand are replaced. Extensions stay.
+    /// The episodes get the names that they would have if they were new, in the order of their ids. Names given by
+    /// users are replaced; extensions stay.
     ///
     /// - Parameter isDryRun: Whether to change nothing.
     /// - Returns: The changes, that of the folder first.
+    /// - Throws: `noSuchPodcast`, also for a search result.
     package func renameAll(
         by template: NameTemplate, podcast: ShowID, isDryRun: Bool, now: Int64 = Int64(time(nil))
     ) throws -> [Renaming] {
         if isDryRun { return try read { db in try Self.renamings(by: template, podcast, db) } }
         return try write { db in
             let renamings = try Self.renamings(by: template, podcast, db)
-            // Two episodes may exchange their names, which are unique at any time.
+            // Two episodes may swap names: each first gets a temporary name, since names are unique at all times.
             for (number, renaming) in renamings.enumerated() where renaming.episode != nil {
                 try db.cachedStatement(sql: "UPDATE episode SET folded = ? WHERE id = ?")
                     .execute(arguments: ["/\(number)", renaming.episode])
@@ -65,9 +68,7 @@ extension Library {
         if portable != folder {
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             let name = try names.claim(portable) { folded in
-                try Bool.fetchOne(
-                    db, sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id <> ?",
-                    arguments: [folded, podcast]) ?? false
+                try isShow(folded, besides: podcast, db) || isOtherFolder(folded, db)
             }
             renamings.append(Renaming(episode: nil, former: folder, name: name))
         }

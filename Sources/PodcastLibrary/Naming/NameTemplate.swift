@@ -16,7 +16,7 @@ package struct NameTemplate: Sendable, Equatable {
         case show = "show"
     }
 
-    /// A reason for which a template is rejected.
+    /// The reason why a template is rejected.
     package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         case unknownField(String)
         case unclosedField(String)
@@ -32,6 +32,7 @@ package struct NameTemplate: Sendable, Equatable {
         }
     }
 
+    /// A part of the template.
     private enum Part: Sendable, Equatable {
         case text(String)
         case field(Field)
@@ -43,7 +44,7 @@ package struct NameTemplate: Sendable, Equatable {
 
     /// The text of the template.
     package let text: String
-    /// Whether the names are made for Windows, Samba, FAT and exFAT too.
+    /// Whether the names are also valid for Windows, Samba, FAT and exFAT.
     package private(set) var isPortable = false
     private let parts: [Part]
 
@@ -52,7 +53,9 @@ package struct NameTemplate: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// - Throws: `NameTemplate.Failure`, which names the unknown field.
+    /// Parses a template.
+    ///
+    /// - Throws: `NameTemplate.Failure`.
     package init(_ text: String) throws {
         var parts: [Part] = []
         var rest = Substring(text)
@@ -79,13 +82,13 @@ package struct NameTemplate: Sendable, Equatable {
     }
 
     /// Returns the name of a show's folder, before it is made unique.
-    package func folder(_ title: String) -> String { finished(FileName.stem(title)) }
+    package func folder(_ title: String) -> String { portableIfNeeded(FileName.stem(title)) }
 
-    private func finished(_ stem: String) -> String { isPortable ? FileName.portable(stem) : stem }
+    private func portableIfNeeded(_ stem: String) -> String { isPortable ? FileName.portable(stem) : stem }
 
     /// Returns the stem of an episode's name, before it is made unique.
     ///
-    /// If it is too long the title is cut, so that the text after the title stays.
+    /// If the stem is too long, the title is cut, so that the text after the title stays.
     package func stem(for item: Item, show: String) -> String {
         var title = FileName.normalized(FileName.replacing(item.title ?? ""))
         if title.isEmpty { title = FileName.untitled }
@@ -94,9 +97,9 @@ package struct NameTemplate: Sendable, Equatable {
         if excess > 0 {
             let room = max(title.utf8.count - excess, 1)
             title = FileName.trimmed(FileName.cut(title, to: room))
-            return finished(FileName.stem(render(item, title: title, show: show)))
+            return portableIfNeeded(FileName.stem(render(item, title: title, show: show)))
         }
-        return finished(FileName.stem(whole))
+        return portableIfNeeded(FileName.stem(whole))
     }
 
     private func render(_ item: Item, title: String, show: String) -> String {
@@ -108,7 +111,7 @@ package struct NameTemplate: Sendable, Equatable {
             switch part {
             case .text(let text):
                 if afterMissing {
-                    // The text after a missing field is omitted, and so are the brackets around it.
+                    // The text after a missing field is omitted, and so are the brackets around the field.
                     if let last = pending.last, let closing = Self.brackets[last], text.first == closing {
                         pending.removeLast()
                         pending += text.dropFirst()
@@ -130,6 +133,7 @@ package struct NameTemplate: Sendable, Equatable {
         return afterMissing ? result : result + pending
     }
 
+    /// The opening brackets and their closing ones.
     private static let brackets: [Character: Character] = ["(": ")", "[": "]", "<": ">"]
 
     private func value(of field: Field, item: Item, title: String, show: String) -> String? {

@@ -1,19 +1,21 @@
 /// An allocator of stems that are unique in a folder, ignoring case.
 ///
 /// Stems are unique rather than whole names: the transcript, art, notes and chapters of an episode have its stem, so
-/// two episodes that differ only in their extension would share these names. A value; not shared between threads.
+/// the sidecar files of two episodes that differ only in their extension would collide. A value; not shared between
+/// threads.
 package struct UniqueNames: Sendable {
     /// Stems reserved in a show's folder for generated files: `cover.jpg`, `playlist.m3u8`, `index.html`.
     package static let reservedInShow: Set<String> = ["cover", "playlist", "index"]
-    /// Names reserved in the root folder. Names with a leading dot need no entry, since no show's name has one.
+    /// Names reserved in the root folder, folded. Names with a leading dot need no entry, since no show's name has one.
     package static let reservedInRoot: Set<String> = ["latest", "downloaded", "index.html"]
 
+    /// The used folded stems.
     private var taken: Set<String>
-    /// The next number to try for a used stem: a thousand episodes with one title need a thousand lookups, not half a
-    /// million.
+    /// The next number to try for a used folded stem: a thousand episodes with one title need a thousand lookups, not
+    /// half a million.
     private var next: [String: Int] = [:]
 
-    /// - Parameter taken: The used folded names (`FileName.folded`), including the reserved ones.
+    /// - Parameter taken: The used folded stems (`FileName.folded`), including the reserved ones.
     package init(taken: Set<String>) {
         self.taken = taken
     }
@@ -23,13 +25,13 @@ package struct UniqueNames: Sendable {
         taken.contains(FileName.folded(stem))
     }
 
-    /// Reserves and returns the stem itself if it is free, otherwise with a free suffix: ` (2)`, ` (3)`, …. The suffix
-    /// is the first free one, unless many are used.
+    /// Reserves and returns the stem itself if it is free, otherwise the stem with a free suffix: ` (2)`, ` (3)`, ….
+    /// The suffix is the lowest free one, unless many are used.
     package mutating func claim(_ stem: String) -> String { claim(stem) { _ in false } }
 
     /// Reserves a stem like `claim(_:)`.
     ///
-    /// - Parameter isTaken: Whether a folded name that is not known here is used.
+    /// - Parameter isTaken: Whether a folded stem is used elsewhere, unknown to this allocator.
     package mutating func claim(_ stem: String, isTaken: (_ folded: String) throws -> Bool) rethrows -> String {
         let folded = FileName.folded(stem)
         if try !isTaken(folded), taken.insert(folded).inserted { return stem }
@@ -39,10 +41,10 @@ package struct UniqueNames: Sendable {
         }
         var number = next[folded] ?? 2
         let first = number
-        // Tries a few numbers in turn, then searches exponentially: thousands of equal names reserved one by one must
-        // not each look up all previous ones.
-        while number - first < Self.patience, try !isFree(number) { number += 1 }
-        if number - first == Self.patience {
+        // Tries a few numbers in turn, then searches exponentially: otherwise each of thousands of equal stems, claimed
+        // one by one, would look up all previous ones.
+        while number - first < Self.linearTries, try !isFree(number) { number += 1 }
+        if number - first == Self.linearTries {
             var (lastTaken, step) = (number - 1, 1)
             while try !isFree(lastTaken + step) {
                 lastTaken += step
@@ -62,8 +64,9 @@ package struct UniqueNames: Sendable {
     }
 
     /// The number of candidates that are tried one after the other.
-    private static let patience = 16
+    private static let linearTries = 16
 
+    /// Returns a stem with the suffix for a number, cut to `FileName.stemLimit`.
     private static func numbered(_ stem: String, _ number: Int) -> String {
         let suffix = " (\(number))"
         return FileName.trimmed(FileName.cut(stem, to: FileName.stemLimit - suffix.utf8.count)) + suffix

@@ -20,7 +20,7 @@ extension Schema {
         CREATE INDEX alternate_episode ON alternate (episode, position);
         """
 
-    /// Pictures of chapters, and the number of items that are no episodes.
+    /// Images of chapters, and the number of a feed's items that are not episodes.
     static let chapterImages = """
         ALTER TABLE attachment ADD COLUMN image TEXT;
         ALTER TABLE podcast ADD COLUMN unplayable INTEGER;

@@ -1,6 +1,6 @@
 extension Schema {
-    /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: their cache files
-    /// have no rows any more, and their sizes are computed when the feed is read next.
+    /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: their renditions
+    /// and downloads are deleted, and their sizes are computed at the next refresh.
     static let media = """
         ALTER TABLE episode ADD COLUMN medium TEXT;     -- the encoding, if it is not the item's main one
         ALTER TABLE episode ADD COLUMN main_url TEXT;   -- the main one's address then

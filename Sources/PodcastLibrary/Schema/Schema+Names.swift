@@ -4,9 +4,9 @@ import TransferCore
 extension Schema {
     /// Renames episodes with forbidden extensions (`MediaType.isAllowed`) to `.bin`.
     ///
-    /// Names never change otherwise. Earlier versions accepted `.svg`, `.xhtml`, `.jar` and the like from feeds, which
-    /// browsers and desktops run: safety outweighs stable paths here. The stem, which alone is unique in a folder,
-    /// stays.
+    /// Otherwise only users change names. Earlier versions accepted `.svg`, `.xhtml`, `.jar` and other extensions from
+    /// feeds, which browsers and desktops run: safety outweighs stable paths here. The stem, which alone must be unique
+    /// in a folder, stays.
     static func renameUnsafeFiles(_ db: Database) throws {
         var unsafe: [(id: EpisodeID, name: String)] = []
         let rows = try Row.fetchCursor(db, sql: "SELECT id, name FROM episode")

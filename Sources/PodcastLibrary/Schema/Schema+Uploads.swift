@@ -1,6 +1,6 @@
 extension Schema {
-    /// The uploads, outstanding or failed. Their ids come from the sequence of the downloads' ids, so that a task's
-    /// number is unique.
+    /// The uploads, outstanding or failed. Their ids come from the sequence of the downloads' ids, so that the id of a
+    /// task is unique.
     static let third = """
         CREATE TABLE upload (
             id INTEGER PRIMARY KEY,

@@ -3,8 +3,8 @@ import GRDB
 extension Schema {
     /// Returns the version of a file's tables; 0 for a file that has none yet.
     ///
-    /// A migration and its version are written in the same transaction. If they contradict each other, one of them is
-    /// damaged, and perhaps other data in the same page.
+    /// GRDB's record of a migration and `user_version` are written in the same transaction. If they disagree, one of
+    /// them is damaged, and perhaps other data in the same page.
     ///
     /// - Throws: `damaged`; `newerSchema`; `failed` for the database of another program.
     static func found(in db: Database, of path: String) throws -> Int {
@@ -19,7 +19,7 @@ extension Schema {
         let applied =
             tables.contains("grdb_migrations")
             ? try Set(String.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")) : []
-        // A writer was killed before its first migration.
+        // An earlier writer was killed before its first migration.
         if tables == ["grdb_migrations"], applied.isEmpty, stated == 0 { return 0 }
         guard tables.contains("podcast") || tables.contains("episode") else {
             throw LibraryError.failed(path: path, reason: "it is a database of another program")
@@ -50,7 +50,7 @@ extension Schema {
     /// Checks for damage that would only appear in use: missing columns, because the text that declares them is
     /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
-        // Reads the schema once more, as each connection does after a change of it. SQLite then compares it with the
+        // Reads the schema once more, as each connection does after a schema change. SQLite then compares it with the
         // schema that it has loaded.
         try db.execute(sql: "PRAGMA writable_schema = RESET")
         let missing = try model.get().read(columns).subtracting(columns(db))

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables, and the migrations of older files.
+/// The tables, and the migrations of older libraries.
 ///
 /// Migrations are registered by their version and never edited once released: a change is a new migration.
 enum Schema {
@@ -37,8 +37,10 @@ enum Schema {
         return migrator
     }
 
-    /// AUTOINCREMENT, because an id is an inode number: a reused id would be mixed up with another file in the kernel's
-    /// cache. Show notes have a separate table, so that listings read small rows.
+    /// The shows, episodes, renditions and downloads.
+    ///
+    /// AUTOINCREMENT, because an id is an inode number: the kernel's caches would confuse a file with an earlier one of
+    /// the same id. Show notes have a separate table, so that listings read small rows.
     private static let first = """
         CREATE TABLE podcast (
             id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -14,7 +14,7 @@ extension Library {
         }
     }
 
-    /// Returns the rows of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
+    /// Returns the ids of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
     package func podcastIDs() throws -> Set<ShowID> {
         try query { db in
             try ShowID.fetchSet(db.cachedStatement(sql: "SELECT id FROM podcast WHERE ephemeral = 0"))
@@ -75,12 +75,12 @@ extension Library {
 
     // MARK: - Changes
 
-    /// Records a failed refresh, and increments the count of failures. 410 marks the show as gone: it is not requested
-    /// again.
+    /// Records a failed refresh, and increments the count of failures. 410 marks the show as gone: its feed is not
+    /// requested again.
     ///
     /// - Parameters:
-    ///   - status: The HTTP status, `nil` without a response.
-    ///   - next: The time of the next attempt.
+    ///   - status: The HTTP status; `nil` without a response.
+    ///   - next: The time of the next attempt; `nil` for as soon as possible. Ignored for 410.
     package func refreshFailed(podcast: ShowID, status: Int?, error: String, next: Int64?, now: Int64) throws {
         try write { db in
             let state = status == 410 ? Podcast.gone : Podcast.failed
@@ -96,7 +96,7 @@ extension Library {
         }
     }
 
-    /// Sets when a show is refreshed next, in seconds since 1970; `nil` for never.
+    /// Sets when a show is refreshed next, in seconds since 1970; `nil` for as soon as possible.
     package func setNextRefresh(podcast: ShowID, _ next: Int64?) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE podcast SET next_refresh = ? WHERE id = ?")
@@ -105,19 +105,19 @@ extension Library {
         }
     }
 
-    /// Moves the subscription to another address (301, 308, `itunes:new-feed-url`). The validators of the old address
-    /// are removed, since they do not apply to the new one.
+    /// Moves a show to a new feed address (301, 308, `itunes:new-feed-url`). Removes the validators, which apply only
+    /// to the old address, and an unsubscribed search result that has the new address.
     ///
-    /// - Parameter space: The space of the new address. It comes from a server, so the feed must not move to a more
-    ///   private one later.
-    /// - Throws: `alreadySubscribed` if another show has the address.
+    /// - Parameter space: The address space of the new address. Since a server chose the address, the feed must not
+    ///   move to a more private space later.
+    /// - Throws: `alreadySubscribed` if another subscribed show has the new address; `noSuchPodcast`.
     package func move(podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64) throws {
         try write { db in
             if let other = try Row.fetchOne(
                 db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
             {
                 guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
-                // A search result does not prevent a subscription.
+                // A search result does not prevent the move.
                 let id: ShowID = other[0]
                 try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [id])
             }
@@ -136,24 +136,26 @@ extension Library {
     /// Removes a show with its episodes and downloads.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
+    /// - Throws: `noSuchPodcast`.
     package func unsubscribe(podcast: ShowID) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
             try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
-            try Self.noteEmptied(db)
+            try Self.recordEmptied(db)
             return renditions
         }
     }
 
-    /// Whether the last show was unsubscribed; otherwise a library without shows has lost them, or never had any.
+    /// Whether users unsubscribed the last show. If not, a library without shows has lost them, or never had any.
     package func wasEmptied() throws -> Bool {
         try query { db in
             try Bool.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'emptied'") ?? false
         }
     }
 
-    static func noteEmptied(_ db: Database) throws {
+    /// Records whether no subscribed show is left: see `wasEmptied()`.
+    static func recordEmptied(_ db: Database) throws {
         try db.execute(
             sql: """
                 INSERT OR REPLACE INTO counter (name, value)
@@ -161,35 +163,36 @@ extension Library {
                 """)
     }
 
-    /// Removes search results last found before this time, except shows that sync has removed from the folder.
+    /// Removes search results that were last found or renewed (`renew(found:now:)`) before this time. A show that
+    /// another device has unsubscribed stays until `pruneRemoved(before:)` releases it.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(
-                db, "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isForgotten))", [before])
+                db, "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
             try db.execute(
-                sql: "DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isForgotten))",
+                sql: "DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))",
                 arguments: [before])
             return renditions
         }
     }
 
-    private static let isForgotten =
+    /// The SQL condition of a row of `podcast p` that `purgeEphemeral` removes.
+    private static let isExpired =
         "p.ephemeral = 1 AND p.created < ? AND p.id NOT IN (SELECT podcast FROM sync_removed)"
 
     /// Renames a show's folder.
     ///
-    /// - Throws: `invalidName` or `nameTaken`.
+    /// - Throws: `invalidName`, `nameTaken`, `noSuchPodcast`.
     package func renamePodcast(id: ShowID, to name: String, now: Int64 = Int64(time(nil))) throws {
         let name = FileName.normalized(name)
         try Self.validate(folder: name)
         try write { db in
             let folded = FileName.folded(name)
-            let taken = try Bool.fetchOne(
-                db, sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id <> ?",
-                arguments: [folded, id])
-            guard try taken == nil && !Self.isOtherFolder(folded, db) else { throw LibraryError.nameTaken(name) }
+            guard try !Self.isShow(folded, besides: id, db) && !Self.isOtherFolder(folded, db) else {
+                throw LibraryError.nameTaken(name)
+            }
             try db.execute(
                 sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
                 arguments: [name, folded, now, id])
@@ -198,6 +201,8 @@ extension Library {
     }
 
     /// Sets one of the show's own settings, or removes it with `nil`. Keys and values are not validated here.
+    ///
+    /// - Throws: `noSuchPodcast`.
     package func set(podcast: ShowID, key: String, value: String?) throws {
         try write { db in
             guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
@@ -211,10 +216,11 @@ extension Library {
         }
     }
 
+    /// - Throws: `invalidName`.
     static func validate(folder name: String) throws {
         if let reason = FileName.objection(to: name) { throw LibraryError.invalidName(name, reason: reason) }
         if UniqueNames.reservedInRoot.contains(FileName.folded(name)) {
-            throw LibraryError.invalidName(name, reason: "podfs has a file of this name")
+            throw LibraryError.invalidName(name, reason: "podfs reserves this name")
         }
     }
 
@@ -243,7 +249,7 @@ enum PodcastSQL {
         return result
     }
 
-    /// An internal key among a show's settings, which users cannot set: `settings(of:)` omits it.
+    /// A key for internal use in the table of settings: users cannot set it, and `settings(of:)` omits it.
     static let credentialsKey = "credentials"
     static let hasCredentials = """
         EXISTS (SELECT 1 FROM setting s WHERE s.podcast = p.id AND s.key = '\(credentialsKey)')
@@ -257,13 +263,14 @@ enum PodcastSQL {
         return try Row.fetchCursor(statement, arguments: arguments).mapAll(podcast).first
     }
 
-    private static let folder = """
+    /// The SQL of `folders(_:_:_:)`, up to its condition.
+    private static let folderSelect = """
         SELECT p.id, p.name, p.changed, p.last_refresh, \
         (SELECT max(e.moment) FROM episode e WHERE e.podcast = p.id AND e.buried = 0) FROM podcast p WHERE
         """
 
     static func folders(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [FolderEntry] {
-        let statement = try db.cachedStatement(sql: folder + " " + condition)
+        let statement = try db.cachedStatement(sql: folderSelect + " " + condition)
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
             FolderEntry(id: row[0], name: row[1], changed: row[2], lastRefresh: row[3], newest: row[4])
         }

@@ -9,10 +9,11 @@ package struct RefreshRecord: Sendable, Equatable {
     package var failures: Int
     /// The interval in seconds that the feed asks for.
     package var updateInterval: Int64?
+    /// The times at which the feed asks not to be fetched.
     package var quietTimes = QuietTimes()
-    /// Earlier addresses of the show, and rejected new ones.
+    /// Earlier addresses of the feed, and rejected new ones.
     package var formerAddresses: [String]
-    /// The publication times of the newest hundred episodes.
+    /// The publication times of the newest hundred dated episodes, newest first.
     package var published: [Int64]
 
     package init(
@@ -45,7 +46,7 @@ package struct RefreshSubject: Sendable, Equatable {
     package var access: ShowAccess
 }
 
-/// An unchanged feed after a refresh.
+/// A refreshed feed that has not changed, with its response (304).
 package struct UnchangedFeed: Sendable, Equatable {
     package var podcast: ShowID
     package var response: FeedResponse
@@ -64,12 +65,12 @@ extension Library {
         try subjects("p.ephemeral = 0 ORDER BY p.folded, p.name", [], settingsOf: nil)
     }
 
-    /// Returns the show with this row; a search result only with `evenFound`.
+    /// Returns the show with this id; `nil` for a search result, unless `evenFound`.
     package func refreshSubject(of podcast: ShowID, evenFound: Bool = false) throws -> RefreshSubject? {
         try subjects("p.id = ? AND p.ephemeral <= ?", [podcast, evenFound], settingsOf: podcast).first
     }
 
-    /// Returns the subscribed shows due at `now`, most overdue first, including those never scheduled.
+    /// Returns the subscribed shows due at `now`, those never scheduled first, then the most overdue.
     package func refreshSubjects(dueAt now: Int64) throws -> [RefreshSubject] {
         try subjects(
             """
@@ -78,6 +79,7 @@ extension Library {
             """, [now], settingsOf: nil)
     }
 
+    /// - Parameter podcast: The only show for which settings are read; `nil` for all.
     private func subjects(
         _ condition: String, _ arguments: StatementArguments, settingsOf podcast: ShowID?
     ) throws -> [RefreshSubject] {
@@ -107,7 +109,7 @@ extension Library {
     }
 
     /// Removes the validators of a show's feed, so that the next refresh fetches it completely.
-    package func forgetValidators(of podcast: ShowID) throws {
+    package func clearValidators(of podcast: ShowID) throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE podcast SET etag = NULL, last_modified = NULL WHERE id = ?", arguments: [podcast])
@@ -115,24 +117,24 @@ extension Library {
     }
 
     /// Returns the last recorded value of the configuration's `keep`, encoded as a number by the caller.
-    package func notedKeep() throws -> Int64? {
+    package func recordedKeep() throws -> Int64? {
         try query { db in try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'keep'") }
     }
 
-    /// Records the configuration's `keep`; see `notedKeep`.
-    package func note(keep code: Int64) throws {
+    /// Records the configuration's `keep`; see `recordedKeep`.
+    package func record(keep code: Int64) throws {
         try write { db in
             try db.execute(
                 sql: "INSERT OR REPLACE INTO counter (name, value) VALUES ('keep', ?)", arguments: [code])
         }
     }
 
-    // MARK: - After the answer
+    // MARK: - After the response
 
-    /// Records unchanged feeds (304), in one transaction. Validators that a response omits stay.
+    /// Records unchanged feeds (304), in one transaction. A validator that the response omits stays.
     ///
     /// - Returns: The shows that are no longer in the library; nothing is recorded for them.
-    package func noteUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<ShowID> {
+    package func recordUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<ShowID> {
         try write { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -156,7 +158,7 @@ extension Library {
         }
     }
 
-    /// Returns the publication times of the newest hundred dated episodes of each show.
+    /// Returns the publication times of the newest hundred dated episodes of each show, newest first.
     package func published(of podcasts: [ShowID]) throws -> [[Int64]] {
         try read { db in try podcasts.map { try Self.published(of: $0, db) } }
     }
@@ -171,7 +173,8 @@ extension Library {
         ).mapAll { $0[0] }
     }
 
-    /// Returns the shows with automatic downloads, complete or partial, that were not requested since.
+    /// Returns the shows with automatic downloads that are not complete: outstanding, failed, or stopped after a part.
+    /// A download that a user has requested since is not automatic any more.
     package func podcastsFetchingAhead() throws -> Set<ShowID> {
         // CROSS JOIN, since SQLite would otherwise scan all episodes (https://www.sqlite.org/optoverview.html).
         try query { db in
@@ -187,6 +190,7 @@ extension Library {
         }
     }
 
+    /// - Throws: `noSuchPodcast`.
     package func refreshRecord(of podcast: ShowID) throws -> RefreshRecord {
         try query { db in
             let row = try Row.fetchOne(
@@ -202,19 +206,20 @@ extension Library {
         }
     }
 
-    /// Records an address that must not be accepted as a new one of this show.
-    package func remember(address: String, of podcast: ShowID) throws {
+    /// Records an address that must not be accepted as a new address of the show's feed.
+    package func store(address: String, of podcast: ShowID) throws {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO address (podcast, url) VALUES (?, ?)")
                 .execute(arguments: [podcast, address])
         }
     }
 
-    /// Makes schedules due that were set while the clock was ahead, in one transaction: otherwise a show or an account
-    /// refreshed "in the future" would not be refreshed until then.
-    package func forgetFutureSchedules(now: Int64) throws {
+    /// Makes shows and the sync account due whose last success lies in the future, in one transaction: their schedules
+    /// were set while the clock was ahead, and would otherwise stay until the clock reaches them.
+    package func clearFutureSchedules(now: Int64) throws {
+        // In seconds.
         let tolerance: Int64 = 3_600
-        let isConcerned = try query { db in
+        let isNeeded = try query { db in
             try Bool.fetchOne(
                 db,
                 sql: """
@@ -222,7 +227,7 @@ extension Library {
                         EXISTS (SELECT 1 FROM sync_account WHERE last_sync > ?1)
                     """, arguments: [now + tolerance]) ?? false
         }
-        guard isConcerned else { return }
+        guard isNeeded else { return }
         try write { db in
             try db.execute(
                 sql: "UPDATE podcast SET last_refresh = ?1, next_refresh = ?1 WHERE last_refresh > ?2",
@@ -246,7 +251,7 @@ extension Library {
         }
     }
 
-    /// Returns the guids and media addresses of a show's episodes.
+    /// Returns the guids of a show's episodes, and the URLs of their main encodings.
     package func identities(of podcast: ShowID) throws -> [(guid: String?, url: String)] {
         try query { db in
             let rows = try Row.fetchCursor(

@@ -8,9 +8,9 @@ package struct FoundPodcast: Sendable, Equatable {
     package var author: String?
     package var image: String?
     package var link: String?
-    /// The subscribed show with the same feed, if the caller recognizes another spelling of its address.
+    /// The subscribed show with the same feed, if the caller has found one under another spelling of the address.
     package var subscription: ShowID?
-    /// The space of the catalogue.
+    /// The address space of the catalogue's server.
     package var reach: AddressSpace?
 
     package init(
@@ -27,7 +27,7 @@ package struct FoundPodcast: Sendable, Equatable {
     }
 }
 
-/// A found show's row, and its folder's name among the results.
+/// A found show's id, and its folder's name among the results.
 package struct FoundRow: Sendable, Equatable {
     package var podcast: ShowID
     package var name: String
@@ -38,18 +38,20 @@ package struct FoundRow: Sendable, Equatable {
     }
 }
 
-// Search results: ordinary rows, flagged as ephemeral until they are subscribed.
+// Search results: rows of `podcast` that are ephemeral until the show is subscribed.
 extension Library {
-    /// The maximum number of unsubscribed shows: a day of searching by hand. Above it the least recently found are
-    /// removed, unless they have cached bytes or were unsubscribed by another device.
+    /// The maximum number of unsubscribed shows: a day of searching by hand. Above it the least recently found or
+    /// renewed are removed, unless they have cached bytes or were unsubscribed by another device.
     private static let maxEphemeral = 5_000
 
-    /// Creates rows for search results, in their order; shows found before keep their row and name.
+    /// Creates rows for search results; shows found before keep their row and name.
     ///
     /// A new name differs from that of any other show, found or subscribed, so that it is still free when the show is
     /// subscribed. If two results have the same name anyway (a folder was renamed since), the unsubscribed one gets a
-    /// number in this folder.
-    package func keep(found shows: [FoundPodcast], now: Int64) throws -> [FoundRow] {
+    /// number in the returned list only.
+    ///
+    /// - Returns: The shows in the order of the results, each once.
+    package func store(found shows: [FoundPodcast], now: Int64) throws -> [FoundRow] {
         try write { db in
             var names: UniqueNames?
             var result: [FoundRow] = []
@@ -103,6 +105,7 @@ extension Library {
         }
     }
 
+    /// - Parameter ephemeral: The indices of the unsubscribed shows, which give way to the subscribed ones.
     private static func distinct(_ folders: [FoundRow], ephemeral: Set<Int>) -> [FoundRow] {
         var names = UniqueNames(taken: [])
         var result = folders
@@ -115,7 +118,7 @@ extension Library {
         return result
     }
 
-    /// Renews unsubscribed shows that are in use, as if they were found now. Others are unchanged.
+    /// Renews unsubscribed shows that are in use, as if they were found now. Subscribed shows are unchanged.
     package func renew(found podcasts: Set<ShowID>, now: Int64) throws {
         if podcasts.isEmpty { return }
         try write { db in try renew(podcasts.sorted(), db, now: now) }
@@ -128,8 +131,8 @@ extension Library {
         }
     }
 
-    /// Whether the show is an unsubscribed search result. A show that another device has removed is not: its cached
-    /// bytes may be needed again.
+    /// Whether the show is an unsubscribed search result. A show that another device has unsubscribed does not count:
+    /// its cached bytes may be needed again.
     package func isEphemeral(podcast: ShowID) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
@@ -149,7 +152,7 @@ extension Library {
         }
     }
 
-    /// Returns the unpinned renditions of search results.
+    /// Returns the renditions of unpinned episodes of search results.
     package func ephemeralRenditions() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(
@@ -161,7 +164,7 @@ extension Library {
         }
     }
 
-    /// Returns the search results with a pinned episode, which must stay.
+    /// Returns the unsubscribed shows with a pinned episode, which must not be purged.
     package func ephemeralPodcastsPinned() throws -> Set<ShowID> {
         try query { db in
             try ShowID.fetchSet(

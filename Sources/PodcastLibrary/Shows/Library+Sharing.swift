@@ -3,8 +3,8 @@ import PodcastFeed
 package import TransferCore
 
 extension Library {
-    /// Whether a feed of the show may be made for others: as its setting `share` says, otherwise unless the feed is
-    /// private or the publisher does not want it listed (`itunes:block`).
+    /// Whether a feed of the show may be generated for other people. The setting `share` decides; without it, a private
+    /// feed and one that its publisher does not want listed (`itunes:block`) are not shared.
     package func isShared(_ show: Podcast) throws -> Bool {
         switch try settings(of: show.id)["share"] {
         case "true": true
@@ -14,25 +14,25 @@ extension Library {
         }
     }
 
-    /// Whether a show shares also the episodes that its publisher does not want listed.
+    /// Whether a show also shares the episodes that its publisher does not want listed.
     package func sharesAll(of show: ShowID) throws -> Bool { try settings(of: show)["share"] == "true" }
 
-    /// Passes a view's episodes to `take` one by one, in the view's order.
+    /// Passes a view's episodes to `body` one by one, in the view's order.
     package func summaries(
-        of view: ViewID, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
+        of view: ViewID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void
     ) throws {
         try summaries(
             from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
-            "v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie", [view], limits: limits, take)
+            "v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie", [view], limits: limits, body)
     }
 }
 
 extension EpisodeSummary {
-    /// The identifier in a feed for others: the publisher's own, unless that is an address, which may be a secret.
+    /// The guid in a feed for other people: the publisher's, or a hash of it if it is a URL, which may be secret.
     package var sharedGUID: String {
         guard let guid, !guid.isEmpty else { return "podfs-episode-\(id)" }
         guard guid.contains("://") else { return guid }
-        // 128 bits: two hashes that differ in their input.
+        // 128 bits: two 64-bit hashes, of different inputs.
         return "podfs-"
             + [guid, "\(guid)\n"].map { text in
                 var digest = Digest()
@@ -43,17 +43,17 @@ extension EpisodeSummary {
     }
 }
 
-/// Addresses of feeds that are meant for one person only.
+/// The detection of feed URLs that are meant for one person only.
 enum SecretAddress {
-    /// Parameters that carry a secret in the feeds of Patreon, Supporting Cast, Substack and others.
+    /// The query parameters that carry a secret in the feeds of Patreon, Supporting Cast, Substack and others.
     private static let names: Set<String> = [
         "auth", "token", "key", "apikey", "api_key", "access_token", "secret", "pass", "password", "sig", "signature",
         "user", "uid", "email", "member", "subscriber", "t",
     ]
 
-    /// Whether an address looks as if it contained a secret: user info, a parameter with a secret's name, a long value
-    /// of letters and digits, or a path with `private` or with such a word. An identifier of the form of a UUID is not
-    /// taken for one in a path: public feeds have them.
+    /// Whether a URL looks as if it contained a secret: user info, a query parameter with one of `names` or with a
+    /// token as its value, or a path component that begins with `private` or contains a token. A UUID in the path does
+    /// not count: public feeds have them.
     static func isLikely(_ url: String) -> Bool {
         guard let scheme = url.firstRange(of: "://") else { return false }
         let rest = url[scheme.upperBound...].prefix { $0 != "#" }
@@ -68,7 +68,7 @@ enum SecretAddress {
             }
     }
 
-    /// Whether a text contains a word of letters and digits of this length.
+    /// Whether a text contains a word of at least this length with both letters and digits.
     private static func isToken(_ text: Substring, atLeast length: Int) -> Bool {
         text.split { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }.contains { word in
             word.count >= length && word.contains(where: \.isNumber) && word.contains(where: \.isLetter)

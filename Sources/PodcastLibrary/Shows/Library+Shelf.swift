@@ -1,7 +1,8 @@
 import GRDB
+internal import Listening
 package import TransferCore
 
-/// An episode on a page of several shows.
+/// An episode on a page that lists several shows.
 package struct ShelfEpisode: Sendable, Equatable {
     package var id: EpisodeID
     package var show: ShowID
@@ -12,8 +13,9 @@ package struct ShelfEpisode: Sendable, Equatable {
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds.
     package var publishedOffset: Int
-    /// The duration and the playback position in seconds.
+    /// The duration in seconds.
     package var duration: Double?
+    /// The playback position in seconds.
     package var position: Double?
     package var played: Bool
     /// Whether the episode is completely cached.
@@ -39,8 +41,8 @@ package struct ShelfEpisode: Sendable, Equatable {
         self.type = type
     }
 
-    /// The position in seconds from which an episode counts as begun, as for `keep`.
-    package static let begun = 30.0
+    /// The position in seconds from which an episode that is not played counts as in progress.
+    package static let begun = ListeningRules.inProgress
 }
 
 /// The title of an episode, for a search over all shows.
@@ -57,19 +59,19 @@ package struct TitleEntry: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the episodes that were begun and not finished, the last played ones first.
+    /// Returns the episodes that were started and not finished, the most recently played first.
     package func episodesInProgress(limit: Int) throws -> [ShelfEpisode] {
         try shelf(
             "AND e.played = 0 AND e.position >= ? ORDER BY coalesce(e.last_played, e.last_opened, 0) DESC, e.moment DESC LIMIT ?",
             [ShelfEpisode.begun, limit])
     }
 
-    /// Returns the newest episodes of all shows.
+    /// Returns the newest episodes of all subscribed shows.
     package func newestEpisodes(limit: Int) throws -> [ShelfEpisode] {
         try shelf("ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
     }
 
-    /// Returns the newest episodes that were not played.
+    /// Returns the newest unplayed episodes.
     package func unplayedEpisodes(limit: Int) throws -> [ShelfEpisode] {
         try shelf("AND e.played = 0 ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
     }
@@ -87,6 +89,7 @@ extension Library {
             "AND v.view = ? ORDER BY v.rank, v.tie LIMIT ?", [view, limit])
     }
 
+    /// - Parameter source: The table `episode e`, or a join with it.
     private func shelf(
         from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
     ) throws -> [ShelfEpisode] {
@@ -105,7 +108,7 @@ extension Library {
         }
     }
 
-    /// Returns the titles of the newest episodes of all shows.
+    /// Returns the titles of the newest episodes of all subscribed shows.
     package func titles(limit: Int) throws -> [TitleEntry] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -119,7 +122,7 @@ extension Library {
         }
     }
 
-    /// Returns the numbers of episodes that were not played, by show; none for shows that were played completely.
+    /// Returns the number of unplayed episodes of each show that has any.
     package func unplayedCounts() throws -> [ShowID: Int] {
         try query { db in
             let statement = try db.cachedStatement(

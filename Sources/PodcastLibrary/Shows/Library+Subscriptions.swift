@@ -2,7 +2,7 @@ import GRDB
 package import PodcastFeed
 package import TransferCore
 
-/// A subscription, for lists of subscriptions.
+/// The part of a subscribed show that lists of subscriptions need.
 package struct Subscription: Sendable, Equatable {
     package var podcast: ShowID
     /// The folder's name.
@@ -30,9 +30,9 @@ package struct Subscription: Sendable, Equatable {
         self.tags = tags
     }
 
-    /// Returns the subscription in OPML for other programs, which display the folder's name.
+    /// Returns the subscription as an OPML outline. Its text, which other programs display, is the folder's name.
     ///
-    /// - Parameter url: The address as it may appear in this list.
+    /// - Parameter url: The feed's address, with or without secrets as the list requires.
     package func outline(url: String) -> OPML.Subscription {
         OPML.Subscription(
             url: url, title: title, text: name, link: link.map { RedactedURL.withoutUserInfo($0) },
@@ -50,7 +50,7 @@ package struct UnfetchedShow: Sendable, Equatable {
     package var name: String?
     package var title: String?
     package var link: String?
-    /// The reason why the feed is missing, one line.
+    /// The reason why the feed could not be fetched, one line.
     package var error: String
     /// The status of the server's response, if any.
     package var httpStatus: Int?
@@ -79,7 +79,7 @@ package struct UnfetchedShow: Sendable, Equatable {
 /// The result for an `UnfetchedShow`.
 package enum KeptShow: Sendable, Equatable {
     case added(podcast: ShowID, name: String)
-    /// It was already subscribed.
+    /// The show was already subscribed.
     case known(podcast: ShowID, name: String)
 
     package var podcast: ShowID {
@@ -96,22 +96,24 @@ package enum KeptShow: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the subscriptions, sorted by name. Counts nothing, unlike `podcasts()`: takes a millisecond for a
-    /// thousand.
+    /// Returns the subscriptions, sorted by name. Cheap, a millisecond for a thousand shows, unlike `podcasts()`, which
+    /// counts episodes.
     package func subscriptions() throws -> [Subscription] {
-        try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT p.id, p.name, p.url, p.title, p.link, p.changed, \(PodcastSQL.hasCredentials)
-                    FROM podcast p WHERE p.ephemeral = 0 ORDER BY p.folded, p.name
-                    """)
-            let tags = try Self.tagsOfShows(db)
-            return try Row.fetchCursor(statement).mapAll { row in
-                let id: ShowID = row[0]
-                return Subscription(
-                    podcast: id, name: row[1], url: row[2], title: row[3], link: row[4], changed: row[5],
-                    hasCredentials: row[6], tags: tags[id] ?? [])
-            }
+        try query(Self.subscriptions)
+    }
+
+    static func subscriptions(_ db: Database) throws -> [Subscription] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT p.id, p.name, p.url, p.title, p.link, p.changed, \(PodcastSQL.hasCredentials)
+                FROM podcast p WHERE p.ephemeral = 0 ORDER BY p.folded, p.name
+                """)
+        let tags = try tagsOfShows(db)
+        return try Row.fetchCursor(statement).mapAll { row in
+            let id: ShowID = row[0]
+            return Subscription(
+                podcast: id, name: row[1], url: row[2], title: row[3], link: row[4], changed: row[5],
+                hasCredentials: row[6], tags: tags[id] ?? [])
         }
     }
 
@@ -124,28 +126,29 @@ extension Library {
     }
 
     /// Subscribes to shows without their feeds, in one transaction: each is a folder without episodes in the state
-    /// `failed`, until a refresh succeeds. A search result with the same address becomes the subscription.
+    /// `failed`, until a refresh succeeds. A search result with the same address becomes the subscription, with its
+    /// episodes and its title.
     ///
-    /// A name that is taken or invalid is changed, like one from a feed.
+    /// A name that is taken gets a number. An invalid name is replaced by one derived from the title.
     ///
-    /// - Parameter server: The address that the sync server has sent, and that need not be sent back.
-    /// - Returns: The result for each, in their order.
-    package func keep(
+    /// - Parameter server: The show's address as the sync server has sent it; the subscription is then not sent back.
+    /// - Returns: The result for each show, in their order.
+    package func subscribeUnfetched(
         _ shows: [UnfetchedShow], template: NameTemplate = .standard, fromServer server: String? = nil, now: Int64
     ) throws -> [KeptShow] {
         try write { db in
-            // Names are looked up one by one in the index, not loaded together: a list of thousands arrives show by
-            // show.
+            // Taken names are looked up one by one in the index rather than loaded: callers import thousands of shows
+            // one at a time.
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
-                let kept = try Self.keep(show, template, &names, db, now: now)
-                if let server { try Self.arrive(podcast: kept.podcast, from: server, db) }
+                let kept = try Self.subscribeUnfetched(show, template, &names, db, now: now)
+                if let server { try Self.recordArrival(of: kept.podcast, from: server, db) }
                 return kept
             }
         }
     }
 
-    private static func keep(
+    private static func subscribeUnfetched(
         _ show: UnfetchedShow, _ template: NameTemplate, _ names: inout UniqueNames, _ db: Database, now: Int64
     ) throws -> KeptShow {
         let found = try Row.fetchOne(
@@ -160,8 +163,15 @@ extension Library {
             let id: ShowID = found[0]
             try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
             try db.execute(
-                sql: "UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, created = ?, changed = ? WHERE id = ?",
-                arguments: [folder, FileName.folded(folder), now, now, id])
+                sql: """
+                    UPDATE podcast SET name = ?, folded = ?, link = coalesce(link, ?), state = 'failed', error = ?,
+                        http_status = ?, next_refresh = ?, ephemeral = 0, created = ?, changed = ?
+                    WHERE id = ?
+                    """,
+                arguments: [
+                    folder, FileName.folded(folder), show.link, show.error, show.httpStatus, show.next, now, now, id,
+                ])
+            if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
             return .added(podcast: id, name: folder)
         }
         try db.cachedStatement(
@@ -187,7 +197,7 @@ extension Library {
 }
 
 extension Podcast {
-    /// Returns an address of this show, of its feed or of its media, without secrets.
+    /// Returns a URL of this show, of its feed or of its media, without secrets.
     package func visible(_ url: String) -> String { RedactedURL.text(url, isPrivate: hasCredentials) }
 
     /// The feed's address without secrets.

@@ -19,7 +19,7 @@ package struct EpisodeSummary: Sendable, Equatable {
     /// The MIME type according to the feed.
     package var type: String?
     package var link: String?
-    /// When podfs last changed the row, in seconds since 1970 UTC.
+    /// The time of the last change that users can see, in seconds since 1970 UTC.
     package var changed: Int64
     /// The size in bytes; 0 while unknown.
     package var size: Int64
@@ -35,10 +35,10 @@ package struct EpisodeSummary: Sendable, Equatable {
     package var kind: String?
     package var explicit: Bool?
     package var sidecars: Sidecars
-    /// The notes from the feed; `nil` also if they exceed the limits.
+    /// The notes from the feed; `nil` if there are none, or if they exceed the limits.
     package var notes: String?
     package var chapters: [Chapter]
-    /// The other encodings, in the feed's order.
+    /// The other encodings, in the feed's order, up to the limits.
     package var alternates: [AlternateSummary]
     package var details: EpisodeDetails?
 
@@ -87,7 +87,7 @@ package struct AlternateSummary: Sendable, Equatable {
     package var type: String?
     package var language: String?
     package var size: EpisodeSize
-    /// When podfs last changed the row, in seconds since 1970 UTC.
+    /// The time of the last change that users can see, in seconds since 1970 UTC.
     package var changed: Int64
 
     package init(name: String, type: String? = nil, language: String? = nil, size: EpisodeSize, changed: Int64 = 0) {
@@ -103,14 +103,16 @@ package struct AlternateSummary: Sendable, Equatable {
 package struct SummaryLimits: Sendable {
     /// The maximum number of bytes of one episode's notes.
     package var notes: Int
-    /// The maximum number of bytes of all notes together. The notes of the newest episodes are read, up to the first
+    /// The maximum number of bytes of all notes together. Notes are read in the order of the episodes, up to the first
     /// that do not fit.
     package var notesInAll: Int
     /// The maximum number of chapters of one episode.
     package var chapters: Int
+    /// The maximum number of chapters of all episodes together.
     package var chaptersInAll: Int
     /// The maximum number of alternates of one episode.
     package var alternates: Int
+    /// The maximum number of alternates of all episodes together.
     package var alternatesInAll: Int
 
     package init(
@@ -126,19 +128,19 @@ package struct SummaryLimits: Sendable {
 }
 
 extension Library {
-    /// Passes a show's episodes to `take` one by one, newest first: only one is in memory at a time.
+    /// Passes a show's episodes to `body` one by one, newest first, so that only one is in memory at a time.
     package func summaries(
-        of podcast: ShowID, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
+        of podcast: ShowID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void
     ) throws {
         try summaries(
             from: "episode e", "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast],
-            limits: limits, take)
+            limits: limits, body)
     }
 
-    /// - Parameter source: Tables with the episodes as `e`.
+    /// - Parameter source: The table `episode e`, or a join with it.
     func summaries(
         from source: String, _ condition: String, _ arguments: StatementArguments, limits: SummaryLimits,
-        _ take: (EpisodeSummary) throws -> Void
+        _ body: (EpisodeSummary) throws -> Void
     ) throws {
         try read { db in
             let statement = try db.cachedStatement(
@@ -184,14 +186,14 @@ extension Library {
                     summary.alternates = try Self.alternates(db, of: summary.id, limit: limit)
                     limits.alternatesInAll -= summary.alternates.count
                 }
-                try take(summary)
+                try body(summary)
             }
         }
     }
 
     /// Returns the notes; `nil` if they are longer than `limit`.
     private static func notes(_ db: Database, of episode: EpisodeID, limit: Int) throws -> String? {
-        // The length of a text in bytes is that of the text as a blob, in every version of SQLite.
+        // `length` counts the characters of a text but the bytes of a blob; `octet_length` requires SQLite 3.43.
         try String.fetchOne(
             db.cachedStatement(
                 sql: "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?"),

@@ -17,11 +17,12 @@ package struct Podcast: Sendable, Equatable {
     package var image: String?
     package var author: String?
     package var guid: String?
+    /// `episodic` or `serial` (`itunes:type`), as the feed has it.
     package var type: String?
     package var explicit: Bool?
     /// `active`; `failed` after a failed refresh; `gone` after a 410.
     package var state: String
-    /// The reason for the last failed refresh, one line.
+    /// The reason why the last refresh failed, one line; `nil` after a success.
     package var error: String?
     package var httpStatus: Int?
     package var etag: String?
@@ -31,19 +32,22 @@ package struct Podcast: Sendable, Equatable {
     package var contentType: String?
     /// The time of the last successful refresh; a 304 counts as success.
     package var lastRefresh: Int64?
+    /// The time of the next refresh; `nil` for as soon as possible, or never if `state` is `gone`.
     package var nextRefresh: Int64?
+    /// When the show was subscribed; for a search result, when it was last found or renewed.
     package var created: Int64
     /// The time of the last change that users can see.
     package var changed: Int64
     /// Whether the show is an unsubscribed search result.
     package var ephemeral: Bool
+    /// The number of episodes, without tombstones.
     package var episodes: Int
     /// The number of completely cached episodes.
     package var cached: Int
     /// Whether the feed is fetched with a user name and a password, which are stored elsewhere. The queries of the
     /// show's addresses may be secret as well.
     package var hasCredentials: Bool
-    /// The number of items in the feed that have nothing to play, and so are no episodes; `nil` if not counted yet.
+    /// The number of items in the feed that are not episodes because they have no enclosure; `nil` if not counted yet.
     package var unplayable: Int?
 
     package init(

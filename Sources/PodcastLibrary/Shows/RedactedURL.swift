@@ -1,19 +1,19 @@
 /// The removal of secrets from URLs. Every URL that people and programs can see passes through here.
 package enum RedactedURL {
-    /// Removes `user:password@`, and if there was one, also the query, which may contain a token.
+    /// Removes `user:password@`; if there was any, also removes the query and fragment, which may contain a token.
     package static func text(_ url: String) -> String {
         guard let (prefix, rest) = parts(url) else { return url }
         return prefix + rest.prefix { $0 != "?" && $0 != "#" }
     }
 
-    /// - Parameter isPrivate: The address is requested with credentials that it does not contain; the query is removed
-    ///   then too.
+    /// - Parameter isPrivate: Whether the URL is requested with credentials that it does not contain: its query and
+    ///   fragment are then removed too.
     package static func text(_ url: String, isPrivate: Bool) -> String {
         let text = text(url)
         return isPrivate ? String(text.prefix { $0 != "?" && $0 != "#" }) : text
     }
 
-    /// Removes only `user:password@`, so that the address can still be requested.
+    /// Removes only `user:password@`, so that the URL can still be requested.
     package static func withoutUserInfo(_ url: String) -> String {
         guard let (prefix, rest) = parts(url) else { return url }
         return prefix + rest
@@ -22,7 +22,7 @@ package enum RedactedURL {
     /// Returns the scheme with its slashes, and the text after the user info; `nil` without user info (RFC 3986
     /// §3.2.1).
     private static func parts(_ url: String) -> (String, Substring)? {
-        // Fast path for nearly all addresses.
+        // Fast path for nearly all URLs.
         guard url.utf8.contains(UInt8(ascii: "@")), let scheme = url.firstRange(of: "://") else { return nil }
         let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return nil }

@@ -5,9 +5,9 @@ package import TransferCore
 package struct ShowAccess: Sendable, Equatable {
     /// The feed's address.
     package var url: String
-    /// The address entered by a person; `nil` if it comes from a catalogue or a server.
+    /// The feed address that a person entered; `nil` if the address comes from a catalogue or a server.
     package var givenURL: String?
-    /// The most private space allowed for the feed: that in which it was found. `nil` if it was never fetched.
+    /// The most private space allowed for the feed: the one in which it was found. `nil` if it was never fetched.
     package var reach: AddressSpace?
     /// The space of the feed's last fetch.
     package var space: AddressSpace?
@@ -21,7 +21,7 @@ package struct ShowAccess: Sendable, Equatable {
         self.space = space
     }
 
-    /// The most private space allowed for addresses in the feed.
+    /// The most private space allowed for URLs in the feed.
     package var leads: AddressSpace? { space ?? reach }
 
     /// The columns of `podcast p` that `init(_:from:)` reads.
@@ -36,7 +36,7 @@ package struct ShowAccess: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the access of a show; `nil` if there is no such show.
+    /// Returns a show's `ShowAccess`; `nil` if there is no such show.
     package func showAccess(of podcast: ShowID) throws -> ShowAccess? {
         try query { db in
             try Row.fetchOne(
@@ -46,7 +46,7 @@ extension Library {
         }
     }
 
-    /// Records that a person entered a show's address again, and that its feed was fetched from that space.
+    /// Records that a person entered a show's address again, and that its feed was fetched from the space `reach`.
     package func setAccess(of podcast: ShowID, url: String, reach: AddressSpace?) throws {
         try write { db in try Self.setAccess(of: podcast, url: url, reach: reach, db) }
     }

@@ -1,54 +1,55 @@
 import GRDB
 import TransferCore
 
-/// A lookup of the episodes of actions: by guid, otherwise by media address, both within the show. The rows of a show
-/// are read once.
+/// An index that finds the episode of an action within its show: by guid, otherwise by media URL, otherwise by media
+/// URL without the query. The rows of a show are read once.
 struct EpisodeIndex {
-    private struct Show {
+    /// The episodes of one show.
+    private struct ShowEpisodes {
         var byGUID: [String: EpisodeID] = [:]
         var byURL: [String: EpisodeID] = [:]
-        /// Files by their addresses without the query, which may be a rotating token; `nil` if several files have the
-        /// address.
+        /// Episodes by media URL without the query, which may be a rotating token; `nil` if several have the same.
         var byPath: [String: EpisodeID?] = [:]
         var withGUID: Set<EpisodeID> = []
     }
 
     private let only: ShowID?
-    private var shows: [ShowID: Show] = [:]
-    /// The shows by normalized address.
-    private var podcasts: [String: ShowID]?
+    private var episodesOfShow: [ShowID: ShowEpisodes] = [:]
+    /// The shows by normalized feed address; `nil` until the first lookup.
+    private var showOfURL: [String: ShowID]?
 
     /// - Parameter only: Restricts the lookup to one show.
     init(only: ShowID? = nil) { self.only = only }
 
+    /// Returns the episode of an action; `nil` if it is not in the library.
     mutating func episode(of action: SyncAction, _ db: Database) throws -> EpisodeID? {
         guard let podcast = try podcast(action.podcast, db) else { return nil }
         if let only, only != podcast { return nil }
-        let show = try show(podcast, db)
+        let show = try episodes(of: podcast, db)
         if let guid = action.guid, !guid.isEmpty, let found = show.byGUID[guid] { return found }
         let url = EpisodeMatcher.comparable(url: action.episode)
         if let found = show.byURL[url] { return found }
-        guard let path = Self.file(url), let found = show.byPath[path] ?? nil else { return nil }
+        guard let path = Self.mediaPath(url), let found = show.byPath[path] ?? nil else { return nil }
         // Different guids mean different episodes.
         return action.guid != nil && show.withGUID.contains(found) ? nil : found
     }
 
-    /// Returns the address without its query if it names a media file; `nil` for a script, whose query identifies the
-    /// file.
-    private static func file(_ url: String) -> String? {
+    /// Returns the URL without its query if its extension is that of a media file; `nil` for a script, whose query
+    /// identifies the file.
+    private static func mediaPath(_ url: String) -> String? {
         let path = url.prefix { $0 != "?" }
         guard let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), dot > slash,
-            files.contains(path[path.index(after: dot)...].lowercased())
+            mediaExtensions.contains(path[path.index(after: dot)...].lowercased())
         else { return nil }
         return String(path)
     }
 
-    private static let files: Set<String> = [
+    private static let mediaExtensions: Set<String> = [
         "mp3", "m4a", "m4b", "aac", "ogg", "oga", "opus", "flac", "wav", "mp4", "m4v", "mov", "webm", "mkv",
     ]
 
     private mutating func podcast(_ url: String, _ db: Database) throws -> ShowID? {
-        if podcasts == nil {
+        if showOfURL == nil {
             var known: [String: ShowID] = [:]
             // Later queries take precedence: former addresses, the server's form, the current address.
             for sql in [
@@ -59,20 +60,21 @@ struct EpisodeIndex {
                 let rows = try Row.fetchCursor(db, sql: sql)
                 while let row = try rows.next() { known[Self.key(row[0])] = row[1] }
             }
-            podcasts = known
+            showOfURL = known
         }
-        return podcasts?[Self.key(url)]
+        return showOfURL?[Self.key(url)]
     }
 
+    /// Returns a feed address in the form in which it is compared: without scheme, fragment and final slashes.
     private static func key(_ url: String) -> String {
         var key = Substring(EpisodeMatcher.comparable(url: url))
         while key.hasSuffix("/") { key = key.dropLast() }
         return String(key)
     }
 
-    private mutating func show(_ podcast: ShowID, _ db: Database) throws -> Show {
-        if let known = shows[podcast] { return known }
-        var show = Show()
+    private mutating func episodes(of podcast: ShowID, _ db: Database) throws -> ShowEpisodes {
+        if let known = episodesOfShow[podcast] { return known }
+        var show = ShowEpisodes()
         let rows = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -88,9 +90,9 @@ struct EpisodeIndex {
             }
             let url = EpisodeMatcher.comparable(url: row[2])
             show.byURL[url] = id
-            if let path = Self.file(url) { show.byPath[path] = show.byPath[path] == nil ? .some(id) : .some(nil) }
+            if let path = Self.mediaPath(url) { show.byPath[path] = show.byPath[path] == nil ? .some(id) : .some(nil) }
         }
-        shows[podcast] = show
+        episodesOfShow[podcast] = show
         return show
     }
 }

@@ -1,7 +1,7 @@
 import GRDB
 
 extension Library {
-    /// Returns the account; `nil` without a login.
+    /// Returns the account of the sync server; `nil` if there is none.
     package func syncAccount() throws -> SyncAccount? {
         try query { db in
             let row = try Row.fetchOne(
@@ -39,7 +39,7 @@ extension Library {
                         "UPDATE sync_account SET stopped = 0, error = NULL, failures = 0, held_until = NULL, next_sync = ?",
                     arguments: [now])
             }
-            try SyncSQL.forget(db)
+            try SyncSQL.removeAccount(db)
             try db.execute(
                 sql: "INSERT INTO sync_account (id, url, user, device, kind, next_sync) VALUES (1, ?, ?, ?, ?, ?)",
                 arguments: [account.url, account.user, account.device, account.kind.rawValue, now])
@@ -48,7 +48,7 @@ extension Library {
                     INSERT INTO sync_subscription (url, podcast, subscribed, at)
                     SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
                     """, arguments: [now])
-            // The time of playback is not recorded, but it is not later than the row's last change.
+            // The time at which the state was set is not recorded, but it is not later than the row's last change.
             try db.execute(
                 sql: """
                     INSERT INTO sync_pending (episode, at, floor)
@@ -60,14 +60,15 @@ extension Library {
     }
 
     /// Deletes the account, and all changes queued for sending or for applying. Subscriptions and positions stay.
-    package func endSync() throws { try write { db in try SyncSQL.forget(db) } }
+    package func removeSyncAccount() throws { try write { db in try SyncSQL.removeAccount(db) } }
 
     /// Records the result of a synchronization.
     ///
     /// - Parameters:
-    ///   - error: One line; `nil` after a success.
+    ///   - error: The reason for the failure, one line; `nil` after a success.
+    ///   - next: The time of the next attempt; `nil` for never.
     ///   - heldUntil: The earliest time of the next request, if the server has set one.
-    package func noteSync(
+    package func recordSync(
         error: String?, isStopped: Bool, next: Int64?, heldUntil: Int64? = nil, now: Int64
     ) throws {
         try write { db in
@@ -82,7 +83,7 @@ extension Library {
 
     package func syncQueue() throws -> SyncQueue {
         try query { db in
-            // States of an unsubscribed show wait until it returns.
+            // States of an unsubscribed show are not counted: they wait until the show is subscribed again.
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -100,8 +101,9 @@ extension Library {
     }
 }
 
+/// SQL about the sync account.
 enum SyncSQL {
-    static func forget(_ db: Database) throws {
+    static func removeAccount(_ db: Database) throws {
         for table in [
             "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked",
             "sync_action",
@@ -110,9 +112,9 @@ enum SyncSQL {
         }
     }
 
-    /// Executes writes of changes from the server, which are not queued for sending.
+    /// Executes `body`, which writes changes from the server, without queueing them for sending.
     static func applying<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
-        // If the transaction fails both updates are rolled back.
+        // If the transaction fails, both updates are rolled back.
         try db.execute(sql: "UPDATE sync_account SET applying = 1")
         let value = try body()
         try db.execute(sql: "UPDATE sync_account SET applying = 0")

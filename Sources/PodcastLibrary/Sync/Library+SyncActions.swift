@@ -7,20 +7,21 @@ package struct AppliedActions: Sendable, Equatable {
     package var changed: [EpisodeID] = []
     /// The number of actions for unknown episodes.
     package var parked = 0
-    /// The number of actions with times in the future.
+    /// The number of actions with timestamps in the future.
     package var future = 0
 
     package init() {}
 }
 
 extension Library {
-    /// Applies actions of other devices, in one transaction with the timestamp for the next request.
+    /// Applies actions of other devices, and records the window of the next request in the same transaction.
     ///
     /// - Parameters:
-    ///   - window: The new window.
+    ///   - clock: The clocks at the time of the response.
+    ///   - window: The window to record.
     ///   - keepsLatestOnly: Whether the server stores only the last action of an episode. An action older than the
     ///     local state has then overwritten that state on the server, so the local state is sent again.
-    package func take(
+    package func apply(
         _ actions: [SyncAction], clock: SyncClock, window: SyncWindow, keepsLatestOnly: Bool, now: Int64
     ) throws -> AppliedActions {
         try write { db in
@@ -29,7 +30,7 @@ extension Library {
                 var index = EpisodeIndex()
                 for action in actions {
                     let isFuture = clock.isFuture(action.timestamp)
-                    guard try Self.isNews(action, isFuture: isFuture, now: now, db) else { continue }
+                    guard try Self.needsApplying(action, isFuture: isFuture, now: now, db) else { continue }
                     guard let state = SyncedState(action) else {
                         // The action has overwritten the state on the server.
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
@@ -43,10 +44,10 @@ extension Library {
                         continue
                     }
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
-                    case .taken:
+                    case .applied:
                         result.changed.append(episode)
-                        // Other devices received the action at other times and clamped it differently, so this time is
-                        // sent to them.
+                        // Other devices received the action at other times and clamped it differently: the time chosen
+                        // here is sent to them.
                         if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
                     case .same: break
                     case .older(let time):
@@ -62,7 +63,7 @@ extension Library {
         }
     }
 
-    /// Returns the unsent changes, oldest first. Each gets its final time here, so that a repeated request is
+    /// Returns the unsent changes, oldest first. Each gets its final timestamp here, so that a repeated request is
     /// identical.
     ///
     /// - Parameter device: `nil` if the server has no devices.
@@ -98,31 +99,32 @@ extension Library {
         }
     }
 
-    /// Shifts the times of unsent changes after the clock was set by that many seconds: they were recorded with the
-    /// former clock, and their times decide conflicts between devices.
+    /// Shifts the times of unsent changes after the clock was set forward by `seconds`, or back if negative: the times
+    /// were recorded with the old clock, and decide conflicts between devices.
     package func moveUnsent(by seconds: Int64) throws {
-        let jump = SyncMoment.bounded(seconds)
+        let shift = SyncMoment.bounded(seconds)
         try write { db in
             for table in ["sync_pending", "sync_subscription"] {
                 try db.execute(
-                    sql: "UPDATE \(table) SET at = max(0, min(at + ?, ?))", arguments: [jump, SyncMoment.latest])
+                    sql: "UPDATE \(table) SET at = max(0, min(at + ?, ?))", arguments: [shift, SyncMoment.latest])
             }
         }
     }
 
-    /// Removes actions that the server has accepted or rejected, unless the episode's state has changed again since.
+    /// Removes from the queue the actions that the server has accepted or rejected, unless the episode's state has
+    /// changed again since.
     package func actionsSent(_ actions: [PendingAction]) throws {
         try write { db in
             for pending in actions {
                 let time = pending.action.timestamp
                 try db.cachedStatement(sql: "DELETE FROM sync_pending WHERE episode = ? AND stamp = ?")
                     .execute(arguments: [pending.episode, time])
-                try Self.date(pending.episode, time, db)
+                try Self.recordTime(time, of: pending.episode, db)
             }
         }
     }
 
-    /// Returns the latest recorded actions, newest first.
+    /// Returns the latest actions received from the server, newest first.
     package func syncHistory(limit: Int) throws -> [SyncAction] {
         try query { db in
             try Row.fetchCursor(
@@ -144,8 +146,11 @@ extension Library {
 
     // MARK: One action
 
+    /// The result of comparing an action with the local state.
     private enum Outcome {
-        case taken
+        /// The action was later, and has replaced the local state.
+        case applied
+        /// The local state is that of the action.
         case same
         /// The local state is later, with this time.
         case older(Int64)
@@ -176,7 +181,7 @@ extension Library {
             guard known < moment else { return .older(time) }
         }
         try db.cachedStatement(sql: "DELETE FROM sync_pending WHERE episode = ?").execute(arguments: [episode])
-        try date(episode, moment.time, db)
+        try recordTime(moment.time, of: episode, db)
         if time != nil, state == moment.state { return .same }
         try db.cachedStatement(
             sql: """
@@ -187,11 +192,12 @@ extension Library {
         ).execute(arguments: [
             moment.state.isPlayed, moment.state.position, now, moment.lastPlayed(skew: skew, now: now), episode,
         ])
-        return .taken
+        return .applied
     }
 
-    private static func date(_ episode: EpisodeID, _ time: Int64, _ db: Database) throws {
-        // The episode may have been removed meanwhile.
+    /// Records the timestamp of an episode's state, unless a later one is recorded.
+    private static func recordTime(_ time: Int64, of episode: EpisodeID, _ db: Database) throws {
+        // SELECT, since the episode may have been removed meanwhile.
         try db.cachedStatement(
             sql: """
                 INSERT INTO sync_episode (episode, time) SELECT id, ?2 FROM episode WHERE id = ?1
@@ -200,6 +206,11 @@ extension Library {
         ).execute(arguments: [episode, time])
     }
 
+    /// Queues the state of an episode for sending, unless a change of it is queued already.
+    ///
+    /// - Parameters:
+    ///   - floor: See `Schema.sync`.
+    ///   - stamp: The timestamp to send.
     private static func queue(_ episode: EpisodeID, _ floor: Int64, stamp: Int64, now: Int64, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -208,7 +219,7 @@ extension Library {
         ).execute(arguments: [episode, now, floor, stamp])
     }
 
-    /// Queues the state of an episode for sending again, with its original time.
+    /// Queues the state of an episode for sending again, with its original timestamp. Without one nothing is queued.
     private static func queueAgain(_ episode: EpisodeID?, now: Int64, _ db: Database) throws {
         let time = try StoredNumber.fetchOne(
             db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), [episode])
@@ -217,14 +228,15 @@ extension Library {
 
     // MARK: Recorded actions
 
-    /// The maximum numbers of recorded actions and of states waiting for their episodes: bounds against a server that
-    /// invents them. A person who plays ten episodes a day reaches them in three years.
+    /// The maximum number of recorded actions, against a server that invents them. A person who plays ten episodes a
+    /// day reaches it in three years.
     private static let maxActions = 10_000
+    /// The maximum number of parked states, for the same reason.
     private static let maxParked = 10_000
 
-    /// Records an action. Returns `false` if it need not be applied: it is known, and was clamped when it was first
+    /// Records an action. Returns `false` if it must not be applied: it is known, and was clamped when it was first
     /// received.
-    private static func isNews(
+    private static func needsApplying(
         _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
     ) throws -> Bool {
         let content: StatementArguments = [
@@ -239,8 +251,8 @@ extension Library {
                 """
         ).execute(arguments: content + [now, isFuture])
         if db.changesCount > 0 { return true }
-        // A known action may be needed again: the episode may have appeared since, or the server may have reverted to
-        // it. One that was clamped from the far future would get a new time each time, so it is applied once.
+        // A known action may have to be applied again: the episode may have appeared since, or the server may have
+        // reverted to it. A clamped action would get a later time on each receipt, so it is applied only once.
         let wasClamped = try Bool.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -250,6 +262,7 @@ extension Library {
         return wasClamped != true
     }
 
+    /// Deletes the oldest recorded actions and parked states above the maximum.
     private static func bound(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -265,6 +278,7 @@ extension Library {
                 """, arguments: [parked - maxParked])
     }
 
+    /// Stores the state of an episode that is not in the library, unless a later one is stored.
     private static func park(_ action: SyncAction, _ moment: SyncedMoment, now: Int64, _ db: Database) throws {
         let row = try Row.fetchOne(
             db.cachedStatement(
@@ -287,7 +301,7 @@ extension Library {
         ])
     }
 
-    /// Applies waiting states to the episodes of a show.
+    /// Applies parked states to the episodes of a show that are now in the library.
     static func unpark(podcast: ShowID, now: Int64, _ db: Database) throws {
         guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_parked LIMIT 1")) ?? false else { return }
         let rows = try Row.fetchCursor(
@@ -304,7 +318,7 @@ extension Library {
             var index = EpisodeIndex(only: podcast)
             for (action, moment, isUnsent) in rows {
                 guard let episode = try index.episode(of: action, db) else { continue }
-                if case .taken = try apply(moment, to: episode, skew: 0, now: now, db), isUnsent {
+                if case .applied = try apply(moment, to: episode, skew: 0, now: now, db), isUnsent {
                     try queue(episode, moment.time, stamp: moment.time, now: now, db)
                 }
                 try db.cachedStatement(sql: "DELETE FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?")
@@ -313,7 +327,7 @@ extension Library {
         }
     }
 
-    /// Applies waiting states to the episodes of all shows.
+    /// Applies parked states to the episodes of all subscribed shows.
     package func unpark(now: Int64) throws {
         try write { db in
             for id in try ShowID.fetchAll(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0") {

@@ -2,9 +2,10 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// Returns the subscriptions of both sides, in one state of the library.
+    /// Returns the subscriptions of both sides and the pending changes, from one transaction: a local subscription
+    /// whose pending change is missing would count as one that the server has.
     package func subscriptionBook() throws -> SubscriptionState {
-        let (server, pending) = try read { db in
+        try read { db in
             let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
                 .mapAll { ServerFeed(url: $0[0], subscribed: $0[1], podcast: $0[2]) }
             let pending = try Row.fetchCursor(
@@ -12,22 +13,21 @@ extension Library {
             ).mapAll {
                 PendingSubscription(url: $0[0], podcast: $0[1], subscribed: $0[2], sent: $0[3], serial: $0[4])
             }
-            return (server, pending)
+            return SubscriptionState(server: server, local: try Self.subscriptions(db), pending: pending)
         }
-        return SubscriptionState(server: server, local: try subscriptions(), pending: pending)
     }
 
-    /// Records the server's list; changes that it already contains need not be sent.
+    /// Records entries of the server's list, and removes pending changes that are no longer to be sent.
     ///
-    /// - Parameter settled: Changes that need no further request, unless they were changed again since.
-    package func noteServer(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
+    /// - Parameter settled: The changes to remove. One that was changed again since stays.
+    package func recordServerState(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
         try write { db in
-            for feed in feeds { try Self.note(feed, db) }
+            for feed in feeds { try Self.record(feed, db) }
             for change in settled { try Self.removePending(change, db) }
         }
     }
 
-    /// Whether the server lists a show under another address as well.
+    /// Whether the server lists a show under an address other than `url`.
     package func serverHas(_ podcast: ShowID, elsewhereThan url: String) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
@@ -37,27 +37,28 @@ extension Library {
         }
     }
 
-    /// Records that a delta was applied completely.
-    package func noteSubscriptions(since: Int64) throws {
+    /// Records the timestamp for the next request, after all changes of a response were applied.
+    package func recordSubscriptions(since: Int64) throws {
         try write { db in try db.execute(sql: "UPDATE sync_account SET subscriptions_since = ?", arguments: [since]) }
     }
 
-    /// Records that a show was subscribed because of the server, which therefore need not be notified.
-    package func noteArrival(of podcast: ShowID, from url: String) throws {
-        try write { db in try Self.arrive(podcast: podcast, from: url, db) }
+    /// Records that a show was subscribed because the server lists it: the subscription need not be sent.
+    package func recordArrival(of podcast: ShowID, from url: String) throws {
+        try write { db in try Self.recordArrival(of: podcast, from: url, db) }
     }
 
-    static func arrive(podcast: ShowID, from url: String, _ db: Database) throws {
-        try note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
+    /// Implements `recordArrival(of:from:)`, inside a transaction.
+    static func recordArrival(of podcast: ShowID, from url: String, _ db: Database) throws {
+        try record(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
         try db.execute(
             sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
     }
 
-    /// Marks changes before they are sent: the server may accept them although the response is lost.
+    /// Marks changes as sent, before the request: the server may accept them although the response is lost.
     package func markSent(_ changes: [PendingSubscription]) throws {
         try write { db in
             for change in changes {
-                // Also marks a change that was reversed meanwhile, since its request is sent nevertheless.
+                // The serial number is not compared: the request contains the change even if it was reversed since.
                 try db.execute(
                     sql: "UPDATE sync_subscription SET sent = ? WHERE url = ?",
                     arguments: [change.subscribed, change.url])
@@ -68,13 +69,13 @@ extension Library {
     /// Records that the server has accepted changes.
     ///
     /// - Parameters:
-    ///   - feeds: The server's list after them.
-    ///   - renamed: Addresses that the server has normalized; an empty one was rejected.
+    ///   - feeds: The entries of the server's list that result from the changes.
+    ///   - renamed: The addresses that the server has normalized; `new` is empty for a rejected one.
     package func subscriptionsSent(
         _ changes: [PendingSubscription], feeds: [ServerFeed], renamed: [(old: String, new: String)]
     ) throws {
         try write { db in
-            for feed in feeds { try Self.note(feed, db) }
+            for feed in feeds { try Self.record(feed, db) }
             for change in changes { try Self.removePending(change, db) }
             for (old, new) in renamed where old != new {
                 guard
@@ -83,13 +84,13 @@ extension Library {
                 else { continue }
                 let (subscribed, podcast): (Bool, ShowID?) = (row[0], row[1])
                 try db.execute(sql: "DELETE FROM sync_feed WHERE url = ?", arguments: [old])
-                if !new.isEmpty { try Self.note(ServerFeed(url: new, subscribed: subscribed, podcast: podcast), db) }
+                if !new.isEmpty { try Self.record(ServerFeed(url: new, subscribed: subscribed, podcast: podcast), db) }
             }
         }
     }
 
-    /// Removes a show from the folder because another device has: rows and cache are retained for a while, like those
-    /// of a search result, so that the show can return unchanged.
+    /// Unsubscribes a show that another device has unsubscribed. Its rows and cached bytes are retained for a while,
+    /// like those of a search result, so that the show can return unchanged. Its downloads are removed.
     package func remove(podcast: ShowID, fromServer url: String, now: Int64) throws {
         try write { db in
             try SyncSQL.applying(db) {
@@ -106,14 +107,15 @@ extension Library {
                 sql: """
                     DELETE FROM download WHERE episode IN (SELECT id FROM episode WHERE podcast = ?)
                     """, arguments: [podcast])
-            try Self.note(ServerFeed(url: url, subscribed: false, podcast: podcast), db)
-            try Self.noteEmptied(db)
+            try Self.record(ServerFeed(url: url, subscribed: false, podcast: podcast), db)
+            try Self.recordEmptied(db)
         }
     }
 
-    /// Restores a show that another device had removed, under its name if that is still free, and due for a refresh.
+    /// Restores a show that another device had unsubscribed, under its name if that is still free, and makes it due for
+    /// a refresh.
     ///
-    /// - Returns: The folder's name; `nil` if the show does not exist.
+    /// - Returns: The folder's name; `nil` if no device has unsubscribed the show, or it does not exist any more.
     package func restore(podcast: ShowID, fromServer url: String, now: Int64) throws -> String? {
         try write { db in
             let name = try String.fetchOne(
@@ -128,12 +130,12 @@ extension Library {
                         UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, changed = ?, next_refresh = ? WHERE id = ?
                         """, arguments: [folder, FileName.folded(folder), now, now, podcast])
             }
-            try Self.note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
+            try Self.record(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
             return folder
         }
     }
 
-    /// Returns the show that another device has removed and that had one of these addresses.
+    /// Returns the show with one of these addresses that another device has unsubscribed.
     package func removedPodcast(urls: [String]) throws -> ShowID? {
         try query { db in
             for url in urls {
@@ -149,12 +151,12 @@ extension Library {
         }
     }
 
-    /// Makes shows that other devices have removed before this time subject to the removal of search results.
-    package func forgetRemoved(before: Int64) throws {
+    /// Lets `purgeEphemeral(before:)` remove shows that other devices unsubscribed before this time.
+    package func pruneRemoved(before: Int64) throws {
         try write { db in try db.execute(sql: "DELETE FROM sync_removed WHERE at < ?", arguments: [before]) }
     }
 
-    private static func note(_ feed: ServerFeed, _ db: Database) throws {
+    private static func record(_ feed: ServerFeed, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO sync_feed (url, subscribed, podcast) VALUES (?, ?, ?)
@@ -167,7 +169,7 @@ extension Library {
     private static func removePending(_ change: PendingSubscription, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
             .execute(arguments: [change.url, change.serial])
-        // The server has responded, so no request with an earlier change of this address is in progress.
+        // The server has responded, so no request with another change of this address is in progress.
         try db.cachedStatement(sql: "UPDATE sync_subscription SET sent = NULL WHERE url = ?")
             .execute(arguments: [change.url])
     }

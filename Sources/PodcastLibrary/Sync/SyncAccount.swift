@@ -15,19 +15,21 @@ package struct SyncAccount: Sendable, Equatable {
     package var user: String
     package var device: String
     package var kind: Kind
-    /// The timestamps of the server's last responses.
+    /// The timestamp of the server's last response about subscriptions; 0 if there was none.
     package var subscriptionsSince: Int64 = 0
+    /// The timestamps of the server's last responses about episodes.
     package var episodes = SyncWindow(last: 0, lastFull: nil)
-    /// The times of the last success and of the next attempt, by the local clock.
+    /// The time of the last success by the local clock.
     package var lastSync: Int64?
+    /// The time of the next attempt by the local clock; `nil` for never.
     package var nextSync: Int64?
-    /// The earliest time of the next request, set by the server.
+    /// The earliest time of the next request, if the server has set one.
     package var heldUntil: Int64?
     /// The number of consecutive failures.
     package var failures = 0
-    /// The last error, one line.
+    /// The reason why the last synchronization failed, one line; `nil` after a success.
     package var error: String?
-    /// Whether the server rejects the credentials: nothing is sent until the next login.
+    /// Whether the server has rejected the credentials: nothing is sent until the next login.
     package var isStopped = false
 
     package init(url: String, user: String, device: String, kind: Kind) {
@@ -38,11 +40,12 @@ package struct SyncAccount: Sendable, Equatable {
     }
 }
 
-/// A change of a subscription that was not confirmed by the server.
+/// A change of a subscription that the server has not confirmed.
 package struct PendingSubscription: Sendable, Equatable {
     package var url: String
     /// The show, which may no longer exist.
     package var podcast: ShowID
+    /// Whether the show is now subscribed.
     package var subscribed: Bool
     /// The value sent without a response: the server may have accepted it.
     package var sent: Bool?
@@ -62,7 +65,7 @@ package struct PendingSubscription: Sendable, Equatable {
 package struct ServerFeed: Sendable, Equatable {
     package var url: String
     package var subscribed: Bool
-    /// The local show for it.
+    /// The local show with this address, which may no longer exist.
     package var podcast: ShowID?
 
     package init(url: String, subscribed: Bool, podcast: ShowID? = nil) {
@@ -85,9 +88,8 @@ package struct SubscriptionState: Sendable, Equatable {
     }
 }
 
-/// An action that was not confirmed by the server.
+/// An action that the server has not confirmed.
 package struct PendingAction: Sendable, Equatable {
-    /// The row.
     package var episode: EpisodeID
     package var action: SyncAction
 
@@ -97,10 +99,11 @@ package struct PendingAction: Sendable, Equatable {
     }
 }
 
-/// The counts of changes waiting to be sent, and of states waiting for their episodes.
+/// The counts of changes waiting to be sent, and of parked states.
 package struct SyncQueue: Sendable, Equatable {
     package var subscriptions: Int
     package var actions: Int
+    /// The number of states of episodes that are not in the library.
     package var parked: Int
     /// The time of the oldest unsent change by the local clock; `nil` if there is none.
     package var oldest: Int64?

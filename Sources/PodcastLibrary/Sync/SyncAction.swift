@@ -11,7 +11,7 @@ package struct SyncAction: Sendable, Equatable {
     package var podcast: String
     /// The media's address, by which the API identifies the episode.
     package var episode: String
-    /// The item's guid, if the server stores it; it stays when the address changes.
+    /// The item's guid, if the server stores guids; unlike the media's address, it does not change.
     package var guid: String?
     package var kind: Kind
     package var device: String?
@@ -19,7 +19,9 @@ package struct SyncAction: Sendable, Equatable {
     package var timestamp: Int64
     /// The start position in seconds.
     package var started: Int?
+    /// The playback position in seconds.
     package var position: Int?
+    /// The duration in seconds.
     package var total: Int?
 
     package init(
@@ -38,11 +40,11 @@ package struct SyncAction: Sendable, Equatable {
     }
 }
 
-/// The playback state of an episode, which is what is synchronized.
+/// The synchronized playback state of an episode.
 ///
 /// One value rather than a played flag and a position: some servers store only the last action of an episode
-/// (Nextcloud's gpoddersync), which is one of the two. The order decides between two states of the same second: the one
-/// further along wins, so that no progress is lost.
+/// (Nextcloud's gpoddersync), which expresses one of the two. The order decides between two states of the same second:
+/// the one further along wins, so that no progress is lost.
 package enum SyncedState: Sendable, Equatable, Comparable {
     case new
     /// The position in seconds, at least 1.
@@ -75,7 +77,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         }
     }
 
-    /// The maximum position: ten years in seconds, as in `.position`; more is a mistake.
+    /// The maximum position: ten years in seconds, as for `user.podfs.position`; more is a mistake.
     package static let longest = Int(ListeningRules.longest)
 
     /// Returns the action that expresses the state.
@@ -95,7 +97,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         case .begun(let seconds):
             action.started = Self.start(started, upTo: seconds)
             action.position = seconds
-            // A duration up to the position would mean that it was played.
+            // A duration up to the position would mean that the episode was played.
             action.total = end.flatMap { $0 > seconds ? $0 : nil }
         case .played:
             let seconds = end ?? 1
@@ -106,12 +108,14 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         return action
     }
 
-    /// Returns where listening began; at its end if that is unknown, because the API has no other word for it.
+    /// Returns the start position in seconds; the end position if the start is unknown, since the API has no value for
+    /// that.
     private static func start(_ started: Double?, upTo end: Int) -> Int {
         guard let started, started >= 0, started < Double(end) else { return end }
         return Int(started)
     }
 
+    /// Returns a duration in whole seconds; `nil` if it is unknown or implausible.
     private func seconds(_ total: Double?) -> Int? {
         guard let total, total.isFinite, total >= 1, total <= Double(Self.longest) else { return nil }
         return Int(total)
@@ -119,15 +123,16 @@ package enum SyncedState: Sendable, Equatable, Comparable {
 
     package var isPlayed: Bool { self == .played }
 
+    /// The position in seconds of a started episode.
     package var position: Double? {
         if case .begun(let seconds) = self { Double(seconds) } else { nil }
     }
 }
 
-/// A state with its time. The greater value wins: the later one, and of two in the same second the one further along.
+/// A state with its time. The greater value wins: the later state, and of two in the same second the one further along.
 ///
-/// The device's name does not decide between two in the same second: some servers do not store it, and devices that see
-/// different names would reach different results. All devices see the state itself.
+/// The device's name does not decide between two states of the same second: some servers do not store it, and devices
+/// that see different names would reach different results. All devices see the state itself.
 package struct SyncedMoment: Sendable, Equatable, Comparable {
     /// Seconds since 1970 UTC, by the server's clock.
     package var time: Int64
@@ -138,8 +143,7 @@ package struct SyncedMoment: Sendable, Equatable, Comparable {
         self.state = state
     }
 
-    /// Returns the time of the listening that led to this state, in seconds since 1970 by the local clock; 0 if there
-    /// was none.
+    /// Returns the time of the playback that led to this state, in seconds since 1970 by the local clock; 0 for `new`.
     ///
     /// - Parameter skew: The correction from local to server time.
     func lastPlayed(skew: Int64, now: Int64) -> Int64 {

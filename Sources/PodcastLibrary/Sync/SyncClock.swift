@@ -10,8 +10,8 @@ package enum SyncMoment {
 /// The clocks of this device and of the server, at one moment.
 ///
 /// Devices' clocks differ, and an action has the time of the acting device. podfs sends its own actions in the server's
-/// time, and with a later time than the state that the person saw. It treats an action from the far future as one of
-/// now: otherwise a single device whose clock is a year ahead would win against all others for a year.
+/// time, never earlier than the state that the person saw. It treats an action from the far future as one of now:
+/// otherwise a single device whose clock is a year ahead would win against all others for a year.
 package struct SyncClock: Sendable, Equatable {
     /// Seconds since 1970 UTC.
     package let local: Int64
@@ -22,18 +22,18 @@ package struct SyncClock: Sendable, Equatable {
         self.server = SyncMoment.bounded(server)
     }
 
-    /// The correction from local to server time. A difference of a few seconds is the duration of the response, not a
-    /// wrong clock.
-    package var skew: Int64 { abs(server - local) <= Self.answerTime ? 0 : server - local }
+    /// The correction from local to server time, in seconds. A difference up to `maxResponseTime` is the duration of
+    /// the response, not a wrong clock.
+    package var skew: Int64 { abs(server - local) <= Self.maxResponseTime ? 0 : server - local }
 
-    private static let answerTime: Int64 = 5
+    private static let maxResponseTime: Int64 = 5
     /// The tolerated time of an action ahead of the server, in seconds: a day, as for a clock that runs in local time.
     /// Changes made after seeing such an action get later times: see `time(ofLocal:floor:)`.
     private static let tolerance: Int64 = 86_400
 
-    /// Returns the time of a local change.
+    /// Returns the time of a local change, by the server's clock.
     ///
-    /// - Parameter floor: The time of the state that the person saw; the change is later, whatever the clock says.
+    /// - Parameter floor: The lowest time that the change may have: after the state that the person saw.
     package func time(ofLocal moment: Int64, floor: Int64) -> Int64 {
         max(SyncMoment.bounded(moment) + skew, SyncMoment.bounded(floor))
     }

@@ -21,8 +21,10 @@ extension Library {
     }
 
     /// Ensures that an episode has a download that has not failed. An existing download keeps its id, its suspension
-    /// and its session, except the session `""`, whose downloads end with their clients. A requested download is no
-    /// longer automatic.
+    /// and its session; only a download of the session `""`, which would end with its client, moves to `session`. A
+    /// download that a user requests is no longer automatic.
+    ///
+    /// - Throws: `noSuchEpisode`.
     package func enqueue(
         episode: EpisodeID, session: String, automatic: Bool = false, now: Int64
     ) throws -> Download {
@@ -38,7 +40,7 @@ extension Library {
                         WHERE id = ?3 AND (session <> ?1 OR automatic <> ?2 OR error IS NOT NULL)
                         """
                 ).execute(arguments: [existing.session, existing.automatic, existing.id])
-                if !automatic { try Self.ask(for: episode, db) }
+                if !automatic { try Self.recordRequest(for: episode, db) }
                 return existing
             }
             let exists = try Bool.fetchOne(
@@ -49,7 +51,7 @@ extension Library {
                     episode
                 ])
             } else {
-                try Self.ask(for: episode, db)
+                try Self.recordRequest(for: episode, db)
             }
             try db.cachedStatement(
                 sql: "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)"
@@ -60,8 +62,8 @@ extension Library {
         }
     }
 
-    /// Records a request for an episode: clears its marks as automatic and as declined.
-    private static func ask(for episode: EpisodeID, _ db: Database) throws {
+    /// Records that a user has requested an episode: clears its marks as automatic and as declined.
+    private static func recordRequest(for episode: EpisodeID, _ db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)"
         ).execute(arguments: [episode])
@@ -75,7 +77,8 @@ extension Library {
         }
     }
 
-    /// Returns the episodes of a show that were downloaded automatically, and those that a person has declined.
+    /// Returns the episodes of a show that were enqueued automatically and not requested since, and those that a person
+    /// has declined.
     package func marks(of podcast: ShowID) throws -> (automatic: Set<EpisodeID>, declined: Set<EpisodeID>) {
         try query { db in
             let rows = try Row.fetchCursor(
@@ -91,7 +94,7 @@ extension Library {
         }
     }
 
-    /// Sets a person's suspension, which persists across restarts.
+    /// Suspends or resumes a download for a person; a suspension persists across restarts.
     package func setSuspended(download: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET suspended = ? WHERE id = ?")
@@ -100,7 +103,7 @@ extension Library {
         }
     }
 
-    /// Persists the reason for a failed download, until it is enqueued again or removed.
+    /// Persists the reason for a failed download, until the download is enqueued again or removed.
     package func fail(download: TaskID, error: String, errorNumber: Int) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET error = ?, error_number = ? WHERE id = ?")

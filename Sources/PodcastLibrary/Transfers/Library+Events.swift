@@ -1,9 +1,10 @@
 import GRDB
 
-/// An event stored for clients that were not connected.
-package struct KeptEvent: Sendable, Equatable {
+/// An event stored for clients that are not connected.
+package struct StoredEvent: Sendable, Equatable {
     /// The sequence number, increasing over all runs of the daemon.
     package var sequence: Int64
+    /// Seconds since 1970 UTC.
     package var time: Int64
     /// The message, opaque to this module.
     package var payload: String
@@ -16,14 +17,14 @@ package struct KeptEvent: Sendable, Equatable {
 }
 
 extension Library {
-    /// The maximum number of stored events and their maximum age in seconds: enough for a client that connects once a
-    /// week.
-    package static let maxKeptEvents = 1_000
+    /// The maximum number of stored events: enough for a client that connects once a week.
+    package static let maxStoredEvents = 1_000
+    /// The maximum age of a stored event in seconds.
     package static let eventRetention: Int64 = 7 * 86_400
 
     /// Reserves sequence numbers that are never used again, in this run or a later one.
     ///
-    /// - Returns: The numbers; unused ones are lost, which is harmless.
+    /// - Returns: The numbers. Those that the caller does not use are lost, which is harmless.
     package func reserveSequences(_ count: Int64) throws -> Range<Int64> {
         try write { db in
             let sql = """
@@ -36,13 +37,13 @@ extension Library {
         }
     }
 
-    /// Stores an event, and prunes those that are too many or too old.
-    package func keep(_ event: KeptEvent) throws {
-        try write { db in try Self.keep(event, db) }
+    /// Stores an event, and prunes events above `maxStoredEvents` or older than `eventRetention`.
+    package func store(_ event: StoredEvent) throws {
+        try write { db in try Self.store(event, db) }
     }
 
     /// Stores an event as part of a transaction.
-    static func keep(_ event: KeptEvent, _ db: Database) throws {
+    static func store(_ event: StoredEvent, _ db: Database) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)")
             .execute(arguments: [event.sequence, event.time, event.payload])
         try db.cachedStatement(sql: "DELETE FROM event WHERE time < ?")
@@ -52,32 +53,33 @@ extension Library {
                 DELETE FROM event WHERE sequence <=
                     (SELECT sequence FROM event ORDER BY sequence DESC LIMIT 1 OFFSET ?)
                 """
-        ).execute(arguments: [maxKeptEvents])
+        ).execute(arguments: [maxStoredEvents])
     }
 
     /// Returns the stored events after `sequence`, in order.
-    package func events(since sequence: Int64) throws -> [KeptEvent] {
+    package func events(since sequence: Int64) throws -> [StoredEvent] {
         try query { db in
             let statement = try db.cachedStatement(
                 sql: "SELECT sequence, time, payload FROM event WHERE sequence > ? ORDER BY sequence")
             return try Row.fetchCursor(statement, arguments: [sequence]).mapAll { row in
-                KeptEvent(sequence: row[0], time: row[1], payload: row[2])
+                StoredEvent(sequence: row[0], time: row[1], payload: row[2])
             }
         }
     }
 
     /// Returns the last stored events, newest first.
-    package func lastEvents(limit: Int) throws -> [KeptEvent] {
+    package func lastEvents(limit: Int) throws -> [StoredEvent] {
         try query { db in
             let statement = try db.cachedStatement(
                 sql: "SELECT sequence, time, payload FROM event ORDER BY sequence DESC LIMIT ?")
             return try Row.fetchCursor(statement, arguments: [limit]).mapAll { row in
-                KeptEvent(sequence: row[0], time: row[1], payload: row[2])
+                StoredEvent(sequence: row[0], time: row[1], payload: row[2])
             }
         }
     }
 
-    /// Returns the last event acknowledged by a background session's client; 0 for a new one.
+    /// Returns the sequence number of the last event that a background session's client has acknowledged; 0 for a new
+    /// session.
     package func acknowledged(session: String) throws -> Int64 {
         try query { db in
             try StoredNumber.fetchOne(
@@ -85,7 +87,7 @@ extension Library {
         }
     }
 
-    /// Acknowledges all events up to this one for a session. Earlier numbers have no effect.
+    /// Acknowledges all events up to this one for a session. A number below the last acknowledged one has no effect.
     package func acknowledge(session: String, through sequence: Int64) throws {
         try write { db in
             try db.cachedStatement(

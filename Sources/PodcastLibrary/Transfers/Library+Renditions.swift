@@ -20,7 +20,8 @@ extension Library {
     }
 
     /// Returns the evictable renditions in the order of eviction: those of played episodes first, then the least
-    /// recently opened. Pinned ones are omitted; the library does not know which are open or in transfer.
+    /// recently opened. Pinned ones are omitted; those that are open or in transfer are included, since the library
+    /// does not know which they are.
     package func evictionCandidates() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(
@@ -32,11 +33,12 @@ extension Library {
 
     /// Sets the current rendition of an episode, replacing any other.
     ///
-    /// Its generation becomes the episode's; it must not be lower, nor that of a rendition with another file. Its size,
-    /// if known, becomes the episode's confirmed size. `pinned` can set the episode's flag but not clear it.
+    /// Its generation becomes the episode's. Its size, if known, becomes the episode's confirmed size. `pinned` can set
+    /// the episode's flag but not clear it.
     ///
-    /// - Returns: The replaced rendition, whose cache file is now unreferenced.
-    /// - Throws: `staleGeneration`.
+    /// - Returns: The replaced rendition, whose cache file is now unreferenced; `nil` if the file is still the same.
+    /// - Throws: `noSuchEpisode`; `staleGeneration` if the episode's generation is higher, or if the current rendition
+    ///   has the same generation and another file.
     @discardableResult
     package func pin(_ rendition: Rendition, now: Int64) throws -> Rendition? {
         try write { db in
@@ -80,7 +82,7 @@ extension Library {
         }
     }
 
-    /// Marks a rendition as complete, and removes the download's row.
+    /// Marks a rendition as complete, and removes the episode's download.
     ///
     /// - Parameter isVerified: Whether the file has the hash that the feed lists.
     /// - Throws: `noSuchRendition` if the generation is no longer current.
@@ -105,7 +107,7 @@ extension Library {
         }
     }
 
-    /// Records the state of a complete cache file that was verified.
+    /// Records the state of a complete cache file, after it was verified.
     package func record(fileState: String, of file: String) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE rendition SET file_state = ? WHERE file = ? AND complete = 1")
@@ -121,9 +123,10 @@ extension Library {
         }
     }
 
-    /// Removes the rendition of an episode. The next one gets a new generation, even if there was none.
+    /// Removes the rendition of an episode, if any, and increments the episode's generation in any case.
     ///
-    /// - Returns: The episode's new generation.
+    /// - Returns: The new generation.
+    /// - Throws: `noSuchEpisode`.
     @discardableResult
     package func dropRendition(episode: EpisodeID, now: Int64) throws -> Int {
         try write { db in
@@ -139,7 +142,9 @@ extension Library {
         }
     }
 
-    /// Records that the episode was opened: its access time, which also orders the eviction.
+    /// Records when an episode was opened: the access time, which also decides the order of eviction.
+    ///
+    /// - Throws: `noSuchEpisode`.
     package func opened(episode: EpisodeID, now: Int64) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET last_opened = ? WHERE id = ?")
@@ -153,10 +158,10 @@ extension Library {
 
 /// Conversion of `rendition` rows to values.
 enum RenditionSQL {
-    /// The SQL expression for an episode's generation, bounded so that an increment of it fits 64 bits.
+    /// The SQL expression for an episode's generation, bounded so that an increment fits 64 bits.
     static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
 
-    /// Whether the episode was played; for an alternate, the episode of which it is an encoding.
+    /// The SQL expression for whether the episode was played; for an alternate, its main episode.
     static let played = """
         coalesce((SELECT m.played FROM alternate a JOIN episode m ON m.id = a.episode WHERE a.medium = e.id), e.played)
         """

@@ -11,12 +11,12 @@ extension Library {
         try query { db in try Self.uploads(db, "id = ?", [id]).first }
     }
 
-    /// Returns the upload whose copy of the media has this name.
+    /// Returns the upload whose snapshot of the media file has this name.
     package func upload(file: String) throws -> Upload? {
         try query { db in try Self.uploads(db, "file = ?", [file]).first }
     }
 
-    /// Adds an upload and assigns its number.
+    /// Adds an upload, and assigns its id from the sequence of the downloads' ids.
     package func add(_ upload: Upload) throws -> Upload {
         try write { db in
             var upload = upload
@@ -43,7 +43,7 @@ extension Library {
         }
     }
 
-    /// Records the progress of an upload. A missing one is not an error: it may have been cancelled meanwhile.
+    /// Records the progress of an upload. A missing upload is not an error: it may have been cancelled meanwhile.
     package func record(upload: TaskID, _ progress: Upload.Progress) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?")
@@ -51,7 +51,7 @@ extension Library {
         }
     }
 
-    /// Sets a person's suspension, which persists across restarts; resuming also clears a failure.
+    /// Suspends or resumes an upload for a person; a suspension persists across restarts. Resuming clears a failure.
     package func setSuspended(upload: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2")
@@ -59,19 +59,19 @@ extension Library {
         }
     }
 
-    /// Records the reason for a failed upload, and stores its event.
-    package func fail(upload: TaskID, error: String, keeping event: KeptEvent?) throws {
+    /// Records the reason for a failed upload and stores its event, atomically.
+    package func fail(upload: TaskID, error: String, keeping event: StoredEvent?) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET error = ? WHERE id = ?").execute(arguments: [error, upload])
-            if let event { try Self.keep(event, db) }
+            if let event { try Self.store(event, db) }
         }
     }
 
     /// Removes a completed or cancelled upload and stores its event, atomically.
-    package func removeUpload(id: TaskID, keeping event: KeptEvent?) throws {
+    package func removeUpload(id: TaskID, keeping event: StoredEvent?) throws {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM upload WHERE id = ?").execute(arguments: [id])
-            if let event { try Self.keep(event, db) }
+            if let event { try Self.store(event, db) }
         }
     }
 

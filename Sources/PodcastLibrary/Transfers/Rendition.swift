@@ -2,7 +2,7 @@ package import TransferCore
 
 /// The bytes of an episode as defined by one server response, cached or being fetched.
 ///
-/// An episode has at most one current rendition. The generation distinguishes it from earlier ones.
+/// An episode has at most one current rendition; the generation distinguishes it from earlier ones.
 package struct Rendition: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
@@ -10,7 +10,7 @@ package struct Rendition: Sendable, Equatable {
     package var file: String
     /// The total size in bytes; `nil` if no server has confirmed it.
     package var size: Int64?
-    /// The validator; opaque to this module.
+    /// The validator of the response; opaque to this module.
     package var validator: String?
     package var contentType: String?
     package var finalURL: String?
@@ -18,8 +18,8 @@ package struct Rendition: Sendable, Equatable {
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
-    /// The recorded state of the complete cache file, opaque to this module. `nil` while it is incomplete, and if an
-    /// earlier version completed it.
+    /// The recorded state of the complete cache file, opaque to this module; `nil` while the file is incomplete, or if
+    /// an earlier version of podfs completed it.
     package var fileState: String?
     package var created: Int64
     package var lastOpened: Int64
@@ -52,21 +52,21 @@ package struct Rendition: Sendable, Equatable {
     }
 }
 
-/// A background download that is outstanding or failed. The row is removed when it completes or is cancelled.
+/// A background download that is outstanding or failed. Its row is removed when it completes or is cancelled.
 package struct Download: Sendable, Equatable {
     /// The task's id: positive, never reused for another task.
     package var id: TaskID
     package var episode: EpisodeID
     /// The identifier of the background session.
     package var session: String
-    /// Whether a user has suspended it, until a user resumes it.
+    /// Whether a user has suspended the download.
     package var suspended: Bool
-    /// Whether it was created automatically: it waits for an unmetered link and mains power.
+    /// Whether the download was created automatically: it then waits for an unmetered link and mains power.
     package var automatic: Bool
     package var created: Int64
     /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?
-    /// The errno for readers; set together with `error`.
+    /// The errno for reads of the file; set together with `error`.
     package var errorNumber: Int?
 
     package init(

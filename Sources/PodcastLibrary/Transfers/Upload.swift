@@ -2,12 +2,13 @@ package import TransferCore
 
 /// The upload of an episode. Its row is removed when the server has stored all bytes, or on cancellation.
 package struct Upload: Sendable, Equatable {
-    /// A snapshot of a file, and its description for the server.
+    /// A file of an upload, the media or an image: a snapshot of the original.
     package struct Part: Sendable, Equatable {
         /// The name of the original file.
         package var name: String
         /// The name of the snapshot in the uploads folder.
         package var file: String
+        /// The MIME type; `nil` if unknown.
         package var type: String?
 
         package init(name: String, file: String, type: String? = nil) {
@@ -21,7 +22,9 @@ package struct Upload: Sendable, Equatable {
     package struct Progress: Sendable, Equatable {
         /// `unposted`, `posting` or `posted`.
         package var step: String
+        /// The URL to which the media are sent, once the server has responded with it.
         package var location: String?
+        /// Whether that URL supports tus; `nil` until the server was asked.
         package var tus: Bool?
         /// The number of bytes stored by the server.
         package var held: Int64
@@ -46,7 +49,7 @@ package struct Upload: Sendable, Equatable {
     package var image: Part?
     package var idempotencyKey: String
     package var progress = Progress()
-    /// Whether a person has suspended it.
+    /// Whether a person has suspended the upload.
     package var suspended = false
     /// Seconds since 1970.
     package var created: Int64

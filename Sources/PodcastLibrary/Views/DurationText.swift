@@ -1,17 +1,20 @@
 /// Durations as users write them: `40m`, `1h 30m`, `7 days`. Pure.
 package enum DurationText {
+    /// The seconds of each unit.
     private static let units: [String: Int64] = [
         "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60, "min": 60, "minute": 60, "minutes": 60,
         "h": 3_600, "hour": 3_600, "hours": 3_600, "d": 86_400, "day": 86_400, "days": 86_400,
         "w": 604_800, "week": 604_800, "weeks": 604_800,
     ]
 
-    /// The maximum: a hundred years.
+    /// The maximum duration in seconds: a hundred years.
     private static let longest: Int64 = 3_155_760_000
 
+    /// The allowed values, for messages.
     package static let forms = "a duration such as \"90 s\", \"40m\", \"1h 30m\" or \"7 days\""
 
-    /// Returns the seconds of a text; `nil` if it is not a duration above zero. A number without a unit is not one.
+    /// Parses a duration, and returns it in seconds; `nil` if the text is not a duration above zero. Every number needs
+    /// a unit.
     package static func seconds(_ text: String) -> Int64? {
         var total: Int64 = 0
         var rest = text.lowercased()[...]

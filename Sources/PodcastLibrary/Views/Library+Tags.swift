@@ -10,22 +10,26 @@ package struct TagID: Identifier {
 
 extension TagID: DatabaseValueConvertible {}
 
-/// A word that a user has given to shows.
+/// A label that users give to shows.
 package struct Tag: Sendable, Equatable {
     package var id: TagID
-    /// The name of its folder.
+    /// The name, which is that of the tag's folder too.
     package var name: String
 
     /// The maximum number of tags of one show.
-    static let most = 32
+    static let maxPerShow = 32
 
-    /// - Throws: a `ViewError` if a text cannot be a tag, which is the name of a folder.
+    /// Checks whether a text can be a tag, and so the name of a folder.
+    ///
+    /// - Throws: `ViewError` if it cannot.
     package static func check(_ name: String) throws(ViewError) {
         guard let reason = FileName.objection(to: name) else { return }
         throw ViewError(message: "'\(ViewDefinition.shown(name))' cannot be a tag: \(reason)")
     }
 
-    /// Returns the tags of a list with commas, each once, ignoring case.
+    /// Parses a comma-separated list of tags. Duplicates, ignoring case, are omitted.
+    ///
+    /// - Throws: `ViewError` for a text that cannot be a tag, or for too many tags.
     package static func list(_ text: String) throws(ViewError) -> [String] {
         var seen: Set<String> = []
         var tags: [String] = []
@@ -35,20 +39,20 @@ package struct Tag: Sendable, Equatable {
             try check(tag)
             if seen.insert(FileName.folded(tag)).inserted { tags.append(tag) }
         }
-        if tags.count > most { throw ViewError(message: "a show can have \(most) tags at most") }
+        if tags.count > maxPerShow { throw ViewError(message: "a show can have \(maxPerShow) tags at most") }
         return tags
     }
 
-    /// Returns the tags of folders in another program's list, whose names may contain anything.
+    /// Converts the folders of another program's list of subscriptions to tags. Their names may contain anything.
     package static func list(folders: [String]) -> [String] {
         var seen: Set<String> = []
         return folders.map { FileName.stem($0.replacing(",", with: " ")) }
-            .filter { seen.insert(FileName.folded($0)).inserted }.prefix(most).map { $0 }
+            .filter { seen.insert(FileName.folded($0)).inserted }.prefix(maxPerShow).map { $0 }
     }
 }
 
 extension Library {
-    /// Returns the tags that shows in the root have, sorted by name.
+    /// Returns the tags of all subscribed shows, sorted by name.
     package func tags() throws -> [Tag] {
         try query { db in try Self.tags(db, "1 ORDER BY t.folded", []) }
     }
@@ -66,7 +70,7 @@ extension Library {
         try query { db in try Self.tagNames(of: show, db) }
     }
 
-    /// Returns a show's own settings, with its tags.
+    /// Returns a show's own settings, with its tags under the key `tags`.
     package func shownSettings(of show: ShowID) throws -> [String: String] {
         var settings = try settings(of: show)
         let tags = try tags(of: show)
@@ -74,7 +78,7 @@ extension Library {
         return settings
     }
 
-    /// Returns the shows with a tag, sorted by name.
+    /// Returns the folder entries of the subscribed shows with a tag, sorted by name.
     package func folders(with tag: TagID) throws -> [FolderEntry] {
         try query { db in
             try PodcastSQL.folders(
@@ -92,11 +96,15 @@ extension Library {
     }
 
     /// Replaces the tags of a show. A tag keeps the spelling of its first use while any show has it.
+    ///
+    /// - Throws: `noSuchPodcast`.
     package func setTags(_ tags: [String], of show: ShowID) throws {
         try write { db in try Self.setTags(tags, of: show, db) }
     }
 
-    /// Adds tags to those of a show.
+    /// Adds tags to a show.
+    ///
+    /// - Throws: `noSuchPodcast`.
     package func addTags(_ tags: [String], to show: ShowID) throws {
         if tags.isEmpty { return }
         try write { db in try Self.setTags(try Self.tagNames(of: show, db) + tags, of: show, db) }
@@ -117,8 +125,8 @@ extension Library {
 
     /// Returns the id of a tag, which is created if no show has it.
     ///
-    /// An INSERT that does nothing because of a conflict uses up an id too (https://sqlite.org/autoinc.html), and the
-    /// mount has 18 bits for them.
+    /// Not with INSERT OR IGNORE, which uses up an id even for a conflict (https://sqlite.org/autoinc.html): inode
+    /// numbers have 18 bits for the ids of tags.
     private static func id(of tag: String, _ db: Database) throws -> TagID {
         let folded = FileName.folded(tag)
         let known = try TagID.fetchOne(db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [folded])

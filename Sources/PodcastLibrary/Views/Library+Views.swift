@@ -5,9 +5,10 @@ package import TransferCore
 package struct ViewFolder: Sendable, Equatable {
     package var id: ViewID
     package var name: String
-    /// When an episode last entered or left, in seconds since 1970; 0 for a view that never had one.
+    /// When an episode last entered, left or moved, in seconds since 1970. Until then the time at which the view was
+    /// created, or 0 for a view of a new library.
     package var changed: Int64
-    /// Grows with each change of the links in the folder.
+    /// A number that grows with each change of the links in the folder.
     package var revision: Int64
 }
 
@@ -56,7 +57,7 @@ extension Library {
         }
     }
 
-    /// Returns the titles and durations of a view's episodes, for its playlist.
+    /// Returns the tracks of a view's episodes, for its playlist.
     package func tracks(of view: ViewID) throws -> [EpisodeID: Track] {
         try query { db in
             let rows = try Row.fetchCursor(
@@ -84,7 +85,8 @@ extension Library {
         }
     }
 
-    /// Returns when the passing of time next changes a view, in seconds since 1970; `nil` for never.
+    /// Returns when a view next changes only because time passes (`newer_than`, `older_than`), in seconds since 1970;
+    /// `nil` for never.
     package func nextViewUpdate() throws -> Int64? {
         try query { db in try StoredNumber.fetchOne(db.cachedStatement(sql: "SELECT min(expires) FROM view")) }
     }
@@ -93,8 +95,8 @@ extension Library {
 
     /// Changes a view, or creates one that does not exist.
     ///
-    /// - Parameter assignments: `KEY=VALUE`, or `KEY=` to remove a condition. Keys that are not named stay.
-    /// - Throws: a `ViewError` for an unusable name, key or value; nothing is then changed.
+    /// - Parameter assignments: `KEY=VALUE`, or `KEY=` to remove a condition. Other keys keep their values.
+    /// - Throws: `ViewError` for an invalid name, key or value; nothing is then changed.
     @discardableResult
     package func setView(named name: String, _ assignments: [String], now: Int64) throws -> ViewFolder {
         let name = FileName.normalized(name)
@@ -130,7 +132,8 @@ extension Library {
 
     /// Removes a view, ignoring the case of its name.
     ///
-    /// - Returns: The name of its folder.
+    /// - Returns: The name of the view's folder.
+    /// - Throws: `ViewError` if there is no such view.
     package func removeView(named name: String) throws -> String {
         try write { db in
             let found = try String.fetchOne(
@@ -138,19 +141,19 @@ extension Library {
             guard let found else {
                 throw ViewError(message: "there is no view '\(ViewDefinition.shown(name))'; see: podfs view list")
             }
-            materializedViews.forget()
+            materializedViews.invalidate()
             return found
         }
     }
 
-    /// Finds the episodes of the views that the passing of time has changed.
+    /// Updates the views that are due because time has passed: see `nextViewUpdate()`.
     ///
-    /// - Returns: The names of the views with other episodes than before.
+    /// - Returns: The names of the views that have changed.
     package func updateViews(now: Int64) throws -> [String] {
         try write { db in try materializedViews.update(db, now: now) }
     }
 
-    /// The greatest id of a view: the mount has 18 bits for it in the number of a link.
+    /// The greatest id of a view: inode numbers of links have 18 bits for it.
     private static let maxView: Int64 = 1 << 18 - 1
 
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {

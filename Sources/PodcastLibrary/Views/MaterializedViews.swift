@@ -2,23 +2,24 @@ import GRDB
 import Synchronization
 import TransferCore
 
-/// Updates the stored episodes of the views in each transaction that changes one of their conditions.
+/// The stored episodes of the views, updated by each transaction that changes a fact in a view's conditions or order.
 ///
-/// A listing then reads one view's rows, however many views and episodes there are. Thread-safe; used by the writing
-/// connection only.
+/// A listing reads only the rows of one view, however many views and episodes there are. Thread-safe; used only with
+/// the writing connection.
 final class MaterializedViews: Sendable {
+    /// The views with the definitions that this version can read; `nil` until they are read.
     private let compiled = Mutex<[CompiledView]?>(nil)
 
-    /// Forgets the views as last read, after a change of one or a rolled-back transaction.
-    func forget() { compiled.withLock { $0 = nil } }
+    /// Discards the compiled definitions, after a change of a view or a rolled-back transaction.
+    func invalidate() { compiled.withLock { $0 = nil } }
 
-    /// Prepares the writing connection, and finds the episodes of views whose time has passed.
+    /// Prepares the writing connection, and updates the views that are due.
     func open(_ db: Database, now: Int64) throws {
-        try db.execute(sql: ViewSQL.watch)
+        try db.execute(sql: ViewSQL.changeTracking)
         _ = try update(db, now: now)
     }
 
-    /// Applies the changes of the current transaction. Call before it commits.
+    /// Applies the changes of the current transaction to the views. Call before it commits.
     func applyChanges(_ db: Database, now: Int64) throws {
         let isChanged = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM changed_episode)")
         guard try Bool.fetchOne(isChanged) == true else { return }
@@ -31,7 +32,7 @@ final class MaterializedViews: Sendable {
         try db.cachedStatement(sql: "DELETE FROM changed_title").execute()
     }
 
-    /// Finds the episodes of the views whose time has passed.
+    /// Rebuilds the views that are due at `now`.
     ///
     /// - Returns: The names of the views that have changed.
     func update(_ db: Database, now: Int64) throws -> [String] {
@@ -46,9 +47,9 @@ final class MaterializedViews: Sendable {
         return names
     }
 
-    /// Finds the episodes of a new or changed view.
+    /// Rebuilds a new or changed view.
     func rebuild(_ id: ViewID, _ db: Database, now: Int64) throws {
-        forget()
+        invalidate()
         guard let view = try views(db).first(where: { $0.id == id }) else { return }
         var refresh = ViewRefresh(db, [view], now: now)
         try refresh.matchTitles(of: view)
@@ -58,7 +59,7 @@ final class MaterializedViews: Sendable {
     private func views(_ db: Database) throws -> [CompiledView] {
         if let known = compiled.withLock({ $0 }) { return known }
         let rows = try Row.fetchCursor(db, sql: "SELECT id, definition FROM view ORDER BY id")
-        // A definition by a newer version, which this one cannot read, keeps its episodes as they are.
+        // A view whose definition a newer version has written, and this one cannot read, keeps its episodes.
         let views = try rows.mapAll { row in
             (try? ViewDefinition(lines: row[1])).map { CompiledView(row[0], $0) }
         }.compactMap { $0 }
@@ -69,15 +70,19 @@ final class MaterializedViews: Sendable {
 
 /// One update of stored views, inside a transaction.
 struct ViewRefresh {
-    /// The counters of a view that this update changes.
+    /// The columns of a view that this update changes.
     private struct State {
         var count: Int
+        /// Whether more episodes match than the limit allows.
         var isTruncated: Bool
-        /// Whether an episode has entered or left.
+        /// Whether an episode has entered, left or moved.
         var hasMoved = false
         /// Whether the name or another shown fact of an episode may have changed.
         var isTouched = false
+        /// When the view is due, in seconds since 1970; `nil` for never.
         var expires: Int64?
+        /// The last place in the view; `nil` before it is read, and after a change.
+        var last: ViewPlace?
     }
 
     private let db: Database
@@ -107,10 +112,10 @@ struct ViewRefresh {
             if places.isEmpty, !show.isSubscribed { continue }
             let titles = hasPatterns ? try titles(of: episode, isNew: row[13]) : []
             for view in views {
-                let isIn = view.contains(episode, of: show, hasTitle: titles.contains(view.id), now: now)
+                let isMember = view.contains(episode, of: show, hasTitle: titles.contains(view.id), now: now)
                 let place = places[view.id]
-                if isIn || place != nil { try move(episode, in: view, from: place, isIn: isIn) }
-                // It will match when it is old enough.
+                if isMember || place != nil { try move(episode, in: view, from: place, isMember: isMember) }
+                // The episode may match once it is old enough.
                 if let age = view.definition.olderThan, episode.moment > now - age {
                     try expire(view, at: episode.moment + age)
                 }
@@ -120,29 +125,36 @@ struct ViewRefresh {
         for view in views where states[view.id] != nil { try finish(view) }
     }
 
+    /// Inserts, moves or removes an episode.
+    ///
+    /// - Parameters:
+    ///   - old: The episode's place; `nil` if the view does not contain it.
+    ///   - isMember: Whether the view should contain the episode, limit aside.
     private mutating func move(
-        _ episode: ViewCandidate, in view: CompiledView, from old: ViewPlace?, isIn: Bool
+        _ episode: ViewCandidate, in view: CompiledView, from old: ViewPlace?, isMember: Bool
     ) throws {
         var state = try state(of: view)
         defer { states[view.id] = state }
         let new = view.place(episode)
         if let old {
-            if isIn, old == new {
+            if isMember, old == new {
                 state.isTouched = true
                 return
             }
             try remove(old, from: view.id)
             state.count -= 1
             state.hasMoved = true
+            state.last = nil
         }
-        guard isIn else { return }
+        guard isMember else { return }
         if let limit = view.definition.limit, state.isTruncated || state.count >= limit {
-            guard let worst = try lastPlace(in: view.id), new < worst else {
+            if state.last == nil { state.last = try lastPlace(in: view.id) }
+            guard let last = state.last, new < last else {
                 state.isTruncated = true
                 return
             }
             if state.count == limit {
-                try remove(worst, from: view.id)
+                try remove(last, from: view.id)
                 state.count -= 1
                 state.isTruncated = true
             }
@@ -150,6 +162,7 @@ struct ViewRefresh {
         try insert(episode.id, new, into: view.id)
         state.count += 1
         state.hasMoved = true
+        state.last = nil
         if let age = view.definition.newerThan { state.expires = min(state.expires ?? .max, episode.moment + age) }
     }
 
@@ -168,6 +181,7 @@ struct ViewRefresh {
             var state = try state(of: view)
             state.count -= 1
             state.hasMoved = true
+            state.last = nil
             states[id] = state
         }
         try db.cachedStatement(
@@ -178,7 +192,7 @@ struct ViewRefresh {
         ).execute()
     }
 
-    /// Fills a view that has lost episodes, and writes its counters.
+    /// Fills a truncated view that has lost episodes, and writes its columns.
     private mutating func finish(_ view: CompiledView) throws {
         var state = try state(of: view)
         if let limit = view.definition.limit, state.isTruncated, state.count < limit {
@@ -189,9 +203,9 @@ struct ViewRefresh {
 
     // MARK: Whole views
 
-    /// Finds the episodes of a view again.
+    /// Searches all episodes of a view again.
     ///
-    /// - Returns: Whether any has entered, left or moved.
+    /// - Returns: Whether an episode has entered, left or moved.
     mutating func rebuild(_ view: CompiledView) throws -> Bool {
         let before = try members(of: view.id)
         try db.cachedStatement(sql: "DELETE FROM view_episode WHERE view = ?").execute(arguments: [view.id])
@@ -203,7 +217,7 @@ struct ViewRefresh {
         return state.hasMoved
     }
 
-    /// Stores which titles a view's expression matches.
+    /// Stores which episodes have titles that a view's expression matches.
     func matchTitles(of view: CompiledView) throws {
         try db.execute(sql: "DELETE FROM view_title WHERE view = ?", arguments: [view.id])
         guard let pattern = view.definition.title else { return }
@@ -219,7 +233,7 @@ struct ViewRefresh {
         }
     }
 
-    /// Adds the episodes behind a place until the limit is reached.
+    /// Adds the episodes after a place, or all if it is `nil`, until the limit is reached.
     private mutating func fill(_ view: CompiledView, _ state: inout State, after place: ViewPlace?) throws {
         var shows: [ShowID]?
         if !view.tags.isEmpty || !view.shows.isEmpty {
@@ -232,7 +246,7 @@ struct ViewRefresh {
             db, sql: ViewSQL.search(view, shows: shows, after: place, now: now))
         while let row = try rows.next() {
             let episode = ViewCandidate(row)
-            // The search has compared the title.
+            // The query has compared the title.
             guard view.contains(episode, of: try show(episode.podcast), hasTitle: true, now: now) else { continue }
             let found = view.place(episode)
             if let place, found <= place { continue }
@@ -249,6 +263,7 @@ struct ViewRefresh {
 
     // MARK: Rows
 
+    /// Returns the facts of a show; one that no longer exists is not subscribed.
     private mutating func show(_ id: ShowID) throws -> ViewShow {
         if let known = shows[id] { return known }
         let row = try Row.fetchOne(
@@ -274,6 +289,7 @@ struct ViewRefresh {
             ?? State(count: 0, isTruncated: false)
     }
 
+    /// Makes a view due at `moment` at the latest.
     private mutating func expire(_ view: CompiledView, at moment: Int64) throws {
         var state = try state(of: view)
         state.expires = min(state.expires ?? .max, moment)
@@ -292,7 +308,7 @@ struct ViewRefresh {
         ])
     }
 
-    /// Returns when the passing of time next changes a view.
+    /// Returns when the view is due, in seconds since 1970; `nil` for never.
     private func expiry(of view: CompiledView) throws -> Int64? {
         var moments: [Int64] = []
         if let age = view.definition.newerThan {
@@ -308,7 +324,7 @@ struct ViewRefresh {
         return moments.min()
     }
 
-    /// Returns the views whose expressions match the title. An expression is searched only in a title that is new.
+    /// Returns the views whose expressions match the title: as stored, unless the title is new.
     private func titles(of episode: ViewCandidate, isNew: Bool) throws -> Set<ViewID> {
         guard isNew else {
             return try ViewID.fetchSet(

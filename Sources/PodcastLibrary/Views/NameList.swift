@@ -1,7 +1,7 @@
-/// A list of names with commas between them. A name that has a comma itself stands in double quotes, and a double quote
-/// in it is doubled: `"News, Weather", Night Owls`. Pure.
+/// A comma-separated list of names. A name that contains a comma is enclosed in double quotes, and a double quote in it
+/// is doubled: `"News, Weather", Night Owls`. Pure.
 enum NameList {
-    /// Returns the names of a list; `nil` if a quote is not closed.
+    /// Parses a list; `nil` if a quote is not closed.
     static func names(_ text: String) -> [String]? {
         var names: [String] = []
         var rest = Substring(text)
@@ -10,7 +10,7 @@ enum NameList {
                 rest.removeFirst()
             } else if first == "\"" {
                 guard let (name, after) = quoted(rest) else { return nil }
-                // Text behind the quotes belongs to a name that begins with one.
+                // With text after the closing quote, the quotes are part of the name.
                 let end = after.firstIndex(of: ",") ?? after.endIndex
                 let tail = FileName.trimmedSpace(String(after[..<end]))
                 names.append(tail.isEmpty ? name : FileName.trimmedSpace(String(rest[..<end])))
@@ -24,7 +24,7 @@ enum NameList {
         return names.filter { !$0.isEmpty }
     }
 
-    /// Returns the name in the quotes with which a text begins, and what follows them.
+    /// Parses the quoted name at the start of a text, and returns it with the rest; `nil` if the quote is not closed.
     private static func quoted(_ text: Substring) -> (name: String, after: Substring)? {
         var name = ""
         var rest = text.dropFirst()
@@ -38,6 +38,7 @@ enum NameList {
         return nil
     }
 
+    /// Returns the list of these names.
     static func text(_ names: [String]) -> String {
         names.map { name in
             let isPlain = !name.contains(",") && !name.hasPrefix("\"")

@@ -1,6 +1,6 @@
-/// A regular expression that is searched in titles, ignoring case.
+/// A regular expression that is searched for in titles, ignoring case.
 ///
-/// The syntax is the common part of POSIX's extended and Perl's expressions: `.`, `[…]`, `\d`, `\w`, `\s`, `\b` and
+/// The syntax is the common subset of POSIX's extended and Perl's expressions: `.`, `[…]`, `\d`, `\w`, `\s`, `\b` and
 /// their opposites, `^`, `$`, `|`, `(…)`, `(?:…)`, `*`, `+`, `?` and `{2,4}`. There are no back references and no
 /// lookaround: the matcher follows all alternatives at once (Thompson's algorithm, https://swtch.com/~rsc/regexp/), so
 /// its time is proportional to the length of the title, whatever the expression. Pure.
@@ -8,7 +8,8 @@ package struct TitlePattern: Sendable, Equatable {
     /// The expression as the user wrote it.
     package let text: String
     private let program: [Instruction]
-    /// The ASCII characters with which a match can begin; `nil` if it can begin with none or with a condition.
+    /// The ASCII characters with which a match can begin; `nil` if a match can be empty, or begin with an anchor or a
+    /// word boundary.
     private let beginnings: ASCIISet?
 
     /// One step of the compiled expression. Targets are indices of instructions.
@@ -19,16 +20,19 @@ package struct TitlePattern: Sendable, Equatable {
         case jump(Int)
         case start
         case end
-        /// A boundary of a word, or with `false` its absence.
+        /// A word boundary; with `false`, any other position.
         case boundary(Bool)
+        /// The end of the expression: it matches.
         case found
     }
 
-    /// The maximum number of steps for one title. An expression of the maximum size needs as many for some thousand
-    /// characters; titles are shorter.
+    /// The maximum number of steps for one title, about two for each character and instruction. An expression of 500
+    /// bytes reaches it after a thousand characters; one with large counts, which are expanded, after a hundred.
     static let stepLimit = 1_000_000
 
-    /// - Throws: a `ViewError` that says what is wrong with the expression.
+    /// Compiles an expression.
+    ///
+    /// - Throws: `ViewError` with the reason why the text is not a valid expression.
     package init(_ text: String) throws(ViewError) {
         self.text = text
         var parser = TitlePatternParser(text)
@@ -36,7 +40,7 @@ package struct TitlePattern: Sendable, Equatable {
         beginnings = Self.beginnings(of: program)
     }
 
-    /// Returns the ASCII characters that the instructions reachable from the start consume.
+    /// Returns the ASCII characters that the first instructions consume; see the property `beginnings`.
     private static func beginnings(of program: [Instruction]) -> ASCIISet? {
         var pending = [0]
         var seen: Set<Int> = []
@@ -55,7 +59,7 @@ package struct TitlePattern: Sendable, Equatable {
 
     package static func == (one: Self, other: Self) -> Bool { one.text == other.text }
 
-    /// Whether the expression matches a part of the title; `false` if the search takes more than `stepLimit` steps.
+    /// Whether the expression matches a part of the title. `false` if the search takes more than `stepLimit` steps.
     package func matches(_ title: String) -> Bool {
         let scalars = ScalarClass.folded(title)
         var (current, next) = (Threads(program.count), Threads(program.count))
@@ -111,13 +115,14 @@ package struct TitlePattern: Sendable, Equatable {
     /// The instructions that the matcher has reached at one position of the title.
     private struct Threads {
         var list: [Int] = []
-        /// The round in which each instruction was visited last.
+        /// The round in which each instruction was last visited.
         private var visits: [Int]
+        /// The number of the current position; incremented by `removeAll`.
         private var round = 1
 
         init(_ count: Int) { visits = Array(repeating: 0, count: count) }
 
-        /// Returns whether the instruction is visited for the first time at this position.
+        /// Marks an instruction as visited. Returns whether this is its first visit at this position.
         mutating func visit(_ index: Int) -> Bool {
             if visits[index] == round { return false }
             visits[index] = round
@@ -148,15 +153,15 @@ struct ASCIISet: Sendable, Equatable {
     }
 }
 
-/// A set of Unicode scalars, without case.
+/// A set of Unicode scalars, ignoring case.
 struct ScalarClass: Sendable, Equatable {
     var ranges: [ClosedRange<UInt32>]
-    /// The classes named by escapes in brackets, such as `\d` in `[\d-]`.
+    /// The classes of escapes in brackets that ranges cannot express, such as `\W` in `[\W-]`.
     var parts: [ScalarClass] = []
     /// Whether all letters beyond ASCII belong to the set.
     var hasOtherLetters = false
     var isInverted = false
-    /// Those in ASCII, once `prepared` has found them.
+    /// The members in ASCII; empty until `prepared`.
     private(set) var ascii = ASCIISet()
 
     static let any = ScalarClass(ranges: [0...0x10FFFF])
@@ -179,7 +184,7 @@ struct ScalarClass: Sendable, Equatable {
         return copy
     }
 
-    /// A copy with a bitmap of its ASCII characters, so that each is found in one step.
+    /// A copy with the bitmap `ascii`, with which a lookup of an ASCII character takes one step.
     var prepared: ScalarClass {
         var copy = self
         copy.ascii = ASCIISet()
@@ -187,7 +192,7 @@ struct ScalarClass: Sendable, Equatable {
         return copy
     }
 
-    /// - Parameter scalar: a scalar of a folded title. The class must be prepared.
+    /// Whether the class, which must be prepared, contains a scalar of a folded title.
     func contains(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 128 ? ascii.contains(UInt8(scalar.value)) : search(scalar)
     }
@@ -211,7 +216,7 @@ struct ScalarClass: Sendable, Equatable {
         }
     }
 
-    /// Returns the scalar of a mapping to one scalar.
+    /// Returns the scalar of a case mapping; `nil` if the mapping has several.
     private static func only(_ mapping: String) -> Unicode.Scalar? {
         let scalars = mapping.unicodeScalars
         return scalars.count == 1 ? scalars.first : nil

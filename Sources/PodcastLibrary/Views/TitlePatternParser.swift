@@ -1,5 +1,6 @@
 /// The parser and compiler of `TitlePattern`.
 struct TitlePatternParser {
+    /// A node of the syntax tree.
     indirect enum Node {
         case empty
         case step(TitlePattern.Instruction)
@@ -10,11 +11,14 @@ struct TitlePatternParser {
 
     private let scalars: [Unicode.Scalar]
     private var position = 0
+    /// The number of open parentheses.
     private var depth = 0
 
-    /// Bounds of an expression: nested parentheses, counts in braces, and compiled instructions.
+    /// The maximum number of nested parentheses.
     private static let depthLimit = 50
+    /// The maximum of a count in braces.
     private static let countLimit = 1_000
+    /// The maximum number of compiled instructions.
     private static let programLimit = 5_000
 
     init(_ text: String) { scalars = Array(FileName.normalized(text).unicodeScalars) }
@@ -67,14 +71,14 @@ struct TitlePatternParser {
             default: return node
             }
             position += 1
-            // Greedy or lazy makes no difference to whether a title matches.
+            // Whether a repetition is greedy or lazy makes no difference to whether a title matches.
             _ = consume("?")
             node = .repeated(node, least: bounds.0, most: bounds.1)
         }
         return node
     }
 
-    /// Parses `{2}`, `{2,}` or `{2,4}`; `nil` for a brace that stands for itself.
+    /// Parses `{2}`, `{2,}` or `{2,4}`; `nil` for a literal brace.
     private mutating func braces() throws(ViewError) -> (Int, Int?)? {
         let start = position
         position += 1
@@ -155,13 +159,13 @@ struct TitlePatternParser {
             isFirst = false
             let first = try member()
             guard next == "-", position + 1 < scalars.count, scalars[position + 1] != "]",
-                let low = first.only
+                let low = first.singleValue
             else {
                 found.add(first)
                 continue
             }
             position += 1
-            guard let high = try member().only, low <= high else {
+            guard let high = try member().singleValue, low <= high else {
                 throw error("a range in the '[' at character \(start + 1) is in reverse order")
             }
             found.ranges.append(low...high)
@@ -177,11 +181,12 @@ struct TitlePatternParser {
         return scalar == "\\" ? try escape() : ScalarClass(scalar)
     }
 
-    /// Returns the class of one written character: titles are compared in lower case.
+    /// Returns the class of a literal character, in lower case like the titles.
     private static func literal(_ scalar: Unicode.Scalar) -> ScalarClass {
         ScalarClass(ScalarClass.folded(String(scalar)).first ?? scalar)
     }
 
+    /// Returns the lower-case range of a range within `A` to `Z`; `nil` for any other range.
     private static func lowerCase(_ range: ClosedRange<UInt32>) -> ClosedRange<UInt32>? {
         range.lowerBound >= 0x41 && range.upperBound <= 0x5A
             ? range.lowerBound + 0x20...range.upperBound + 0x20 : nil
@@ -189,6 +194,9 @@ struct TitlePatternParser {
 
     // MARK: Compiling
 
+    /// Returns the instructions of a syntax tree.
+    ///
+    /// - Throws: `ViewError` if there are too many.
     static func compile(_ node: Node) throws(ViewError) -> [TitlePattern.Instruction] {
         var program: [TitlePattern.Instruction] = []
         try emit(node, &program)
@@ -238,8 +246,8 @@ struct TitlePatternParser {
 }
 
 extension ScalarClass {
-    /// The value of a class of one written character.
-    fileprivate var only: UInt32? {
+    /// The scalar of a class that contains only one literal character; `nil` for any other class.
+    fileprivate var singleValue: UInt32? {
         guard parts.isEmpty, !isInverted, !hasOtherLetters, ranges.count == 1, ranges[0].count == 1 else { return nil }
         return ranges[0].lowerBound
     }

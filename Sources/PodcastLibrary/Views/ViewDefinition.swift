@@ -1,4 +1,4 @@
-/// The rejection of a view's name or key: one line with what is wrong, and what to write.
+/// The rejection of a view's name, key or value, or of a tag: one line with the reason, and what to write instead.
 package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
     package let message: String
     package var description: String { message }
@@ -28,29 +28,27 @@ package struct ViewDefinition: Sendable, Equatable {
     }
 
     package var flags: [Flag: Bool] = [:]
-    /// Names as the user wrote them; compared without case.
+    /// The selected tags, as the user wrote them; compared ignoring case.
     package var tags: [String] = []
+    /// The titles or folder names of the selected shows, as the user wrote them; compared ignoring case.
     package var shows: [String] = []
     package var title: TitlePattern?
     package var medium: Medium?
-    /// Seconds since the publication.
+    /// The maximum age in seconds, since publication.
     package var newerThan: Int64?
+    /// The minimum age in seconds, since publication.
     package var olderThan: Int64?
-    /// Seconds. An episode of unknown duration matches neither.
+    /// The minimum duration in seconds. An episode of unknown duration does not match.
     package var minDuration: Int64?
+    /// The maximum duration in seconds. An episode of unknown duration does not match.
     package var maxDuration: Int64?
     package var order = Order.newest
     /// The maximum number of episodes; `nil` for no limit.
     package var limit: Int? = Self.standardLimit
 
     package static let standardLimit = 200
-    /// The position in seconds from which an episode is in progress.
-    package static let progressStart = 30.0
 
     package init() {}
-
-    /// Whether the passing of time changes which episodes match.
-    var dependsOnTime: Bool { newerThan != nil || olderThan != nil }
 }
 
 // MARK: Text
@@ -68,21 +66,24 @@ package enum ViewKey: String, CaseIterable, Sendable {
 }
 
 extension ViewDefinition {
+    /// The allowed values of `limit`.
     private static let limits = 1...100_000
+    /// The maximum size of an expression in bytes of UTF-8.
     private static let titleLimit = 500
 
-    /// Reads the result of `assignments`.
+    /// Parses a definition stored as `lines`.
     ///
-    /// - Throws: a `ViewError` for a line that this version does not understand.
+    /// - Throws: `ViewError` for a line that this version does not understand.
     init(lines: String) throws(ViewError) {
         for line in lines.split(separator: "\n") { try set(String(line)) }
     }
 
-    /// The keys that differ from those of an empty definition, in a fixed order.
+    /// The keys whose values differ from those of an empty definition, in a fixed order.
     package var assignments: [(key: ViewKey, value: String)] {
         ViewKey.allCases.compactMap { key in value(of: key).map { (key, $0) } }
     }
 
+    /// The stored form: `KEY=VALUE` lines.
     var lines: String { assignments.map { "\($0.key.rawValue)=\($0.value)" }.joined(separator: "\n") }
 
     private func value(of key: ViewKey) -> String? {
@@ -102,7 +103,7 @@ extension ViewDefinition {
         }
     }
 
-    /// Changes one key, written as `KEY=VALUE`; `KEY=` removes the condition.
+    /// Sets one key by an assignment `KEY=VALUE`; `KEY=` removes the condition.
     package mutating func set(_ assignment: String) throws(ViewError) {
         guard let equals = assignment.firstIndex(of: "=") else {
             throw ViewError(

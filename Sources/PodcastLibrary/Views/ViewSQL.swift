@@ -1,4 +1,5 @@
 import GRDB
+internal import Listening
 import TransferCore
 
 /// The id of a view.
@@ -15,15 +16,16 @@ struct ViewCandidate {
     var id: EpisodeID
     var podcast: ShowID
     var title: String
-    /// The publication, in seconds since 1970.
+    /// When the episode was published, or first seen if it is undated, in seconds since 1970.
     var moment: Int64
     var duration: Double?
     var isVideo: Bool
     var isBuried: Bool
     var flags: Set<ViewDefinition.Flag>
-    /// When it was last played, in seconds since 1970.
+    /// When the episode was last played, in seconds since 1970; `nil` for never.
     var played: Int64?
 
+    /// The columns of `episode e` that `init(_:)` reads.
     static let columns = """
         e.id, e.podcast, e.title, e.moment, e.duration, e.type, e.name, e.buried, e.played, e.position, e.pinned, \
         \(ViewSQL.playedAt), EXISTS (SELECT 1 FROM rendition r WHERE r.episode = e.id AND r.complete = 1)
@@ -42,7 +44,7 @@ struct ViewCandidate {
         let isPlayed: Bool = row[8]
         if !isPlayed {
             flags.insert(.unplayed)
-            if (row[9] as Double?) ?? 0 >= ViewDefinition.progressStart { flags.insert(.inProgress) }
+            if ListeningRules.isInProgress(played: isPlayed, position: row[9]) { flags.insert(.inProgress) }
         }
         if row[10] { flags.insert(.pinned) }
         if row[12] { flags.insert(.downloaded) }
@@ -52,13 +54,13 @@ struct ViewCandidate {
 /// The facts about a show that decide which views contain its episodes.
 struct ViewShow {
     var isSubscribed: Bool
-    /// The folded names by which a view may select it: the folder's and the title.
+    /// The folded names by which a view may select the show: the folder's name and the title.
     var names: Set<String>
-    /// Folded.
+    /// The folded tags.
     var tags: Set<String>
 }
 
-/// A view with its names folded for comparison.
+/// A view with its tags and names of shows folded for comparison.
 struct CompiledView {
     let id: ViewID
     let definition: ViewDefinition
@@ -72,12 +74,15 @@ struct CompiledView {
         shows = Set(definition.shows.map(FileName.folded))
     }
 
+    /// Whether the view may contain episodes of a show.
     func selects(_ show: ViewShow) -> Bool {
         show.isSubscribed && (tags.isEmpty || !tags.isDisjoint(with: show.tags))
             && (shows.isEmpty || !shows.isDisjoint(with: show.names))
     }
 
-    /// - Parameter hasTitle: Whether the view's expression matches the title.
+    /// Whether an episode meets all conditions of the view.
+    ///
+    /// - Parameter hasTitle: Whether the view's expression matches the title; ignored if there is none.
     func contains(_ episode: ViewCandidate, of show: ViewShow, hasTitle: Bool, now: Int64) -> Bool {
         guard !episode.isBuried, selects(show), definition.title == nil || hasTitle else { return false }
         for (flag, isWanted) in definition.flags where episode.flags.contains(flag) != isWanted { return false }
@@ -92,7 +97,7 @@ struct CompiledView {
         return true
     }
 
-    /// Returns the position of an episode in the view; the least comes first.
+    /// Returns the sort key of an episode in the view; the least comes first.
     func place(_ episode: ViewCandidate) -> ViewPlace {
         let id = episode.id.rawValue
         let milliseconds = episode.duration.map { Int64(min(max($0, 0), 1e9) * 1_000) }
@@ -106,22 +111,24 @@ struct CompiledView {
     }
 }
 
-/// The key of an episode in a view's order.
+/// The sort key of an episode in a view.
 struct ViewPlace: Comparable {
     var rank: Int64
+    /// The order of equal ranks: the episode's id or its negative.
     var tie: Int64
 
     static func < (one: Self, other: Self) -> Bool { (one.rank, one.tie) < (other.rank, other.tie) }
 }
 
+/// SQL about views.
 enum ViewSQL {
-    /// The column with the time at which an episode was last played.
+    /// The column with the time at which an episode was last played, in seconds since 1970.
     static let playedAt = "e.last_played"
-    /// The rank of an episode without the fact by which the view is ordered.
+    /// The rank of an episode whose value for the view's order is unknown: after all others.
     static let last: Int64 = 1 << 52
 
-    /// Records in temporary tables which episodes a transaction has changed, whichever statement did it.
-    static let watch = """
+    /// Temporary tables, and triggers that record in them which episodes a transaction has changed by any statement.
+    static let changeTracking = """
         CREATE TEMP TABLE changed_episode (id INTEGER PRIMARY KEY);
         CREATE TEMP TABLE changed_title (id INTEGER PRIMARY KEY);
         CREATE TEMP TRIGGER view_inserted AFTER INSERT ON main.episode BEGIN
@@ -168,18 +175,21 @@ enum ViewSQL {
         END;
         """
 
-    /// Returns the condition and order of a query that finds at least the episodes of a view, in its order.
+    /// Returns a query that finds at least the episodes of a view, in its order.
     ///
-    /// The condition narrows the search where an index helps; `CompiledView.contains` decides.
+    /// The conditions narrow the search; `CompiledView.contains` decides.
     ///
     /// - Parameters:
     ///   - shows: The shows that the view selects; `nil` for all.
-    ///   - place: The place after which to search.
+    ///   - place: The place after which to search. Except for `newest` and `oldest`, the query ignores it.
     static func search(_ view: CompiledView, shows: [ShowID]?, after place: ViewPlace?, now: Int64) -> String {
         let definition = view.definition
         var conditions = ["e.buried = 0"]
         if let isUnplayed = definition.flags[.unplayed] { conditions.append("e.played = \(isUnplayed ? 0 : 1)") }
-        if definition.flags[.inProgress] == true { conditions.append("e.played = 0 AND e.position >= 30") }
+        if definition.flags[.inProgress] == true {
+            // A whole number, as in the condition of the index `episode_begun`, which SQLite otherwise does not use.
+            conditions.append("e.played = 0 AND e.position >= \(Int(ListeningRules.inProgress))")
+        }
         if definition.flags[.pinned] == true { conditions.append("e.pinned = 1") }
         if definition.flags[.downloaded] == true {
             conditions.append("e.id IN (SELECT episode FROM rendition WHERE complete = 1)")

@@ -2,8 +2,8 @@ package import PodcastLibrary
 
 /// A show's episodes as an extended M3U playlist in the show's folder.
 ///
-/// The encoding is UTF-8, as the extension `m3u8` implies, and the names are relative to the file. Most players (mpv,
-/// ffmpeg) treat a line as a path; VLC treats it as a URL and encodes characters that are invalid in one, so that both
+/// The encoding is UTF-8, as the extension `m3u8` implies, and the names are relative to the playlist. Most players
+/// (mpv, ffmpeg) treat a line as a path; VLC treats it as a URL and encodes characters that are invalid in one. So both
 /// agree on nearly all names. The other names are percent-encoded for VLC; for the players that treat them as paths,
 /// the mount accepts the encoded name as an unlisted alias (`fileName(ofEncoded:)`).
 package struct Playlist: Sendable {

@@ -1,13 +1,13 @@
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// An RSS feed of a show or a view for other podcast programs, with addresses of the files of a mount that a web server
-/// shares.
+/// An RSS feed of a show or a view for other podcast programs. Its URLs are those of the files in a mount that a web
+/// server shares.
 package struct SharedFeed: Sendable {
-    /// The limits of the notes: those of 10,000 episodes are 30 MB.
+    /// Limits the notes to 32 KiB per episode and 4 MiB per feed: all notes of 10,000 episodes would be 30 MB.
     package static let limits = SummaryLimits(notes: 32 << 10, notesInAll: 4 << 20, chapters: 0, chaptersInAll: 0)
 
-    /// The address of the mounted folder, without a slash at its end.
+    /// The URL of the mounted folder, without a slash at its end.
     private let base: String
     private var text = XMLText()
 
@@ -45,7 +45,7 @@ package struct SharedFeed: Sendable {
         text.empty(
             "atom:link", [("rel", "self"), ("type", "application/rss+xml"), ("href", "\(folder)/feed.xml")],
             indent: "    ")
-        // A copy for the household: no directory should list it.
+        // A copy for the household, which no podcast directory should list.
         text.element("itunes:block", "Yes", indent: "    ")
     }
 
@@ -63,7 +63,7 @@ package struct SharedFeed: Sendable {
         text.escape(episode.sharedGUID)
         text.write("</guid>\n")
         element("pubDate", episode.published.map { PublicationDate(seconds: $0, offset: 0).rfc822 })
-        // As the identifier, which is hashed.
+        // A link equal to the guid is omitted: such a guid may be a secret URL, and the feed contains only its hash.
         element("link", episode.link == episode.guid ? nil : episode.link)
         element("description", episode.notes)
         text.empty(

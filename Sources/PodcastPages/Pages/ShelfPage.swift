@@ -6,11 +6,11 @@ package import TransferCore
 package struct Shelf: Sendable {
     /// In the order of the page.
     package var shows: [Podcast]
-    /// The publication time of each show's newest episode, in seconds since 1970, by show.
+    /// The publication time of each show's newest episode, in seconds since 1970.
     package var newest: [ShowID: Int64]
     /// The number of each show's episodes that were not played.
     package var unplayed: [ShowID: Int] = [:]
-    /// Episodes that were begun, the last opened ones first.
+    /// Episodes in progress, the last opened first.
     package var inProgress: [ShelfEpisode] = []
     /// The newest episodes of all shows.
     package var latest: [ShelfEpisode] = []
@@ -24,10 +24,10 @@ package struct Shelf: Sendable {
         self.newest = newest
     }
 
-    /// The numbers of episodes in the first two sections.
+    /// The maximum numbers of episodes in the first two sections.
     package static let inProgressLimit = 6
     package static let latestLimit = 9
-    /// The number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
+    /// The maximum number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
     package static let titleLimit = 10_000
     /// The file of a view's page in its folder.
     package static let viewFile = ".index.html"

@@ -4,24 +4,24 @@ internal import TransferCore
 
 /// The page of a show, `index.html` in its folder: art, description, and for each episode a player, chapters and notes.
 ///
-/// Works from `file:` and from any server, since all its links are relative and to files in the folder. Nothing from
-/// the feed can run, load or send anything, and no media is loaded before it is played.
+/// Works from `file:` and from any server, since its links to files are relative. Nothing from the feed can run, load
+/// or send anything, and no media is loaded before it is played.
 package struct ShowPage: Sendable {
     /// The limits of data from the library. Notes beyond them are linked: those of 10,000 episodes are 30 MB.
     package static let limits = SummaryLimits(
         notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000,
         alternates: 20, alternatesInAll: 3_000)
 
-    /// The number of episodes, newest first, that are complete in the document. The script makes the rows of the others
-    /// from data of a tenth of the size: a browser takes seconds for 10,000 complete ones.
+    /// The maximum number of episodes, newest first, with a row in the document. The script makes the rows of the
+    /// others from data of a tenth of the size: a browser takes seconds for 10,000 rows.
     static let rowLimit = 500
-    /// The number of bytes from which on episodes are data as well.
+    /// The size of the document in bytes from which further episodes have no row either.
     private static let byteLimit = 1 << 20
-    /// The number of episodes, newest first, whose players are in the document. A browser uses some 60 kB for each.
+    /// The maximum number of episodes, newest first, with a player in the document. A browser uses some 60 kB for each.
     static let playerLimit = 200
 
-    /// The size of the cache of media types; a feed may contain any number of them.
-    private static let playerKinds = 100
+    /// The maximum size of `players`; a feed may contain any number of media types.
+    private static let playerCacheLimit = 100
     /// The number of episodes above which the list has a filter.
     private static let filterLimit = 12
     /// The maximum number of bytes of a show's description.
@@ -29,10 +29,13 @@ package struct ShowPage: Sendable {
 
     private let show: Podcast
     var page = PageText()
+    /// The number of added episodes.
     private var count = 0
+    /// The player elements found so far, by media type; `nil` for media without a player.
     private var players: [Media: String?] = [:]
+    /// The season of the last heading.
     private var season: Int?
-    /// The episodes beyond `rowLimit`.
+    /// The data of the episodes without a row.
     private var older: [OrderedJSON] = []
 
     /// - Parameters:
@@ -87,7 +90,7 @@ package struct ShowPage: Sendable {
             return
         }
         addSeason(of: episode)
-        // The first one is open, to show what the others contain.
+        // The first row is open, to show what the others contain.
         page.add("<li id=\"e\(episode.id)\"\(episode.played ? " class=\"played\"" : "")>")
         page.add("<details\(count == 1 ? " open" : "")><summary>")
         page.heading("h3", episode.title, isPlayed: episode.played)
@@ -202,7 +205,7 @@ package struct ShowPage: Sendable {
             page.add("\">")
         }
         page.add("</\(element)>")
-        // Browsers show 0:00 until the recording is loaded.
+        // The browser's player shows 0:00 until the media is loaded.
         if let length { page.add("<span class=\"length\">\(length)</span>") }
         page.add("</div>\n")
     }
@@ -232,7 +235,7 @@ package struct ShowPage: Sendable {
         var fileExtension: String
     }
 
-    /// Returns the player element; `nil` for a book or a picture.
+    /// Returns the player element, `audio` or `video`; `nil` for other media, such as a book or a picture.
     private mutating func player(for episode: EpisodeSummary) -> String? {
         let media = Media(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
         // A show usually has one or two types.
@@ -240,7 +243,7 @@ package struct ShowPage: Sendable {
         let isOther = MediaType(type: media.type, url: "file.\(media.fileExtension)").major == .other
         let isVideo = MediaType.isVideo(type: media.type, fileExtension: media.fileExtension)
         let element = isOther ? nil : isVideo ? "video" : "audio"
-        if players.count < Self.playerKinds { players[media] = .some(element) }
+        if players.count < Self.playerCacheLimit { players[media] = .some(element) }
         return element
     }
 
@@ -294,8 +297,8 @@ package struct ShowPage: Sendable {
 }
 
 extension PageText {
-    /// Adds the show's art, which covers the initial of its title; until it is loaded, and without art, the initial is
-    /// visible, on one of twelve colours that depends on the title.
+    /// Adds the show's art over the initial of its title. The initial is visible until the art is loaded, and without
+    /// art. Its background is one of twelve colours, which depends on the title.
     mutating func art(of show: Podcast, address: [String]) {
         let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
         add("<span class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")

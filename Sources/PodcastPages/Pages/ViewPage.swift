@@ -5,7 +5,7 @@ package import TransferCore
 package enum ViewKind: String, CaseIterable, Sendable {
     case latest, inProgress, unplayed, downloaded
 
-    /// The name of the page's file. It begins with a dot, like `.status.html`, because no folder of a show does.
+    /// The name of the page's file. It begins with a dot, like `.status.html`, because no show's folder does.
     package var file: String {
         switch self {
         case .latest: ".latest.html"
@@ -25,7 +25,7 @@ package enum ViewKind: String, CaseIterable, Sendable {
     }
 
     /// The text of a page without episodes.
-    var none: String {
+    var emptyText: String {
         switch self {
         case .latest: "No episodes yet. podfs subscribe URL adds a show."
         case .inProgress: "Nothing is in progress. An episode is listed here while it has been played in part."
@@ -34,7 +34,7 @@ package enum ViewKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The maximum number of episodes on the page, and on that of a view.
+    /// The maximum number of episodes on such a page, and on that of a view's folder.
     package static let limit = 500
 
     /// Whether a view has the name of a page in the root.
@@ -46,24 +46,24 @@ package enum ViewKind: String, CaseIterable, Sendable {
 /// A page with episodes of all shows, such as the latest, each with a player.
 package struct ViewPage: Sendable {
     private let title: String
-    /// The page's file in the navigation; `nil` for one that is not there.
+    /// The page's file in the navigation; `nil` for a view's page, which is not there.
     private let file: String?
-    private let none: String
-    /// The way to the root: `..` for a page in a folder.
+    private let emptyText: String
+    /// The relative path of the root: `..` for a page in a folder, otherwise empty.
     private let root: [String]
     private let episodes: [ShelfEpisode]
     private let shows: [ShowID: Podcast]
 
     /// - Parameter episodes: In the order of the page.
     package init(_ kind: ViewKind, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
-        (title, file, none, root) = (kind.title, kind.file, kind.none, [])
+        (title, file, emptyText, root) = (kind.title, kind.file, kind.emptyText, [])
         self.episodes = episodes
         self.shows = shows
     }
 
     /// Creates the page in the folder of a view.
     package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
-        (title, file, none, root) = (
+        (title, file, emptyText, root) = (
             folder, nil, "No episode matches this view. podfs view list shows its conditions.", [".."]
         )
         self.episodes = episodes
@@ -81,7 +81,7 @@ package struct ViewPage: Sendable {
         page.add("<span>\(isCut ? "the first " : "")\(page.counted(episodes.count, "episode"))</span></p></header>\n")
         page.add("<main>\n")
         if episodes.isEmpty {
-            page.add("<p class=\"none\">\(none)</p>\n")
+            page.add("<p class=\"none\">\(emptyText)</p>\n")
         } else {
             page.add("<div class=\"bar\"><h2>Episodes</h2><p class=\"filter\" hidden><input type=\"search\" ")
             page.add(
@@ -113,7 +113,9 @@ package struct ViewPage: Sendable {
             let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
             page.add("<p><a data-player=\"\(isVideo ? "video" : "audio")\"")
             if let duration = episode.duration { page.add(" data-length=\"\(TimeText.clock(duration))\"") }
-            if let position = episode.position, position >= 1 { page.add(" data-at=\"\(position)\"") }
+            if let position = episode.position, position >= 1, !episode.played {
+                page.add(" data-at=\"\(WholeNumber.of(position))\"")
+            }
             page.add(" href=\"")
             page.path(root + [show.name, episode.name])
             page.add("\" aria-label=\"")
@@ -147,7 +149,7 @@ extension PageText {
         add("</\(element)>")
     }
 
-    /// Adds whether all of an episode is on this machine.
+    /// Adds the label `downloaded` or `not downloaded`.
     mutating func state(isComplete: Bool) {
         add(
             isComplete

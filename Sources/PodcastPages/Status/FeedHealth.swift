@@ -13,7 +13,7 @@ package struct FeedHealth: Sendable {
     /// A complete document, for a show without a feed document.
     package var bytes: [UInt8] { value.encoded() + [UInt8(ascii: "\n")] }
 
-    /// The beginning of a document that continues with another one, without the `documentOpening` of the latter.
+    /// The beginning of a document that continues with a stored one, of which `documentOpening` is skipped.
     package var openingBytes: [UInt8] {
         // The end of the object is a line feed and a brace.
         value.encoded().dropLast(2) + Array(",\n".utf8)

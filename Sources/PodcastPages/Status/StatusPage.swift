@@ -2,14 +2,14 @@ internal import TransferCore
 
 /// The page of active tasks, `.status.html`, which reloads itself.
 package struct StatusPage: Sendable {
-    /// A download or an upload that ended lately.
+    /// A download or an upload that has recently finished or failed.
     package struct Ended: Sendable, Equatable {
         /// `SHOW/EPISODE`, or the title of an upload.
         package var path: String
         package var isUpload: Bool
-        /// In seconds since 1970 UTC.
+        /// The time of its end, in seconds since 1970 UTC.
         package var time: Int64
-        /// The size in bytes.
+        /// The number of bytes received or sent; `nil` if it is not known.
         package var size: Int64?
         /// The reason of a failure; `nil` for a success.
         package var error: String?
@@ -30,8 +30,8 @@ package struct StatusPage: Sendable {
 
     /// - Parameters:
     ///   - rates: The total rate in bytes per second for each of the last seconds, newest last.
-    ///   - ended: What has finished or failed lately, newest first.
-    ///   - now: Seconds since 1970 UTC.
+    ///   - ended: Transfers that have recently finished or failed, newest first.
+    ///   - now: The current time in seconds since 1970 UTC.
     package init(_ report: StatusReport, rates: [Double], ended: [Ended] = [], now: Int64 = 0) {
         self.report = report
         self.rates = rates.map { $0.isFinite ? max(0, $0) : 0 }
@@ -39,9 +39,9 @@ package struct StatusPage: Sendable {
         self.now = now
     }
 
-    /// The seconds between two reloads, with and without active tasks.
+    /// The seconds between two reloads; `idle` if there is no task, or all tasks have failed.
     private static let pace = (busy: 2, idle: 10)
-    /// The number of ended transfers on the page.
+    /// The maximum number of ended transfers on the page.
     package static let endedLimit = 20
 
     package var bytes: [UInt8] {
@@ -54,7 +54,7 @@ package struct StatusPage: Sendable {
         page.add("<header><h1>Transfers</h1><p class=\"facts line\">")
         for part in isBusy ? summary : ["no active tasks"] { page.add("<span>\(part)</span>") }
         page.add("</p></header>\n<main>\n")
-        // The script shows and obeys it; a page that reloads by itself must be stoppable (WCAG 2.2.2).
+        // The script shows this checkbox and obeys it: a user must be able to stop the reloads (WCAG 2.2.2).
         page.add(
             "<p class=\"line\" hidden><label><input type=\"checkbox\" id=\"auto\" checked data-seconds=\"\(pace)\">")
         page.add("Update every \(pace) seconds</label></p>\n")
@@ -65,7 +65,7 @@ package struct StatusPage: Sendable {
             page.add("</ul>\n")
         } else {
             page.add(
-                "<p class=\"none\">Nothing is being transferred. What is played or downloaded shows up here.</p>\n")
+                "<p class=\"none\">Nothing is being transferred. Downloads, uploads and refreshes show up here.</p>\n")
         }
         addEnded(to: &page)
         page.add("</main>\n")
@@ -101,7 +101,7 @@ package struct StatusPage: Sendable {
 
     // MARK: Plot
 
-    /// The height of the drawing, in its own units.
+    /// The height of the plot in SVG user units.
     private static let height = 40.0
 
     private func addPlot(to page: inout PageText) {

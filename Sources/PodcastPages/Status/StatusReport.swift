@@ -8,10 +8,10 @@ package struct StatusReport: Sendable, Equatable {
         package var id: TaskID
         /// `download`, `refresh`, `search`, `artwork`, `transcript` or `upload`.
         package var kind: String
-        /// `SHOW/EPISODE`.
+        /// `SHOW/EPISODE` or `SHOW`; the title of an upload, the term of a search.
         package var path: String
         package var state: TaskState
-        /// The received bytes.
+        /// The numbers of bytes: received, or sent by an upload, and in all; the latter `nil` if it is not known.
         package var received: Int64
         package var expected: Int64?
         /// Bytes per second.
@@ -19,7 +19,7 @@ package struct StatusReport: Sendable, Equatable {
         package var error: String?
         /// Seconds since 1970 UTC.
         package var started: Int64
-        /// The size in bytes that the feed suggests, while `expected` is unknown.
+        /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
         package var estimate: Int64?
         /// The seconds until the next attempt after a failure.
         package var retryIn: Double?
@@ -57,7 +57,7 @@ package struct StatusReport: Sendable, Equatable {
         /// The failure and the time until the next attempt, on one line; `nil` without a failure.
         package var reason: String? { error.map { StatusReport.reason($0, retryIn: retryIn) } }
 
-        /// The remaining seconds at the current rate.
+        /// The remaining seconds at the current rate; `nil` if they cannot be computed.
         package var eta: Double? {
             guard state == .running, let expected, let rate, rate > 0, expected >= received else { return nil }
             return ((Double(expected) - Double(received)) / rate).rounded(.up)

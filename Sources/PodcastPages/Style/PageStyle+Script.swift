@@ -2,15 +2,15 @@ extension PageStyle {
     /// The script of all pages. Each part begins with the elements that it serves, and does nothing without them;
     /// every page is complete without it, except for the rows of old episodes.
     ///
-    /// - Art and recordings: reloads them once after an error, because a file is fetched when it is first opened, and
+    /// - Art and media: each is reloaded once after an error, because a file is fetched when it is first opened, and
     ///   the browser may have read its size before that. An image that fails again is removed, which reveals the
     ///   initial.
     /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked; playing starts at the
-    ///   stored position and pauses the other players; rows beyond ``ShowPage/rowLimit`` are made when they are wanted,
-    ///   and a player when its row is opened; the list is filtered; an address with `#e7` opens episode 7.
+    ///   stored position and pauses the other players; rows beyond ``ShowPage/rowLimit`` are created on demand, and
+    ///   a player when its row is opened; the list is filtered; an address with `#e7` opens episode 7.
     /// - The shelf: search in the titles of all episodes, and sorting.
     /// - Transfers: the page reloads itself while it is visible and the box is checked.
-    /// - `/` moves to the search.
+    /// - `/` moves the focus to the search field.
     static let script = """
         'use strict';
         const one=(q,r)=>(r||document).querySelector(q),all=(q,r)=>[...(r||document).querySelectorAll(q)];

@@ -11,7 +11,7 @@ struct PageText {
     /// Adds untrusted text, for elements and for attributes in double quotes: on one line, without control characters,
     /// and without characters that override the text direction.
     mutating func text(_ text: String) {
-        // Only text beyond ASCII may need replacements.
+        // Printable ASCII needs no replacements.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
             SanitizedHTML.escape(text.utf8, into: &bytes)
             return
@@ -19,6 +19,7 @@ struct PageText {
         add(SanitizedHTML.escaped(Self.shown(text)))
     }
 
+    /// Returns the text with spaces for control characters and line ends, and without direction overrides.
     private static func shown(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -33,8 +34,8 @@ struct PageText {
         return String(result)
     }
 
-    /// Adds the relative address of a file beside the page or below it, for an attribute. Each name is percent-encoded
-    /// except for the unreserved characters (RFC 3986, 2.3).
+    /// Adds the relative address of a file, for an attribute. Each name is percent-encoded except for the unreserved
+    /// characters (RFC 3986, 2.3), which include the dots of `..`.
     mutating func path(_ names: String...) { path(names) }
 
     mutating func path(_ names: [String]) {
@@ -60,7 +61,7 @@ struct PageText {
     ///
     /// - Parameters:
     ///   - kind: The class of the body.
-    ///   - language: The attribute `lang` of the document.
+    ///   - language: The attribute `lang` of the document, after a space.
     mutating func begin(title: String, kind: String, language: String = " lang=\"en\"") {
         add("<!DOCTYPE html>\n<html\(language)>\n<head>\n<meta charset=\"utf-8\">\n")
         add("<meta http-equiv=\"Content-Security-Policy\" content=\"\(PageStyle.policy)\">\n")
@@ -129,7 +130,8 @@ enum DayText {
 
 /// The language of a show or an episode, from a feed.
 enum LanguageTag {
-    /// Returns ` lang="de"` if the tag is well-formed (RFC 5646), otherwise an empty string.
+    /// Returns ` lang="de"` if the tag has only letters, digits and hyphens, as RFC 5646 requires, and at most 35 of
+    /// them; otherwise an empty string.
     static func attribute(_ tag: String?) -> String {
         guard let tag, !tag.isEmpty, tag.utf8.count <= 35,
             tag.unicodeScalars.allSatisfy({

@@ -3,10 +3,10 @@ package import PodcastFeed
 /// A tag that is written before an MP3 file: ID3v2.4 (https://id3.org/id3v2.4.0-structure) with chapters
 /// (https://id3.org/id3v2-chapters-1.0).
 ///
-/// Every text is bounded, so that the tag without its picture has at most some hundred kilobytes. The picture is the
-/// last frame: the tag ends with its bytes, which are not needed here.
+/// Every text is bounded, so that the tag without its picture has at most about 1.1 MB: 255 chapters with a title and a
+/// link. The picture is the last frame: the tag ends with its bytes, which are not needed here.
 package struct ID3Tag: Sendable {
-    /// The picture behind the tag.
+    /// The picture at the end of the tag.
     package struct Picture: Sendable {
         /// The MIME type.
         package var type: String
@@ -19,12 +19,12 @@ package struct ID3Tag: Sendable {
         }
     }
 
-    /// The limits in bytes of a text and of a comment, and the number of chapters: a table of contents has one byte for
-    /// its length.
+    /// The maximum size of a text and of a comment in bytes, and the maximum number of chapters: a table of contents
+    /// has one byte for their number.
     private static let textLimit = 2 << 10
     private static let commentLimit = 32 << 10
     private static let chapterLimit = 255
-    /// UTF-8 as the encoding of a text, and ISO 8859-1.
+    /// The text encodings UTF-8 and ISO 8859-1.
     private static let (utf8, latin): (UInt8, UInt8) = (3, 0)
 
     private var frames: [UInt8] = []
@@ -63,13 +63,13 @@ package struct ID3Tag: Sendable {
             if let link = chapter.link.map({ Self.bounded($0, Self.textLimit) }), link.allSatisfy({ $0 < 0x80 }) {
                 inner.add("WXXX", [Self.latin, 0] + link)
             }
-            // No offsets in bytes.
+            // The greatest number means that there is no byte offset.
             let unknown = Self.bigEndian(.max)
             add("CHAP", ids[index] + Self.bigEndian(start) + Self.bigEndian(end) + unknown + unknown + inner.frames)
         }
     }
 
-    /// Returns the tag, up to the bytes of the picture if there is one. Nothing if the whole has no frame.
+    /// Returns the tag, up to the bytes of the picture if there is one; empty if it has no frame and no picture.
     package func bytes(before picture: Picture?) -> [UInt8] {
         var frames = frames
         var rest = 0
@@ -99,7 +99,7 @@ package struct ID3Tag: Sendable {
     }
 
     private static func milliseconds(_ seconds: Double) -> UInt32 {
-        // The greatest number stands for an unknown offset.
+        // The limit stays below the greatest number, which has a meaning of its own.
         UInt32(clamping: WholeNumber.of(min(max(0, seconds), 4_000_000) * 1_000))
     }
 
@@ -118,7 +118,7 @@ package struct ID3Tag: Sendable {
 }
 
 extension ID3Tag.Picture {
-    /// Returns the MIME type of art by its first bytes; `nil` for a format that players of tags may not know.
+    /// Returns the MIME type of art by its first bytes; `nil` for a format that players may not support in tags.
     package static func type(of bytes: some Sequence<UInt8>) -> String? {
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }

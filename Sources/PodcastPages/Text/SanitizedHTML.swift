@@ -1,7 +1,7 @@
 internal import CLibXML2
 internal import PodcastFeed
 
-/// A sanitizer of untrusted HTML, which parses it with libxml2's HTML parser and writes only what an allowlist permits.
+/// A sanitizer of untrusted HTML: libxml2's HTML parser reads it, and only what an allowlist permits is written.
 ///
 /// The output does not depend on how a browser would parse the input. Unknown elements are replaced by their content;
 /// scripts, frames, form fields, SVG and media are dropped. Only the attributes listed below are written, and only
@@ -15,7 +15,7 @@ package enum SanitizedHTML {
 
     /// Returns the sanitized markup of untrusted HTML or plain text.
     ///
-    /// - Parameter base: The address that relative links are relative to.
+    /// - Parameter base: The URL against which relative links are resolved.
     package static func text(of html: String, base: String? = nil) -> String {
         var input = html
         if input.utf8.count > inputLimit {
@@ -70,7 +70,7 @@ package enum SanitizedHTML {
 
     // MARK: Allowlist
 
-    /// Elements that are written unchanged.
+    /// Elements whose tags are written, with only the allowed attributes.
     private static let elements: Set<String> = [
         "a", "abbr", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
         "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins",
@@ -203,7 +203,7 @@ package enum SanitizedHTML {
                 let name = Self.string(node.pointee.name).lowercased()
                 if dropped.contains(name) { return false }
                 if name == "img" {
-                    // Loading the image would disclose the reader to its server.
+                    // Loading the image would reveal the user to its server.
                     let words = Self.attributes(of: node).first { $0.name == "alt" }?.value ?? ""
                     escape(words.utf8, into: &output)
                     return false

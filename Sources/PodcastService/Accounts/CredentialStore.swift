@@ -6,10 +6,10 @@ internal import Synchronization
 package import TransferCore
 package import TransferEngine
 
-/// The user names and passwords of feeds and of the sync server, in a file with mode 0600 beside the library.
+/// User names and passwords, in a file with mode 0600: those of feeds and of the sync server, or those of uploads.
 ///
-/// Keyed by the show's id, so that credentials follow a show whose feed moves; they are sent only to the origin for
-/// which they were entered. Thread-safe; each change replaces the file atomically.
+/// Keyed by the id of the show or upload, so that credentials follow a show whose feed moves; they are sent only to the
+/// origin for which they were entered. Thread-safe; each change replaces the file atomically.
 package final class CredentialStore<ID: Identifier>: Sendable {
     private struct Entry: Codable {
         var show: ID
@@ -76,7 +76,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     }
 
     /// Removes the credentials of all other shows.
-    package func keep(only shows: Set<ID>) throws {
+    package func remove(except shows: Set<ID>) throws {
         try change { entries in
             entries = entries.filter { shows.contains($0.key) || $0.key == Self.syncServer }
         }

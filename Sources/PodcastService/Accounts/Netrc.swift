@@ -16,6 +16,7 @@ package final class Netrc: Sendable {
         package var password: String
     }
 
+    /// The file as last read.
     private struct Known {
         var version: Version
         var text: String
@@ -59,7 +60,7 @@ package final class Netrc: Sendable {
 
     /// Returns the file's entry for the host of an address.
     ///
-    /// - Parameter user: the user whose password is wanted; `nil` means the first entry.
+    /// - Parameter user: the user whose password is wanted; `nil` means the user in the address, or any if it has none.
     package func entry(forAddress address: String, user: String?) -> Entry? {
         guard let text else { return nil }
         let host = FeedAddress.host(of: address.contains("://") ? address : "https://" + address)
@@ -84,6 +85,12 @@ package final class Netrc: Sendable {
         }
     }
 
+    /// Returns the first entry of a file for a host, or for all hosts (`default`).
+    ///
+    /// - Parameters:
+    ///   - text: the contents of the file.
+    ///   - host: the host in lower case.
+    ///   - user: the user whose password is wanted; `nil` means any.
     package static func entry(_ text: String, host: String, user: String?) -> Entry? {
         var machine: String?
         var login: String?

@@ -10,7 +10,7 @@ struct AssetStore: Sendable {
         var url: String
         var etag: String?
         var lastModified: String?
-        /// When the server was last asked, in seconds since 1970.
+        /// When the server last sent or confirmed the asset, in seconds since 1970.
         var checked: Int64
         var size: Int64
     }
@@ -25,6 +25,7 @@ struct AssetStore: Sendable {
 
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
+    /// Creates a file for an incoming asset; `nil` if that fails.
     func begin() -> ArrivingDocument? { ArrivingDocument(path: path(Self.temporaryPrefix + UUID().uuidString)) }
 
     /// Returns the record of an asset if its file exists and has the recorded size.

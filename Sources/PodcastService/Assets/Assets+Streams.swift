@@ -6,13 +6,13 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// Streams: the file of such an episode is made by the mount. Before it is opened its playlist is fetched and checked,
-// so that an open fails with the reason if there is nothing to play, and nobody is led to addresses that podfs itself
-// would not request.
+// Streams. The mount generates the file of an episode that is a stream. Before it is opened, the stream's playlist is
+// fetched and checked: the open fails with the reason if there is nothing to play, and no player is directed to an
+// address that podfs itself would not request.
 extension Assets {
     /// The time for which a checked playlist is not fetched again. A live stream ends at any time.
     private static let streamFreshness = Duration.seconds(60)
-    /// The timeout; a reader is waiting.
+    /// The timeout of fetching a playlist; a reader is waiting.
     private static let streamTimeout = Duration.seconds(30)
     /// The maximum number of remembered streams.
     private static let mostStreams = 1_000
@@ -43,7 +43,7 @@ extension Assets {
         } catch {
             let failure = (error as? TransferError)?.failure ?? Failure(errorNumber: EIO, message: "\(error)")
             log.warning("\(episode.name): \(failure.message)")
-            remember(failure, of: name, url: episode.url)
+            record(failure, of: name, url: episode.url)
             throw failure
         }
         if streams.count >= Self.mostStreams { streams = [:] }

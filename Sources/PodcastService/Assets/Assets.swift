@@ -18,19 +18,25 @@ final class Assets: ServicePart {
     var fetches: [String: Task<Int64, any Error>] = [:]
     /// Failed fetches, by the asset's file name. They are not retried before `until`.
     var failures: [String: (failure: Failure, url: String, until: Instant)] = [:]
-    /// Streams whose playlists were checked, until when the result is used.
+    /// The servers that have failed to revalidate a cached asset, by origin, with the time before which none of their
+    /// assets is revalidated.
+    private var unavailable: [String: Instant] = [:]
+    /// Streams whose playlists were checked. They are not checked again before `until`.
     var streams: [EpisodeID: (url: String, until: Instant)] = [:]
 
     init(_ driver: CoreDriver) {
         context = driver.context
         self.driver = driver
-        store = AssetStore(folder: context.configuration.places.assets)
+        store = AssetStore(folder: context.configuration.paths.assets)
     }
 
     /// Age above which a cached asset is revalidated.
     private static let assetFreshness = Duration.seconds(7 * 86_400)
     /// Time for which a failure is cached, as for media.
-    private static let failureMemory = Duration.seconds(60)
+    private static let failureLifetime = Duration.seconds(60)
+    /// Time for which the cached assets of a server are served without revalidation after it has failed: a folder of
+    /// artwork must not wait for it once per file.
+    private static let revalidationPause = Duration.seconds(600)
     /// Maximum sizes of artwork and of text in bytes. Show artwork is typically a few hundred kilobytes, the transcript
     /// of a long episode one megabyte.
     private static let largestArt = 10 << 20
@@ -48,6 +54,10 @@ final class Assets: ServicePart {
         let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
         let now = now()
         if let known, known.checked <= now, known.checked > now - Self.assetFreshness.seconds {
+            store.touch(name)
+            return .asset(file: name, size: known.size)
+        }
+        if let known, let until = Credentials.origin(of: source.url).flatMap({ unavailable[$0] }), until > uptime {
             store.touch(name)
             return .asset(file: name, size: known.size)
         }
@@ -99,7 +109,7 @@ final class Assets: ServicePart {
     ) async throws -> Int64 {
         let isArt = kind == .cover || kind == .art
         let task = driver.beginFetch(path: source.path, kind: isArt ? .artwork : .transcript)
-        defer { driver.endFetch(task) }
+        defer { driver.finishFetch(task) }
         do {
             guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no http or https address") }
             var request = try request(
@@ -111,14 +121,20 @@ final class Assets: ServicePart {
             failures[name] = nil
             return size
         } catch {
-            // Serve an outdated copy rather than none while its server is unavailable.
-            if let known { return known.size }
+            // After any failure, serve an outdated copy rather than none.
+            if let known {
+                if let origin = Credentials.origin(of: source.url) {
+                    unavailable = unavailable.filter { $0.value > uptime }
+                    unavailable[origin] = uptime + Self.revalidationPause
+                }
+                return known.size
+            }
             let isFull = (error as? POSIXError)?.code == .ENOSPC
             let failure =
                 (error as? TransferError)?.failure
                 ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
             log.warning("\(source.path): \(failure.message)")
-            remember(failure, of: name, url: source.url)
+            record(failure, of: name, url: source.url)
             throw failure
         }
     }
@@ -135,10 +151,10 @@ final class Assets: ServicePart {
         return request
     }
 
-    func remember(_ failure: Failure, of name: String, url: String) {
+    func record(_ failure: Failure, of name: String, url: String) {
         // Remove expired entries only once there are a thousand failures.
         if failures.count >= 1_000 { failures = failures.filter { $0.value.until > uptime } }
-        failures[name] = (failure, url, uptime + Self.failureMemory)
+        failures[name] = (failure, url, uptime + Self.failureLifetime)
     }
 
     private func receive(
@@ -148,7 +164,7 @@ final class Assets: ServicePart {
         var head: ResponseHead?
         var beginning: [UInt8] = []
         var size: Int64 = 0
-        /// Other transcripts are converted as they arrive.
+        // Transcripts of other formats are converted to WebVTT as they arrive.
         var converter = kind == .vtt ? TranscriptConverter() : nil
         func append(_ bytes: [UInt8]) {
             size += Int64(bytes.count)
@@ -213,7 +229,7 @@ enum AssetContent {
     static func fits(_ kind: AssetKind, _ bytes: [UInt8]) -> Bool {
         switch kind {
         case .cover, .art: isImage(bytes)
-        // The conversion decides.
+        // The converter checks the format.
         case .vtt: !bytes.isEmpty
         case .srt: !bytes.isEmpty && !isMarkup(bytes)
         case .chapters: text(bytes).first == UInt8(ascii: "{")
@@ -222,12 +238,22 @@ enum AssetContent {
     }
 
     /// Returns whether the bytes are JPEG, PNG, GIF, WebP, AVIF, HEIC or BMP, by signature, whatever the server's media
-    /// type.
+    /// type. Of the ISO base media files, which include MP4, only those with the brand of an image count.
     private static func isImage(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
             || bytes.starts(with: Array("GIF8".utf8)) || bytes.starts(with: Array("BM".utf8))
             || bytes.starts(with: Array("RIFF".utf8)) && bytes.dropFirst(8).starts(with: Array("WEBP".utf8))
-            || bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
+            || hasImageBrand(bytes)
+    }
+
+    /// The major brands of AVIF and HEIF files.
+    private static let imageBrands: Set<String> = [
+        "avif", "avis", "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "mif2", "msf1",
+    ]
+
+    private static func hasImageBrand(_ bytes: [UInt8]) -> Bool {
+        bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
+            && imageBrands.contains(String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self))
     }
 
     /// Returns whether the bytes are an image, including SVG, which may be published but is not accepted from feeds.

@@ -11,20 +11,23 @@ package struct StreamPlaylist {
     /// The maximum length of a line in bytes.
     package static let longestLine = 64 << 10
 
-    /// The answer to a request for the bytes of a stream.
+    /// The error for opens and downloads of a stream.
     package static let notAFile = TransferError(
         .unusable, "it is a stream, not a file: players fetch it while they play it")
 
     private let base: String
     private let reach: ReachPolicy
     private let space: AddressSpace?
+    /// The received part of the current line.
     private var line: [UInt8] = []
+    /// Whether the header `#EXTM3U` is still expected.
     private var isFirst = true
+    /// Number of lines with an address.
     private var addresses = 0
 
     /// - Parameters:
-    ///   - base: The final address of the playlist.
-    ///   - space: The space of that address; `nil` allows any.
+    ///   - base: the final address of the playlist.
+    ///   - space: the space of that address; `nil` allows any.
     package init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
         self.base = base
         self.reach = reach
@@ -78,7 +81,7 @@ package struct StreamPlaylist {
     /// Tags whose value is text for people, not a list of attributes.
     private static let textTags = ["#EXTINF", "#EXT-X-PROGRAM-DATE-TIME"].map { Array($0.utf8) }
 
-    /// Returns the values of a tag's attributes that are addresses: `URI`, and those whose names end with it.
+    /// Returns the values of a tag's attributes that are addresses: `X-ASSET-LIST`, and all whose names end with `URI`.
     static func addresses(ofTag text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return [] }
         var rest = text[(colon + 1)...]

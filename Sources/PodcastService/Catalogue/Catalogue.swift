@@ -2,7 +2,7 @@ package import TransferCore
 
 /// A podcast directory that can be searched over the web.
 ///
-/// Pure: builds requests and parses answers; the caller does the network I/O. Conform a new type to add a catalogue.
+/// Pure: builds requests and parses responses; the caller does the network I/O. Conform a new type to add a catalogue.
 package protocol Catalogue: Sendable {
     /// The public name, used in messages.
     var name: String { get }
@@ -14,13 +14,14 @@ package protocol Catalogue: Sendable {
     ///   - now: seconds since 1970, for catalogues with signed requests. A retry therefore needs a new request.
     func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest
 
-    /// Returns the entries of an answer in order, at most `CatalogueAnswer.limit`, without those that lack a usable
+    /// Returns the entries of a response in order, at most `CatalogueAnswer.limit`, without those that lack a usable
     /// feed.
     ///
-    /// - Parameter head: the head of the final answer, whatever its status.
+    /// - Parameter head: the head of the final response, whatever its status.
     func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry]
 
-    /// Builds the request for the show of a page; `nil` if the page is another directory's. `entries` reads the answer.
+    /// Builds the request for the show of a page; `nil` if the page is another directory's. `entries` parses the
+    /// response.
     func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest?
 }
 

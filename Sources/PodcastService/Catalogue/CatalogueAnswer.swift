@@ -4,27 +4,27 @@ internal import TransferCore
 
 /// Parsing common to all catalogues: a size-limited, untrusted JSON document.
 package enum CatalogueAnswer {
-    /// Maximum number of entries per answer: the maximum of the iTunes Search API, and more than anyone reads.
+    /// Maximum number of entries per response: the maximum of the iTunes Search API, and more than anyone reads.
     package static let limit = 200
 
-    /// Maximum size of an answer in bytes, to be set as the request's limit. 200 entries of either catalogue measure 2
+    /// Maximum size of a response in bytes, to be set as the request's limit. 200 entries of either catalogue measure 2
     /// to 4 KiB each; descriptions may be longer.
     package static let largest = 8 << 20
 
-    /// Returns the objects of a list in the answer's outermost object; other elements are skipped.
+    /// Returns the objects of a list in the response's outermost object; other elements are skipped.
     ///
     /// - Parameters:
     ///   - key: the name of the list.
     ///   - single: the name of a member that has one object in place of a list.
-    ///   - complaint: the member in which the catalogue explains an error, if it does.
+    ///   - errorKey: the member in which the catalogue explains an error, if it does.
     static func objects(
-        _ key: String, or single: String? = nil, complaint: String, head: ResponseHead, body: [UInt8], catalogue: String
+        _ key: String, or single: String? = nil, errorKey: String, head: ResponseHead, body: [UInt8], catalogue: String
     ) throws(CatalogueError) -> [[String: Any]] {
         func failure(_ message: String) -> CatalogueError { CatalogueError(catalogue: catalogue, message: message) }
         guard body.count <= largest else { throw failure("the answer is larger than \(largest >> 20) MiB") }
-        let document = (try? JSONSerialization.jsonObject(with: Data(withoutMark(body)))) as? [String: Any]
+        let document = (try? JSONSerialization.jsonObject(with: Data(withoutByteOrderMark(body)))) as? [String: Any]
         guard head.status == 200 else {
-            let says = (document?[complaint] as? String).flatMap(CatalogueEntry.line).map { ": \($0.prefix(200))" }
+            let says = (document?[errorKey] as? String).flatMap(CatalogueEntry.line).map { ": \($0.prefix(200))" }
             throw failure(explain(head.status) + (says ?? ""))
         }
         guard let document else {
@@ -37,7 +37,7 @@ package enum CatalogueAnswer {
         }
         if let single, let object = document[single] as? [String: Any] { return [object] }
         guard let list = document[key] as? [Any] else {
-            if let says = (document[complaint] as? String).flatMap(CatalogueEntry.line) {
+            if let says = (document[errorKey] as? String).flatMap(CatalogueEntry.line) {
                 throw failure("the search was refused: \(says.prefix(200))")
             }
             throw failure("the answer has no list '\(key)'")
@@ -56,7 +56,7 @@ package enum CatalogueAnswer {
     }
 
     /// Removes a byte order mark, which parsers may ignore (RFC 8259 §8.1).
-    private static func withoutMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
+    private static func withoutByteOrderMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
         body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
     }
 

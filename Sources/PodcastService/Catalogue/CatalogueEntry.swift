@@ -8,6 +8,7 @@ package struct CatalogueEntry: Sendable, Equatable {
     package var feedURL: String
     /// The address of the largest artwork offered.
     package var artwork: String?
+    /// The number of episodes.
     package var episodes: Int?
     /// The show's web page, on the catalogue's site or its own.
     package var link: String?
@@ -44,7 +45,7 @@ package struct CatalogueEntry: Sendable, Equatable {
 
     /// Plausible episode counts; anything else is treated as unknown.
     private static let counts = 0...10_000_000
-    /// Maximum length of a title or name in bytes: four lines of a terminal.
+    /// Maximum length of a title or name in bytes: about six lines of a terminal.
     private static let longestLine = 512
 
     private static func address(_ text: String) -> String? {
@@ -83,7 +84,7 @@ package struct CatalogueEntry: Sendable, Equatable {
 }
 
 extension CatalogueEntry {
-    /// Merges the answers of several catalogues without duplicates: the first list in its order, then what each further
+    /// Merges the results of several catalogues without duplicates: the first list in its order, then what each further
     /// one adds. A field that an earlier entry lacks, such as artwork, is copied from a later entry of the same feed.
     package static func merged(_ lists: [[CatalogueEntry]], limit: Int = CatalogueAnswer.limit) -> [CatalogueEntry] {
         var result: [CatalogueEntry] = []

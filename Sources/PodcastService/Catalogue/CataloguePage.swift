@@ -13,7 +13,7 @@ package enum CataloguePage: Sendable, Equatable {
     private static let appleHosts: Set = ["podcasts.apple.com", "itunes.apple.com", "geo.itunes.apple.com"]
     private static let indexHosts: Set = ["podcastindex.org", "www.podcastindex.org"]
 
-    /// Returns `nil` for any other address.
+    /// Parses the address of a page; `nil` for any other address.
     package init?(_ text: String) {
         guard let address = FeedAddress(text), let scheme = text.firstRange(of: "://") else { return nil }
         let path = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
@@ -53,7 +53,7 @@ package enum CataloguePage: Sendable, Equatable {
         "www.deezer.com", "pca.st", "play.pocketcasts.com", "castbox.fm", "overcast.fm",
     ]
 
-    /// Returns advice on an address that cannot be a feed, such as a show's page of a player; `nil` for any other.
+    /// Returns advice on an address that cannot be a feed, such as a player's page of a show; `nil` for any other.
     static func advice(on text: String) -> String? {
         guard let host = FeedAddress(text)?.host, closedHosts.contains(host) else { return nil }
         return "\(host) has pages of shows, not their feeds: find the feed with podfs search NAME"

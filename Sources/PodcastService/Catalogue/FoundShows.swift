@@ -15,7 +15,7 @@ final class FoundShows: ServicePart {
     private let tasks: TaskCommands
     /// Feeds that are being fetched.
     private var fetches: [ShowID: Task<Void, any Error>] = [:]
-    /// Unsubscribed episodes whose files could not be removed on close.
+    /// Unsubscribed episodes whose files were in use when they were to be removed.
     private var leftBehind: Set<EpisodeID> = []
 
     /// The time for which the feed of a found show stays fresh: as long as its search result.
@@ -57,7 +57,7 @@ final class FoundShows: ServicePart {
 
     private func fetch(_ podcast: Podcast) async throws {
         let task = driver.beginFetch(path: podcast.name)
-        defer { driver.endFetch(task) }
+        defer { driver.finishFetch(task) }
         do {
             let answer = try await context.fetcher.fetch(
                 podcast.url, reach: try library.showAccess(of: podcast.id)?.reach, etag: podcast.etag,
@@ -65,7 +65,7 @@ final class FoundShows: ServicePart {
             switch answer {
             case .notModified(let response):
                 let unchanged = UnchangedFeed(podcast: podcast.id, response: response)
-                if try !library.noteUnchanged([unchanged], now: now()).isEmpty {
+                if try !library.recordUnchanged([unchanged], now: now()).isEmpty {
                     throw LibraryError.noSuchPodcast(podcast.id)
                 }
             case .feed(let feed, let response):
@@ -96,7 +96,7 @@ final class FoundShows: ServicePart {
 
     /// Deletes the found shows that no search has returned and nobody has used for a day.
     ///
-    /// - Parameter moment: the current time in seconds.
+    /// - Parameter moment: the current time in seconds since 1970; `nil` for that of the wall clock.
     func purge(at moment: Int64? = nil) {
         let now = moment ?? now()
         do {
@@ -108,7 +108,7 @@ final class FoundShows: ServicePart {
             }
             try library.renew(found: used, now: now)
             for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime.seconds) {
-                engine.forget(MediaID(rendition.episode))
+                engine.discard(MediaID(rendition.episode))
                 engine.removeFile(rendition.file)
             }
         } catch {
@@ -116,9 +116,9 @@ final class FoundShows: ServicePart {
         }
     }
 
-    /// Removes cached files of unsubscribed episodes that an earlier daemon left behind, except those open in a mount
-    /// that has outlived it.
-    func forgetMedia() throws {
+    /// Removes the tasks and cached files of unsubscribed, unpinned episodes that an earlier daemon left behind, except
+    /// files open in a mount that has outlived that daemon.
+    func removeMedia() throws {
         for download in try library.downloads() {
             guard let episode = try library.episode(id: download.episode), !episode.pinned,
                 try library.isEphemeral(podcast: episode.podcast)
@@ -133,7 +133,7 @@ final class FoundShows: ServicePart {
     /// Handles a closed episode. The file of an unsubscribed one is removed unless it is reopened within
     /// `ephemeralLinger`.
     func closed(_ episode: EpisodeID) {
-        driver.note(.closed(MediaID(episode)))
+        driver.report(.closed(MediaID(episode)))
         guard !driver.clients.openEpisodes.contains(episode), let place = try? library.place(of: episode),
             (try? library.isEphemeral(podcast: place.podcast)) ?? false
         else { return }
@@ -145,10 +145,11 @@ final class FoundShows: ServicePart {
     }
 
     private func dropEphemeral(_ episode: EpisodeID) async {
-        driver.takeEvents()
+        driver.drainEvents()
         leftBehind.remove(episode)
         do {
-            // If another client has it open, its close removes the file; if it is now subscribed, the file stays.
+            // If another client has the episode open, that client's close removes the file. If the show is now
+            // subscribed or the episode pinned, the file stays.
             guard !driver.clients.openEpisodes.contains(episode), let row = try library.episode(id: episode),
                 !row.pinned,
                 try library.isEphemeral(podcast: row.podcast)
@@ -159,7 +160,7 @@ final class FoundShows: ServicePart {
                     return
                 }
             } else {
-                engine.forget(MediaID(episode))
+                engine.discard(MediaID(episode))
             }
             try await tasks.removeTask(episode)
             driver.changed(episode: episode)

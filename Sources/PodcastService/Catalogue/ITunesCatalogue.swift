@@ -39,7 +39,7 @@ package struct ITunesCatalogue: Catalogue {
     /// only in Apple's own apps.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let results = try CatalogueAnswer.objects(
-            "results", complaint: "errorMessage", head: head, body: body, catalogue: name)
+            "results", errorKey: "errorMessage", head: head, body: body, catalogue: name)
         let entries = results.lazy.compactMap { result in
             CatalogueEntry(
                 untrustedTitle: (result["collectionName"] ?? result["trackName"]) as? String,

@@ -53,7 +53,7 @@ package struct PodcastIndexCatalogue: Catalogue {
     /// Skips feeds that the index marks as dead.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let feeds = try CatalogueAnswer.objects(
-            "feeds", or: "feed", complaint: "description", head: head, body: body, catalogue: name)
+            "feeds", or: "feed", errorKey: "description", head: head, body: body, catalogue: name)
         let entries = feeds.lazy.filter { CatalogueAnswer.number($0["dead"]) != 1 }.compactMap { feed in
             CatalogueEntry(
                 untrustedTitle: feed["title"] as? String,

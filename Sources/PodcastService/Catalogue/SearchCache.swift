@@ -16,13 +16,14 @@ package struct SearchCache: Sendable {
     package static let capacity = 100
 
     private var kept: [SearchTerm: Kept] = [:]
+    /// The number of uses of any term, to order terms by last use.
     private var uses = 0
 
     package init() {}
 
     package var count: Int { kept.count }
 
-    /// Returns the results for a term from the last hour; `nil` if a catalogue has to be asked.
+    /// Returns the results for a term from the last hour; `nil` if there are none.
     package mutating func entries(for term: SearchTerm, now: Instant) -> [CatalogueEntry]? {
         guard let found = kept[term] else { return nil }
         guard Self.isFresh(found, now: now) else {

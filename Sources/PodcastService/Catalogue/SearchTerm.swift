@@ -8,7 +8,7 @@ package struct SearchTerm: Sendable, Hashable {
     /// The text folded for case-insensitive comparison.
     private let key: String
 
-    /// Returns `nil` for an empty term, and for one above 200 characters: no show has such a name, and catalogues
+    /// Normalises a term; `nil` if it is empty, or longer than 200 characters: no show has such a name, and catalogues
     /// truncate it.
     package init?(_ text: String) {
         // A folder's name has at most 255 bytes, but a client may send more: limit the term before normalising it.

@@ -6,25 +6,27 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Searches the catalogues, and caches their results.
+/// The search in the catalogues, with a cache of their results.
 @ServiceActor
 final class Searches: ServicePart {
-    private struct Asked: Hashable {
+    /// The key of a cache: a catalogue and the number of entries requested from it.
+    private struct CacheKey: Hashable {
         var catalogue: String
         var count: Int
     }
 
-    private struct Running: Hashable {
-        var asked: Asked
+    /// The key of a running request.
+    private struct SearchKey: Hashable {
+        var cache: CacheKey
         var term: SearchTerm
     }
 
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
-    /// Results by catalogue and requested count, so that only a catalogue that failed is asked again.
-    private var caches: [Asked: SearchCache] = [:]
+    /// Results by catalogue and requested count, so that only a catalogue that failed is queried again.
+    private var caches: [CacheKey: SearchCache] = [:]
     /// Running requests, shared by all clients that search for the same term.
-    private var running: [Running: Task<[CatalogueEntry], any Error>] = [:]
+    private var running: [SearchKey: Task<[CatalogueEntry], any Error>] = [:]
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -58,7 +60,7 @@ final class Searches: ServicePart {
                 url: entry.feedURL, title: entry.title, author: entry.author, image: entry.artwork, link: entry.link,
                 subscription: subscribed[Self.key(entry.feedURL)]?.id, reach: entry.space)
         }
-        return try library.keep(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
+        return try library.store(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
     }
 
     /// Returns the subscribed shows, keyed by normalised address.
@@ -88,12 +90,12 @@ final class Searches: ServicePart {
         guard !catalogues.isEmpty else { throw Failure(message: "no catalogue is configured") }
         let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : CatalogueAnswer.limit
         // With all results cached there is no task to show.
-        let isKept = catalogues.allSatisfy { catalogue in
-            let asked = Asked(catalogue: catalogue.name, count: count)
-            return caches[asked]?.entries(for: term, now: uptime) != nil
+        let isCached = catalogues.allSatisfy { catalogue in
+            let cacheKey = CacheKey(catalogue: catalogue.name, count: count)
+            return caches[cacheKey]?.entries(for: term, now: uptime) != nil
         }
-        let task = isKept ? nil : driver.beginFetch(path: term.text, kind: .search)
-        defer { if let task { driver.endFetch(task) } }
+        let task = isCached ? nil : driver.beginFetch(path: term.text, kind: .search)
+        defer { if let task { driver.finishFetch(task) } }
         var lists = [[CatalogueEntry]](repeating: [], count: catalogues.count)
         var failures: [Failure] = []
         let started = catalogues.map { search($0, for: term, count: count) }
@@ -117,25 +119,25 @@ final class Searches: ServicePart {
     private func search(
         _ catalogue: any Catalogue, for term: SearchTerm, count: Int
     ) -> Task<[CatalogueEntry], any Error> {
-        let asked = Asked(catalogue: catalogue.name, count: count)
-        let key = Running(asked: asked, term: term)
+        let cacheKey = CacheKey(catalogue: catalogue.name, count: count)
+        let key = SearchKey(cache: cacheKey, term: term)
         if let search = running[key] { return search }
         let task = startTask { [self] () -> [CatalogueEntry] in
             defer { running[key] = nil }
-            if let kept = caches[asked]?.entries(for: term, now: uptime) { return kept }
-            let entries = try await ask(catalogue, for: term, count: count)
-            caches[asked, default: SearchCache()].store(entries, for: term, now: uptime)
+            if let kept = caches[cacheKey]?.entries(for: term, now: uptime) { return kept }
+            let entries = try await query(catalogue, for: term, count: count)
+            caches[cacheKey, default: SearchCache()].store(entries, for: term, now: uptime)
             return entries
         }
         running[key] = task
         return task
     }
 
-    private func ask(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [CatalogueEntry] {
+    private func query(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [CatalogueEntry] {
         try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
     }
 
-    /// Sends a request to a catalogue and reads its answer; `nil` without a request.
+    /// Sends a request to a catalogue and parses the response; `nil` if there is no request.
     private func entries(
         of catalogue: any Catalogue, _ request: () throws -> CatalogueRequest?
     ) async throws -> [CatalogueEntry]? {

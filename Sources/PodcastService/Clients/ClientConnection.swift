@@ -15,8 +15,9 @@ package final class ClientConnection: Sendable {
         /// Bytes that the socket has not accepted yet.
         var backlog: [UInt8] = []
         var isClosed = false
+        /// Whether events are sent to the client.
         var isWatching = false
-        /// The number of commands that have no answer yet.
+        /// The number of commands without a reply.
         var commands = 0
         /// Granted opens: request number to episode.
         var opens: [UInt32: EpisodeID] = [:]
@@ -24,10 +25,11 @@ package final class ClientConnection: Sendable {
         var waits: [UInt32: Wait] = [:]
     }
 
+    /// An outstanding open or read.
     struct Wait {
         var episode: EpisodeID
         /// The engine's identifier for the request; `nil` until it is known.
-        var name: Int64?
+        var requestID: Int64?
     }
 
     private static let lastID = Atomic<Int64>(0)
@@ -38,11 +40,11 @@ package final class ClientConnection: Sendable {
     let state = Mutex(State())
     private let interestChanged: @Sendable (ClientConnection) -> Void
 
-    /// The number of unanswered commands from which on the client's next frames stay in the socket, so that a client
-    /// that floods the daemon waits, and not the daemon's memory grows.
+    /// Maximum number of outstanding commands. At this number the daemon stops reading the client's frames, which then
+    /// stay in the socket buffer: a client that floods the daemon blocks, and the daemon's memory does not grow.
     private static let mostCommands = 64
 
-    /// Maximum backlog in bytes, far above the largest answer. A client this far behind is disconnected.
+    /// Maximum backlog in bytes, far above the largest reply. A client this far behind is disconnected.
     private static let largestBacklog = 256 << 20
 
     /// - Parameter interestChanged: called on any thread when `updateInterest` has to be called.
@@ -76,7 +78,7 @@ package final class ClientConnection: Sendable {
         send(Frame(kind: kind, number: number, payload: WireJSON.encode(value)))
     }
 
-    /// Sends a failure as the answer to a request.
+    /// Sends a failure as the reply to a request.
     package func send(_ failure: Failure, number: UInt32) {
         send(Frame(kind: .failure, number: number, payload: failure.payload))
     }
@@ -89,8 +91,8 @@ package final class ClientConnection: Sendable {
         }
     }
 
-    /// Registers in epoll what the connection waits for: frames, unless too many commands have no answer, and room in
-    /// the socket for the backlog. Under the lock, so that the registration agrees with the last change.
+    /// Updates the connection's epoll events: EPOLLIN unless too many commands are outstanding, EPOLLOUT while there is
+    /// a backlog. Runs under the lock, so that concurrent calls leave the events of the latest state.
     func updateInterest(in poller: Int32) {
         state.withLock { state in
             var interest: UInt32 = state.commands < Self.mostCommands ? EPOLLIN.rawValue : 0
@@ -100,7 +102,7 @@ package final class ClientConnection: Sendable {
         }
     }
 
-    /// Counts a command that has no answer yet.
+    /// Counts a received command as outstanding.
     package func beginCommand() {
         let isFull = state.withLock { state in
             state.commands += 1
@@ -109,7 +111,7 @@ package final class ClientConnection: Sendable {
         if isFull { interestChanged(self) }
     }
 
-    /// Counts the answer to a command.
+    /// Counts a command as no longer outstanding, after its reply.
     package func endCommand() {
         let hasRoom = state.withLock { state in
             state.commands -= 1
@@ -118,7 +120,7 @@ package final class ClientConnection: Sendable {
         if hasRoom { interestChanged(self) }
     }
 
-    /// Writes as much as the socket accepts now. An error is reported to the reading side as the end of the connection.
+    /// Returns the number of bytes that the socket has accepted. An error ends the connection, which epoll reports.
     private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
     }

@@ -27,9 +27,9 @@ final class EventQueue: Sendable {
         var items: [Item] = []
         var hasTimer = false
         /// When the engine's thread began to time the delay; `nil` if it times none.
-        var restsSince: Instant?
+        var delayStart: Instant?
         /// Whether the consumer has been woken for the queued items.
-        var isAwaited = false
+        var isWoken = false
     }
 
     private let state = Mutex(State())
@@ -39,29 +39,29 @@ final class EventQueue: Sendable {
 
     /// Delay of non-urgent items: longer than a reader waits for the first bytes from a nearby server (1.5 ms), and not
     /// noticeable to a person.
-    private static let patience = Duration.milliseconds(10)
+    private static let deliveryDelay = Duration.milliseconds(10)
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
     deinit { wake.finish() }
 
-    /// Queues an item. An urgent item is delivered at once, a non-urgent one after the delay that `settle` starts.
-    func put(_ item: Item) {
+    /// Queues an item. An urgent item is delivered at once, any other after the delay that `scheduleDelivery` starts.
+    func enqueue(_ item: Item) {
         let isUrgent = item.isUrgent
         let wakes = state.withLock { state in
             state.items.append(item)
-            guard isUrgent, !state.isAwaited else { return false }
-            state.isAwaited = true
+            guard isUrgent, !state.isWoken else { return false }
+            state.isWoken = true
             return true
         }
         if wakes { wake.yield() }
     }
 
-    /// Schedules delivery of what was queued. Called after more urgent work, because setting a timer wakes another
+    /// Schedules delivery of the queued items. Called after more urgent work, because setting a timer wakes another
     /// thread.
-    func settle() {
+    func scheduleDelivery() {
         let needsTimer = state.withLock { state in
-            guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer, state.restsSince == nil else { return false }
+            guard !state.items.isEmpty, !state.isWoken, !state.hasTimer, state.delayStart == nil else { return false }
             state.hasTimer = true
             return true
         }
@@ -69,23 +69,23 @@ final class EventQueue: Sendable {
     }
 
     /// Schedules delivery from the engine's thread, which times the delay itself: waking another thread would delay the
-    /// reader that has just been answered.
+    /// reader to which it has just replied.
     ///
     /// - Parameter now: the engine's time.
     /// - Returns: the time until the next call is due; `nil` if nothing is delayed.
-    func settle(now: Instant) -> Duration? {
+    func scheduleDelivery(now: Instant) -> Duration? {
         let (pause, wakes) = state.withLock { state -> (Duration?, Bool) in
-            guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else {
-                state.restsSince = nil
+            guard !state.items.isEmpty, !state.isWoken, !state.hasTimer else {
+                state.delayStart = nil
                 return (nil, false)
             }
-            let since = state.restsSince ?? now
-            guard now - since >= Self.patience else {
-                state.restsSince = since
-                return (Self.patience - (now - since), false)
+            let since = state.delayStart ?? now
+            guard now - since >= Self.deliveryDelay else {
+                state.delayStart = since
+                return (Self.deliveryDelay - (now - since), false)
             }
-            state.restsSince = nil
-            state.isAwaited = true
+            state.delayStart = nil
+            state.isWoken = true
             return (nil, true)
         }
         if wakes { wake.yield() }
@@ -93,21 +93,21 @@ final class EventQueue: Sendable {
     }
 
     /// Removes and returns all items, oldest first.
-    func take() -> [Item] {
+    func drain() -> [Item] {
         state.withLock { state in
-            state.isAwaited = false
-            state.restsSince = nil
+            state.isWoken = false
+            state.delayStart = nil
             defer { state.items = [] }
             return state.items
         }
     }
 
     private func startTimer() {
-        Timers.after(Self.patience) { [self] in
+        Timers.after(Self.deliveryDelay) { [self] in
             let wakes = state.withLock { state in
                 state.hasTimer = false
-                guard !state.items.isEmpty, !state.isAwaited else { return false }
-                state.isAwaited = true
+                guard !state.items.isEmpty, !state.isWoken else { return false }
+                state.isWoken = true
                 return true
             }
             if wakes { wake.yield() }
@@ -133,7 +133,7 @@ extension EventQueue.Item {
     }
 
     /// Whether a failed write is retried. Running progress is not: the next report supersedes it.
-    var isFact: Bool {
+    var isRetried: Bool {
         switch self {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued
         case .transfer(.upload(.progress)), .transfer(.storageFull), .transfer(.addressRefused): false

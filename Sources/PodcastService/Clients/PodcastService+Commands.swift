@@ -13,7 +13,7 @@ extension PodcastService {
     func perform(_ command: Command, number: UInt32, for client: ClientConnection) async {
         await driver.underWay {
             do {
-                client.send(.reply, number: number, try await carryOut(command, for: client))
+                client.send(.reply, number: number, try await execute(command, for: client))
             } catch let failure as Failure {
                 client.send(failure, number: number)
             } catch let failure as FetchFailure {
@@ -22,11 +22,11 @@ extension PodcastService {
                 client.send(Failure(message: "\(error)"), number: number)
             }
         }
-        if command == .leave { driver.note(.askedToLeave) }
+        if command == .leave { driver.report(.exitRequested) }
     }
 
-    private func carryOut(_ command: Command, for client: ClientConnection) async throws -> Reply {
-        driver.takeEvents()
+    private func execute(_ command: Command, for client: ClientConnection) async throws -> Reply {
+        driver.drainEvents()
         switch command {
         case .subscribe(let url, let name): return try await subscriptions.subscribe(url, name: name)
         case .importShow(let item): return .imported(try await subscriptions.importShow(item, for: client))

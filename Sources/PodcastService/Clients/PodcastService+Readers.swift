@@ -16,8 +16,8 @@ extension PodcastService {
         case .close: close(frame, from: client)
         case .opened:
             guard let request = EpisodeReference(payload: frame.payload) else { return }
-            driver.events.put(.opened(request.episode))
-            driver.events.settle()
+            driver.events.enqueue(.opened(request.episode))
+            driver.events.scheduleDelivery()
         case .hello: greet(frame, client)
         case .command:
             guard let command = WireJSON.decode(Command.self, frame.payload) else {
@@ -42,24 +42,24 @@ extension PodcastService {
     private nonisolated func greet(_ frame: Frame, _ client: ClientConnection) {
         let isCommand = WireJSON.decode(Hello.self, frame.payload)?.role == .command
         let welcome = Welcome(
-            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: configuration.places.library,
-            cache: configuration.places.cache, version: configuration.version, pid: getpid(),
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: configuration.paths.library,
+            cache: configuration.paths.cache, version: configuration.version, pid: getpid(),
             notice: isCommand ? notice.withLock { $0.take() } : nil)
         client.send(.welcome, number: frame.number, welcome)
     }
 
-    /// Cancels a request. Runs on the thread that registered it, so an unanswered request has an entry.
+    /// Cancels a request. Runs on the thread that registered it, so an outstanding request has an entry.
     private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
         }
-        if let wait, let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) }
+        if let wait, let requestID = wait.requestID { engine.cancelWait(MediaID(wait.episode), requestID) }
         // The open was granted, but the client has cancelled it and will not send a close.
         if let opened { engine.close(MediaID(opened)) }
     }
 
-    /// Registers a request before the engine is called, because its answer may arrive at once.
-    private nonisolated func expect(_ number: UInt32, _ episode: EpisodeID, for client: ClientConnection) {
+    /// Registers a request before the engine is called, because its result may arrive at once.
+    private nonisolated func registerWait(_ number: UInt32, _ episode: EpisodeID, for client: ClientConnection) {
         client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) }
     }
 
@@ -68,8 +68,8 @@ extension PodcastService {
             client.send(Failure(message: "malformed read"), number: frame.number)
             return
         }
-        expect(frame.number, request.episode, for: client)
-        if request.kind == .probe { noteProbe(of: request.episode) }
+        registerWait(frame.number, request.episode, for: client)
+        if request.kind == .probe { recordProbe(of: request.episode) }
         read(request, number: frame.number, for: client, isVerified: false)
     }
 
@@ -77,7 +77,7 @@ extension PodcastService {
     private nonisolated func read(
         _ request: ReadRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
     ) {
-        let name = engine.read(
+        let requestID = engine.read(
             MediaID(request.episode), range: request.range, generation: request.generation,
             as: request.kind, takesHead: request.takesHead, load: driver.loader(request.episode)
         ) { [self] result in
@@ -91,13 +91,13 @@ extension PodcastService {
             case .success(let grant):
                 client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
             case .failure(let error):
-                // Answer after the preceding events are recorded, so that the client can look up the reason. A program
+                // Reply after the preceding events are recorded, so that the client can look up the reason. A program
                 // that reopens a changed file must also find the new generation in the library: otherwise the kernel
                 // serves the old generation's first bytes and the read fails again.
-                driver.events.put(.marker { client.send(error.failure, number: number) })
+                driver.events.enqueue(.marker { client.send(error.failure, number: number) })
             }
         }
-        client.state.withLock { $0.waits[number]?.name = name }
+        client.state.withLock { $0.waits[number]?.requestID = requestID }
     }
 
     /// Verifies the episode's file, then runs `next` if the client still waits.
@@ -115,8 +115,8 @@ extension PodcastService {
             client.send(Failure(message: "malformed open"), number: frame.number)
             return
         }
-        expect(frame.number, request.episode, for: client)
-        if request.kind == .probe { noteProbe(of: request.episode) }
+        registerWait(frame.number, request.episode, for: client)
+        if request.kind == .probe { recordProbe(of: request.episode) }
         open(request, number: frame.number, for: client, isVerified: false)
     }
 
@@ -124,36 +124,36 @@ extension PodcastService {
         _ request: OpenRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
     ) {
         let episode = request.episode
-        let name = engine.open(MediaID(episode), as: request.kind, load: driver.loader(episode)) { [self] result in
+        let requestID = engine.open(MediaID(episode), as: request.kind, load: driver.loader(episode)) { [self] result in
             if case .failure(let error) = result, error.code == .unverified, !isVerified {
                 return verify(episode, for: number, of: client) { [self] in
                     open(request, number: number, for: client, isVerified: true)
                 }
             }
             if case .success(let grant) = result, !grant.isNewGeneration {
-                // Answer at once: the grant contains everything that the preceding events will write to the library.
-                answerOpen(episode, result, number: number, to: client)
-                if request.kind == .player { driver.events.put(.opened(episode)) }
+                // Reply at once: the grant contains everything that the preceding events will write to the library.
+                replyToOpen(episode, result, number: number, to: client)
+                if request.kind == .player { driver.events.enqueue(.opened(episode)) }
             } else {
-                // Answer after the preceding events are recorded: the name maps to a new inode only once the library
+                // Reply after the preceding events are recorded: the name maps to a new inode only once the library
                 // has the new generation.
-                driver.events.put(
+                driver.events.enqueue(
                     .marker { [weak self] in
-                        self?.answerOpen(episode, result, number: number, to: client)
+                        self?.replyToOpen(episode, result, number: number, to: client)
                     })
-                if case .success = result, request.kind == .player { driver.events.put(.opened(episode)) }
+                if case .success = result, request.kind == .player { driver.events.enqueue(.opened(episode)) }
             }
         }
-        client.state.withLock { $0.waits[number]?.name = name }
+        client.state.withLock { $0.waits[number]?.requestID = requestID }
     }
 
-    private nonisolated func answerOpen(
+    private nonisolated func replyToOpen(
         _ episode: EpisodeID, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
     ) {
         switch result {
         case .success(let grant):
             let isWanted = client.state.withLock { state in
-                // No entry: the open was cancelled while its answer was queued, or the client has disconnected.
+                // No entry: the open was cancelled while its reply was queued, or the client has disconnected.
                 guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
                 state.opens[number] = episode
                 return true
@@ -180,11 +180,11 @@ extension PodcastService {
         }
         if wasOpen { engine.close(MediaID(request.episode)) }
         // Report the close even if an earlier daemon granted the open.
-        driver.events.put(.closed(request.episode))
+        driver.events.enqueue(.closed(request.episode))
     }
 
     /// Cancels the requests of a disconnected client and closes its open episodes.
-    nonisolated func leave(_ client: ClientConnection) {
+    nonisolated func disconnect(_ client: ClientConnection) {
         let (opens, waits) = client.state.withLock { state in
             defer {
                 state.opens = [:]
@@ -192,9 +192,9 @@ extension PodcastService {
             }
             return (state.opens, state.waits)
         }
-        for wait in waits.values { if let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) } }
+        for wait in waits.values { if let id = wait.requestID { engine.cancelWait(MediaID(wait.episode), id) } }
         for episode in opens.values { engine.close(MediaID(episode)) }
-        driver.events.put(.left(client.id, opens: Set(opens.values)))
+        driver.events.enqueue(.left(client.id, opens: Set(opens.values)))
     }
 }
 

@@ -11,7 +11,7 @@ enum SocketActivation {
     ///
     /// - Parameter path: the path to which clients in this environment connect.
     /// - Returns: `nil` if no socket was passed to this process.
-    static func takeListener(at path: String) throws -> Int32? {
+    static func inheritedListener(at path: String) throws -> Int32? {
         guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {
             return nil
         }

@@ -5,7 +5,7 @@ internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
-/// Accepts clients on the daemon's socket and reads their frames, on one thread with epoll(7).
+/// The server of the daemon's socket: accepts clients and reads their frames, on one thread with epoll(7).
 ///
 /// The handler's functions are called on that thread and must not block it.
 package final class SocketServer: Sendable {
@@ -38,12 +38,15 @@ package final class SocketServer: Sendable {
 
     private let listener: Int32
     private let poller: Int32
+    /// The eventfd by which `stop` ends the thread.
     private let stopper: Int32
+    /// The socket that `stop` removes; `nil` for none.
     private let path: String?
     /// A spare descriptor, released to accept and close a connection when the process has no descriptors left;
     /// otherwise epoll would report the pending client for ever.
     private let spare: Mutex<Int32>
     private let handler: Handler
+    /// Signalled when the thread has ended.
     private let ended = DispatchSemaphore(value: 0)
 
     /// Listens at `path` and removes an existing socket there first: the caller holds the lock that guarantees that no
@@ -151,7 +154,7 @@ package final class SocketServer: Sendable {
             let descriptor = retryingInterrupts { clinux_accept(listener, flags) }
             if descriptor < 0 {
                 if errno == ECONNABORTED { continue }
-                if errno == EMFILE || errno == ENFILE, turnAway() { continue }
+                if errno == EMFILE || errno == ENFILE, rejectPending() { continue }
                 return
             }
             var uid: uid_t = 0
@@ -173,7 +176,7 @@ package final class SocketServer: Sendable {
     /// file instead of waiting.
     ///
     /// - Returns: `false` if no client was pending.
-    private func turnAway() -> Bool {
+    private func rejectPending() -> Bool {
         spare.withLock { spare in
             close(spare)
             let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))

@@ -1,9 +1,9 @@
 internal import Dispatch
 
-/// Supplies the conditions: the system, or a test double.
+/// A source of the conditions: the system, or a test double.
 package struct ConditionSource: Sendable {
-    /// Reads the conditions. Blocks, normally for a millisecond; for 25 s (BUS_AUTH_TIMEOUT of sd-bus) on a bus that
-    /// accepts connections and does not answer.
+    /// Reads the conditions. Blocks, normally for a millisecond; for 90 s (BUS_AUTH_TIMEOUT of sd-bus) on a bus that
+    /// accepts connections and does not authenticate them.
     package var read: @Sendable () -> LinkConditions
 
     package init(read: @escaping @Sendable () -> LinkConditions) { self.read = read }

@@ -6,7 +6,7 @@ internal import CSystemd
 enum NetworkManager {
     private static let name = "org.freedesktop.NetworkManager"
 
-    /// Timeout for each answer in microseconds. NetworkManager normally answers in less than a millisecond.
+    /// Timeout of the method call in microseconds. NetworkManager normally replies in less than a millisecond.
     private static let callTimeout: UInt64 = 5_000_000
 
     /// Returns whether the link is metered; `nil` if unknown. Blocks for the exchange with the bus.

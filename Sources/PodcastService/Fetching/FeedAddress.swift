@@ -2,7 +2,7 @@ internal import PodcastFeed
 
 /// A parsed http or https address, as far as refreshing and search need it.
 ///
-/// `text` stays as written, because servers have to be asked that way; comparison uses `key`.
+/// Requests use `text`, the address as written; comparison uses `key`.
 package struct FeedAddress: Sendable, Hashable {
     /// The address as written.
     package let text: String
@@ -19,8 +19,8 @@ package struct FeedAddress: Sendable, Hashable {
     /// user info, fragment, default port, and trailing slashes of the path.
     package let key: String
 
-    /// Returns `nil` for addresses that podfs never requests: another scheme, no host, an invalid port, white space or
-    /// control characters, a backslash (which browsers treat as a slash and servers do not), more than 16 KiB.
+    /// Parses an address; `nil` for one that podfs never requests: another scheme, no host, an invalid port, white
+    /// space or control characters, a backslash (which browsers treat as a slash and servers do not), more than 16 KiB.
     package init?(_ text: String) {
         guard text.utf8.count <= FeedLimits.standard.url else { return nil }
         guard text.unicodeScalars.allSatisfy(Self.isAllowed) else { return nil }
@@ -91,7 +91,7 @@ package struct FeedAddress: Sendable, Hashable {
         }
     }
 
-    /// This address with https; `nil` with an explicit port, which serves one protocol.
+    /// This address with the scheme https; `nil` for http with an explicit port, which serves one scheme only.
     package var secured: FeedAddress? {
         if isSecure { return self }
         guard !hasWrittenPort, let colon = text.firstIndex(of: ":") else { return nil }
@@ -134,12 +134,14 @@ package struct FeedAddress: Sendable, Hashable {
         return (name, port)
     }
 
-    /// RFC 3986 §3.2.2, without the sub-delimiters, which occur in no host name on the web.
+    /// Returns whether a scalar may be in a host: RFC 3986 §3.2.2, without the sub-delimiters, which occur in no host
+    /// name on the web.
     private static func isInHost(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~%".unicodeScalars.contains(scalar)
     }
 
-    /// Returns path and query with percent escapes in upper case (RFC 3986 §6.2.2.1).
+    /// Returns path and query for `key`: percent escapes in upper case (RFC 3986 §6.2.2.1), no trailing slashes of the
+    /// path, no empty query.
     private static func comparable(_ tail: Substring) -> String {
         let end = tail.firstIndex(of: "?") ?? tail.endIndex
         var path = tail[..<end]

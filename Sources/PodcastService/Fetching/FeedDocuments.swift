@@ -8,8 +8,9 @@ internal import TransferCore
 
 /// The feeds of the subscribed shows as last fetched, for diagnosing how a show is displayed.
 ///
-/// Two files per show, mode 0600: `ID.xml`, the document byte for byte, and `ID.json`, the parser's result and how the
-/// document was fetched. Both are replaced atomically. Nothing depends on them, so they are not synced to disk, and a
+/// Two files per show, mode 0600: `ID.xml`, the document byte for byte, and `ID.json`, the parser's result and the
+/// redirects that led to the document. Both are replaced atomically. If one is missing, the next request is
+/// unconditional and fetches the whole feed; nothing else depends on them. They are therefore not synced to disk, and a
 /// failure to write one does not fail the refresh.
 struct FeedDocuments: Sendable {
     /// The directory, mode 0700; created before the service starts.
@@ -36,11 +37,12 @@ struct FeedDocuments: Sendable {
         var documents: [ShowID: Int64] = [:]
         var facts: Set<ShowID> = []
         while let entry = readdir(listing) {
-            // The name is longer than its declared array; point into it to avoid copying the array.
+            // The entry ends after the name (d_reclen), which may be inside the declared array: do not copy the array.
             let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
                 .assumingMemoryBound(to: UInt8.self)
             var id: Int64 = 0
             var end = 0
+            // 18 digits fit in 64 bits.
             while end < 18, (0x30...0x39).contains(name[end]) {
                 id = id * 10 + Int64(name[end] - 0x30)
                 end += 1
@@ -61,7 +63,7 @@ struct FeedDocuments: Sendable {
     }
 
     /// Stores a received document as the show's.
-    func keep(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: ShowID) throws {
+    func store(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: ShowID) throws {
         guard let facts = begin() else { throw POSIXError(.EIO) }
         let hops = redirects.map { hop in
             OrderedJSON.object([
@@ -89,7 +91,7 @@ struct FeedDocuments: Sendable {
     private func path(_ podcast: ShowID, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
 }
 
-/// A temporary file, which is deleted when its last reference is released unless it was moved.
+/// A temporary file, which is deleted when its last reference is released unless it was moved. Thread-safe.
 final class ArrivingDocument: Sendable {
     private struct State {
         var descriptor: Int32
@@ -101,7 +103,7 @@ final class ArrivingDocument: Sendable {
 
     private let path: String
     private let state: Mutex<State>
-    /// Bytes per write.
+    /// Minimum size of a write in bytes; the last one may be smaller.
     private static let blockSize = 256 << 10
 
     init?(path: String) {
@@ -127,6 +129,9 @@ final class ArrivingDocument: Sendable {
         }
     }
 
+    /// Closes the file and renames it, replacing an existing file.
+    ///
+    /// - Throws: the first error of a write, of the close or of the rename.
     func move(to destination: String) throws {
         let error = state.withLock { state in
             Self.flush(&state)

@@ -4,22 +4,23 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Fetches feeds through the engine and parses them as they arrive.
+/// The client for feeds: fetches them through the engine, and parses them as they arrive.
 struct FeedFetcher: Sendable {
     let engine: TransferEngine
     /// Limits of the parser. Bytes beyond them are not received; the feed is truncated.
     let limits: FeedLimits
 
-    enum Answer: Sendable {
+    /// A feed, or 304 Not Modified.
+    enum Outcome: Sendable {
         case feed(Feed, FeedResponse)
         case notModified(FeedResponse)
     }
 
-    /// An answer of any status.
+    /// A response of any status, and the feed in it.
     struct Retrieved: Sendable {
         var head: ResponseHead
         var chain: RedirectChain
-        /// The feed, for status 200.
+        /// The feed, for status 200; its new part, for status 226.
         var feed: Feed?
         /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
@@ -29,7 +30,7 @@ struct FeedFetcher: Sendable {
         var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
     }
 
-    /// Returns the part of an answer that the library stores.
+    /// Returns the part of a response that the library stores.
     static func response(_ head: ResponseHead, from url: String) -> FeedResponse {
         FeedResponse(
             // A redirect may lead to an address with user info, which must not be passed on.
@@ -38,47 +39,48 @@ struct FeedFetcher: Sendable {
             reach: head.firstSpace)
     }
 
-    /// Fetches a feed. Throws `FetchFailure` unless the answer is a feed or a 304.
+    /// Fetches a feed. Throws `FetchFailure` unless the response is a feed or a 304.
     ///
     /// - Parameters:
     ///   - url: http or https. User info is sent as credentials and does not appear in results.
     ///   - reach: the most private address space in which the address may be; `nil` for any, if a person entered it.
     ///   - credentials: the show's credentials, sent if they match the address.
     ///   - etag, lastModified: validators of the stored document, for a conditional request.
-    ///   - timeout: the time until the end of the answer; `nil` for the engine's default.
+    ///   - timeout: the maximum time until the end of the response; `nil` for the engine's default.
     func fetch(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, timeout: Duration? = nil
-    ) async throws -> Answer {
+    ) async throws -> Outcome {
         let found = try await retrieve(
             url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, timeout: timeout)
         if let problem = found.problem { throw problem }
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
-    /// Fetches a feed like `fetch`, and returns an answer of any status with its head and redirects. Throws
-    /// `FetchFailure` if there was no answer.
+    /// Fetches a feed like `fetch`, and returns a response of any status with its head and redirects. Throws
+    /// `FetchFailure` if there was no response.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
         keepingIn documents: FeedDocuments? = nil,
         onProgress: (@Sendable (FeedProgress) -> Void)? = nil
     ) async throws -> Retrieved {
-        let inquiry = Inquiry(
+        let feedRequest = FeedRequest(
             url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
             timeout: timeout, limits: limits)
-        return try await take(
-            engine.data(for: inquiry.request), to: inquiry, keepingIn: documents, onProgress: onProgress)
+        return try await receive(
+            engine.data(for: feedRequest.request), to: feedRequest, keepingIn: documents, onProgress: onProgress)
     }
 
     /// A request for a feed.
-    struct Inquiry: Sendable {
+    struct FeedRequest: Sendable {
         /// The requested address.
         let address: PrivateAddress
         let request: DataRequest
         /// Whether the request has validators.
         let isConditional: Bool
-        /// The entity tag since which the server may send only what is new; `nil` if the whole document is requested.
+        /// The entity tag of the document against which the server may send a delta (RFC 3229); `nil` requests the
+        /// whole document.
         let deltaBase: String?
 
         private static let accept = (
@@ -88,7 +90,7 @@ struct FeedFetcher: Sendable {
         )
 
         /// - Parameters: as for `retrieve`, and
-        ///   - acceptsDelta: whether the server may send only what is new since `etag`.
+        ///   - acceptsDelta: whether the server may send a delta against the document with `etag`.
         init(
             _ url: String, reach: AddressSpace?, credentials: Credentials?, etag: String?, lastModified: String?,
             userAgent: String?, timeout: Duration? = nil, acceptsDelta: Bool = false, limits: FeedLimits
@@ -110,8 +112,8 @@ struct FeedFetcher: Sendable {
             self.request = request
         }
 
-        /// Whether an answer is a requested delta: 226 with the instance manipulation `feed` alone, from the entity tag
-        /// that was sent (RFC 3229, sections 10.4.1, 10.5.2 and 10.5.1).
+        /// Returns whether a response is the requested delta: 226 with the instance manipulation `feed` alone, from the
+        /// entity tag that was sent (RFC 3229, sections 10.4.1, 10.5.2 and 10.5.1).
         func isDelta(_ head: ResponseHead) -> Bool {
             guard head.status == 226, let deltaBase else { return false }
             let manipulation = (head["im"] ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }
@@ -119,12 +121,12 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// Reads the answer to a request as it arrives. Throws `FetchFailure` if there is none.
-    func take(
-        _ answer: AsyncThrowingStream<DataEvent, any Error>, to inquiry: Inquiry,
+    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is none.
+    func receive(
+        _ answer: AsyncThrowingStream<DataEvent, any Error>, to feedRequest: FeedRequest,
         keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil
     ) async throws -> Retrieved {
-        let address = inquiry.address
+        let address = feedRequest.address
         let url = address.url
         var head: ResponseHead?
         var parser: FeedParser?
@@ -132,14 +134,14 @@ struct FeedFetcher: Sendable {
         /// Bytes of the document that may still be stored.
         var room = limits.bytes
         let meter = onProgress.map(FeedMeter.init)
-        defer { meter?.end() }
+        defer { meter?.finish() }
         do {
             for try await event in answer {
                 switch event {
                 case .head(let found):
                     head = found
-                    guard found.status == 200 || inquiry.isDelta(found) else { continue }
-                    // The stored document is the last whole one.
+                    guard found.status == 200 || feedRequest.isDelta(found) else { continue }
+                    // A delta is never stored as the document.
                     if found.status == 200 { document = documents?.begin() }
                     meter?.begin(found)
                     parser = FeedParser(
@@ -165,7 +167,7 @@ struct FeedFetcher: Sendable {
             throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
         var found = Retrieved(head: head, chain: Self.chain(url, head))
-        if head.status == 304, inquiry.isConditional { return found }
+        if head.status == 304, feedRequest.isConditional { return found }
         guard head.status == 200 || head.status == 226, let parser else {
             found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, address))
             return found
@@ -201,13 +203,13 @@ struct FeedFetcher: Sendable {
 
 /// The failure of a feed fetch.
 struct FetchFailure: Error, Sendable, CustomStringConvertible {
-    /// The answer's status, if there was an answer.
+    /// The status of the response, if there was one.
     var status: Int?
     /// The message, one line.
     var message: String
     /// Whether the feed has no audio or video file, so that a retry is pointless.
-    var isNoShow = false
-    /// The kind of failure if no complete answer arrived.
+    var hasNoMedia = false
+    /// The kind of failure if no complete response arrived.
     var code: TransferError.Code?
 
     var description: String { message }

@@ -10,24 +10,25 @@ struct FeedProgress: Sendable, Equatable {
     var expected: Int64?
 }
 
-/// Reports the progress of a feed download at intervals while bytes arrive. The last report follows the last bytes
-/// within one interval, unless the download ends before.
+/// The progress reports of a feed download, sent at intervals while bytes arrive. The last report follows the last
+/// bytes within one interval, unless the download ends before.
 final class FeedMeter: Sendable {
     private struct State {
         var progress = FeedProgress()
-        var told: Int64 = 0
+        /// Bytes received when the last report was sent.
+        var reported: Int64 = 0
         var hasTimer = false
         var hasEnded = false
     }
 
-    private let tell: @Sendable (FeedProgress) -> Void
+    private let onProgress: @Sendable (FeedProgress) -> Void
     private let state = Mutex(State())
 
     /// Interval of reports, as for downloads. Most feeds arrive before the first report.
     private static let interval = Duration.milliseconds(250)
 
-    /// - Parameter tell: called on any thread.
-    init(_ tell: @escaping @Sendable (FeedProgress) -> Void) { self.tell = tell }
+    /// - Parameter onProgress: called on any thread.
+    init(_ onProgress: @escaping @Sendable (FeedProgress) -> Void) { self.onProgress = onProgress }
 
     func begin(_ head: ResponseHead) {
         let isCompressed = head["content-encoding"].map { $0.lowercased() != "identity" } ?? false
@@ -45,20 +46,20 @@ final class FeedMeter: Sendable {
     }
 
     /// Stops reporting.
-    func end() { state.withLock { $0.hasEnded = true } }
+    func finish() { state.withLock { $0.hasEnded = true } }
 
     private func startTimer() {
         Timers.after(Self.interval) { [self] in
             let news = state.withLock { state -> FeedProgress? in
-                guard !state.hasEnded, state.progress.received > state.told else {
+                guard !state.hasEnded, state.progress.received > state.reported else {
                     state.hasTimer = false
                     return nil
                 }
-                state.told = state.progress.received
+                state.reported = state.progress.received
                 return state.progress
             }
             guard let news else { return }
-            tell(news)
+            onProgress(news)
             startTimer()
         }
     }

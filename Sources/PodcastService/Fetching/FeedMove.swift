@@ -6,7 +6,7 @@ package import TransferCore
 package struct FeedMove: Sendable, Equatable {
     /// The outcome of a fetch.
     package enum Outcome: Sendable, Equatable {
-        /// The server sent a document (200), or what is new in it (226), that is a feed.
+        /// The server sent a feed (200), or what is new in it (226).
         case fetched
         /// The stored document is current (304).
         case notModified
@@ -25,8 +25,8 @@ package struct FeedMove: Sendable, Equatable {
     package let verify: String?
 
     /// - Parameters:
-    ///   - chain: the redirects that led to the answer.
-    ///   - head: the head of the final answer.
+    ///   - chain: the redirects that led to the response.
+    ///   - head: the head of the final response.
     ///   - feed: the document if it is a feed; `nil` after a 304, and if it could not be parsed.
     ///   - former: addresses to ignore in `itunes:new-feed-url`: the show's former ones and those that `confirms`
     ///     rejected. This prevents loops.
@@ -56,7 +56,7 @@ package struct FeedMove: Sendable, Equatable {
         guard chain.isPermanent, chain.final != chain.requested, let old = FeedAddress(chain.requested),
             let new = FeedAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
         else { return nil }
-        // An address that differs only in a trailing slash or in case is the same, and is not rewritten.
+        // An address that differs only in trailing slashes or in the case of the host is the same: do not rewrite it.
         return new.key != old.key || new.isSecure != old.isSecure ? new.text : nil
     }
 
@@ -66,8 +66,8 @@ package struct FeedMove: Sendable, Equatable {
         guard let new = FeedAddress(text), !new.hasUserInfo, let requested = FeedAddress(chain.requested),
             let final = FeedAddress(chain.final)
         else { return nil }
-        // Publishers leave the tag in the feed it names, often with the old scheme: that is no move. The same address
-        // with https is one.
+        // Publishers leave the tag in the feed that it names, often with the old scheme. That is a move only if it
+        // changes http to https.
         let isUpgrade = new.isSecure && !requested.isSecure && !final.isSecure
         if new.key == requested.key || new.key == final.key { return isUpgrade ? new.text : nil }
         guard new.isSecure || !requested.isSecure else { return nil }
@@ -76,8 +76,8 @@ package struct FeedMove: Sendable, Equatable {
 
     // MARK: itunes:new-feed-url
 
-    /// Returns whether the document at `itunes:new-feed-url` is the show that named it; the subscription then moves to
-    /// `confirmedAddress`.
+    /// Returns whether the document at `itunes:new-feed-url` is a feed of the show that named it; the subscription then
+    /// moves to `confirmedAddress`.
     ///
     /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently, and a
     /// placeholder left over from a template would lose the show. At least half of the episodes of the smaller list
@@ -103,7 +103,7 @@ package struct FeedMove: Sendable, Equatable {
 
     /// Returns the new address after `confirms`: that of the tag, or the target of its permanent redirects.
     ///
-    /// - Returns: `nil` if the move would leave https, or the tag's address could not be fetched.
+    /// - Returns: `nil` if the move would leave https, the fetch failed, or the new address is the old one.
     package static func confirmedAddress(chain: RedirectChain, head: ResponseHead, from old: String) -> String? {
         guard head.status == 200, let before = FeedAddress(old) else { return nil }
         let text = permanentAddress(chain) ?? chain.requested

@@ -24,7 +24,9 @@ package struct PagedFeed: Sendable {
     /// The next page to fetch; `nil` if there is none or it is not to be followed.
     package private(set) var next: String?
     private var pages = 1
+    /// The keys of the pages' addresses, to detect loops.
     private var visited: Set<String>
+    /// The keys of the items on all pages so far.
     private var seen: Set<String> = []
 
     /// - Parameters:
@@ -105,6 +107,7 @@ package struct PagedFeed: Sendable {
         next = address.text
     }
 
+    /// Follows no further page, and reports why.
     private mutating func stop(_ message: String) {
         next = nil
         // If the parser has filled the list, replace its last entry: this message is more important.

@@ -16,7 +16,7 @@ package struct RedirectHop: Sendable, Equatable {
     package var isPermanent: Bool { status == 301 || status == 308 }
 }
 
-/// The redirects from the requested address to the one that answered.
+/// The redirects from the requested address to that of the final response.
 package struct RedirectChain: Sendable, Equatable {
     package let requested: String
     package let hops: [RedirectHop]
@@ -28,8 +28,8 @@ package struct RedirectChain: Sendable, Equatable {
         self.final = final
     }
 
-    /// Whether every redirect was permanent, without a gap between the requested address and the one that answered. One
-    /// temporary redirect, such as to a log-in page, makes the chain temporary.
+    /// Whether every redirect was permanent, without a gap between the requested and the final address. One temporary
+    /// redirect, such as to a log-in page, makes the chain temporary.
     package var isPermanent: Bool {
         guard !hops.isEmpty else { return false }
         var place = requested

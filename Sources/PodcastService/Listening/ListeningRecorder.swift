@@ -6,7 +6,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// Stores what was listened to: players' reports, and marks and positions that a person sets.
+/// The recording of what was listened to: players' reports, and marks and positions that a person sets.
 @ServiceActor
 final class ListeningRecorder: ServicePart {
     nonisolated let context: ServiceContext
@@ -31,7 +31,7 @@ final class ListeningRecorder: ServicePart {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL, message: "a report needs a player and a position in seconds")
         }
-        // The clock of those who report: it stops while the machine sleeps.
+        // CLOCK_MONOTONIC, by which the senders time their reports: it stops while the machine sleeps.
         let verdict = book.handle(report, stored: stored, at: SystemClock.monotonic.now)
         guard let change = verdict.change else { return .listening(resume: verdict.resume) }
         try library.listened(to: report.episode, change, now: now())
@@ -46,10 +46,10 @@ final class ListeningRecorder: ServicePart {
         return .listening(resume: verdict.resume)
     }
 
-    /// Broadcasts the listening first: the event of the library is the one that mounts and views act on.
+    /// Broadcasts the listening event before that of the changed episode, on which mounts and views act.
     private func announce(_ episode: EpisodeID, _ listening: StoredListening) {
         guard let row = try? library.entry(id: episode), let show = try? library.folder(id: row.podcast) else { return }
-        driver.note(
+        driver.report(
             .listened(episode, path: show.name + "/" + row.name, listening), .changedEpisode(episode))
     }
 

@@ -2,12 +2,13 @@ internal import Dispatch
 internal import PodcastLibrary
 internal import Synchronization
 
-/// Writes new shows to the library. Shows that arrive during a transaction share the next one, because each transaction
-/// rewrites the same index pages.
+/// The writer of new shows to the library. Shows that arrive during a transaction share the next one, because each
+/// transaction rewrites the same index pages.
 ///
 /// Runs outside the actor: inserting the rows of a large feed takes a second. Thread-safe.
 final class ArrivalWriter: Sendable {
     private struct State {
+        /// Shows that are not yet in a transaction, oldest first.
         var waiting: [(show: ArrivingShow, continuation: CheckedContinuation<MergeResult, any Error>)] = []
         var isWriting = false
     }

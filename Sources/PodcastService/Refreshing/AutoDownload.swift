@@ -1,8 +1,9 @@
+internal import Listening
 package import PodcastLibrary
 package import TransferCore
 
 /// The downloads and evictions required by `auto_download` for a show: the episodes that its rules select are to be
-/// cached, and no others that nobody requested. Pure; each list is in listing order, newest first.
+/// cached; other automatic downloads are cancelled or evicted. Pure; each list is in listing order, newest first.
 package struct AutoDownload: Sendable, Equatable {
     /// The reason why an episode is or is not downloaded automatically.
     package enum Reason: String, Sendable, CaseIterable {
@@ -21,7 +22,7 @@ package struct AutoDownload: Sendable, Equatable {
         /// There are enough others before it.
         case beyond
         case played
-        /// It comes before what was heard last.
+        /// It is older than the newest episode that was heard.
         case before
         /// A person has cancelled its download or evicted it.
         case declined
@@ -33,17 +34,18 @@ package struct AutoDownload: Sendable, Equatable {
 
     /// Downloads to start, as discretionary ones.
     package let enqueue: [EpisodeID]
-    /// Running automatic downloads that are no longer wanted.
+    /// Incomplete automatic downloads that are no longer wanted: those with a task or with cached bytes.
     package let cancel: [EpisodeID]
-    /// Complete automatic downloads that are no longer among those wanted.
+    /// Complete automatic downloads that are no longer wanted.
     package let evict: [EpisodeID]
+    /// The reason for each episode.
     package let reasons: [EpisodeID: Reason]
 
     /// - Parameters:
     ///   - episodes: all episodes of the show.
-    ///   - count: `auto_download`. With 0 (off) no download starts and running ones are cancelled; complete ones stay
-    ///     until the cache needs the space, since turning it off is no request to delete anything.
-    ///   - rules: which episodes count.
+    ///   - count: `auto_download`. With 0 (off) no download starts and incomplete ones are cancelled; complete ones
+    ///     stay until the cache needs the space, since turning the setting off is no request to delete anything.
+    ///   - rules: the rules that select episodes.
     ///   - keep: the show's `keep`; episodes that it would remove are not fetched.
     package init(
         _ episodes: [RetainedEpisode], newest count: Int, rules: AutoDownloadRules = AutoDownloadRules(), keep: Keep,
@@ -54,7 +56,7 @@ package struct AutoDownload: Sendable, Equatable {
         let wanted = Set(Self.select(newestFirst, count, rules, keep: keep, now: now, &reasons))
         var enqueue: [EpisodeID] = []
         for episode in newestFirst where wanted.contains(episode.id) {
-            let reason = Self.objection(to: episode) ?? .wanted
+            let reason = Self.exclusionReason(of: episode) ?? .wanted
             reasons[episode.id] = reason
             if reason == .wanted, !episode.hasTask { enqueue.append(episode.id) }
         }
@@ -65,9 +67,9 @@ package struct AutoDownload: Sendable, Equatable {
         self.reasons = reasons
     }
 
-    /// Returns the episodes that count, in listing order; the others get their reasons.
+    /// Returns the episodes that the rules select, in the rules' order; sets the reasons of all others.
     ///
-    /// Declined episodes count: when a person removes one, an older one does not take its place.
+    /// Declined episodes are selected, too: when a person removes one, no other episode takes its place.
     private static func select(
         _ episodes: [RetainedEpisode], _ count: Int, _ rules: AutoDownloadRules, keep: Keep, now: Int64,
         _ reasons: inout [EpisodeID: Reason]
@@ -86,7 +88,7 @@ package struct AutoDownload: Sendable, Equatable {
         var matching = present.filter { episode in
             // Without a rule a trailer must not displace an episode, unless the show has nothing else yet.
             let isType = rules.types?.contains(episode.kind) ?? (!hasFull || episode.kind == .full)
-            let reason = isType ? rules.objection(to: episode) : .type
+            let reason = isType ? rules.exclusionReason(of: episode) : .type
             if let reason { reasons[episode.id] = reason }
             return reason == nil
         }
@@ -105,8 +107,8 @@ package struct AutoDownload: Sendable, Equatable {
         return matching.prefix(count).map(\.id)
     }
 
-    /// Returns why an episode that counts is not downloaded.
-    private static func objection(to episode: RetainedEpisode) -> Reason? {
+    /// Returns why a selected episode is not downloaded; `nil` if it is.
+    private static func exclusionReason(of episode: RetainedEpisode) -> Reason? {
         if episode.complete { return .cached }
         if episode.isDeclined { return .declined }
         // An episode that was played to the end is not fetched again.
@@ -119,7 +121,7 @@ package struct AutoDownload: Sendable, Equatable {
 extension AutoDownload {
     /// Returns why each episode of a show is or is not downloaded automatically, for display.
     ///
-    /// - Parameters: the general settings, which the show's own override.
+    /// `count`, `rules` and `keep` are the general settings; the show's own take precedence.
     package static func reasons(
         of episodes: [Episode], show: ShowID, in library: Library, count: Int, rules: AutoDownloadRules, keep: Keep,
         now: Int64
@@ -143,12 +145,12 @@ extension RetainedEpisode {
     fileprivate var kind: AutoDownloadRules.EpisodeType { type.flatMap(AutoDownloadRules.EpisodeType.init) ?? .full }
 
     /// Whether it was played, or begun.
-    fileprivate var isHeard: Bool { played || position ?? 0 >= 30 }
+    fileprivate var isHeard: Bool { played || position ?? 0 >= ListeningRules.inProgress }
 }
 
 extension AutoDownloadRules {
-    /// Returns the rule that leaves an episode out. One of unknown duration meets no bound.
-    fileprivate func objection(to episode: RetainedEpisode) -> AutoDownload.Reason? {
+    /// Returns the rule that excludes an episode; `nil` if none does. An unknown duration is outside every bound.
+    fileprivate func exclusionReason(of episode: RetainedEpisode) -> AutoDownload.Reason? {
         if let title, !title.matches(episode.title) { return .title }
         guard minDuration != nil || maxDuration != nil else { return nil }
         guard let duration = episode.duration, duration >= Double(minDuration ?? 0),

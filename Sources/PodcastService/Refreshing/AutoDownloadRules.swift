@@ -1,13 +1,13 @@
 internal import Foundation
 package import PodcastLibrary
 
-/// Which episodes of a show may be downloaded automatically, and in which order. `nil` means the general setting.
+/// The rules that select the episodes of a show for automatic downloads. `nil` means the general setting.
 package struct AutoDownloadRules: Sendable, Equatable {
     /// The episodes that come first.
     package enum Order: String, Sendable, CaseIterable {
         /// The newest episodes.
         case newest
-        /// The episodes after the last one that was heard, for serials.
+        /// The oldest unplayed episodes, starting at the newest one that was heard, for serials.
         case oldestUnplayed = "oldest_unplayed"
     }
 
@@ -16,22 +16,23 @@ package struct AutoDownloadRules: Sendable, Equatable {
         case full, trailer, bonus
     }
 
-    /// The rejection of a value: the values that are allowed.
+    /// The rejection of a value; the message says which values are allowed.
     package struct Rejection: Error {
         package let message: String
     }
 
     package private(set) var order: Order?
+    /// The pattern that titles have to match.
     package private(set) var title: TitlePattern?
-    /// Seconds.
+    /// The bounds of the duration in seconds, both inclusive.
     package private(set) var minDuration: Int64?
     package private(set) var maxDuration: Int64?
-    /// `nil`: full episodes, or all while a show has no full one.
+    /// The episode types. If the general setting is `nil`, too: full episodes, or all while a show has no full one.
     package private(set) var types: Set<EpisodeType>?
 
     package init() {}
 
-    /// Returns these rules, with the general ones where they have none.
+    /// Returns these rules, with those that are `nil` from `general`.
     package func completed(by general: AutoDownloadRules) -> AutoDownloadRules {
         var rules = self
         rules.order = order ?? general.order

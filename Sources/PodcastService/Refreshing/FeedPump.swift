@@ -8,8 +8,8 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Refetches the feeds of known shows. After "not modified", the common case, the next request starts at once on the
-/// engine's thread; the owner of the library, which may be busy, handles such answers in batches.
+/// The fetches of known shows' feeds. After a 304, the common case, the next request starts at once on the engine's
+/// thread; `Refresher`, whose actor may be busy, handles such responses in batches.
 ///
 /// Its queue serves all feeds, including those that other code fetches when their turn comes. Thread-safe.
 final class FeedPump: Sendable {
@@ -17,9 +17,9 @@ final class FeedPump: Sendable {
     final class Job: Sendable {
         let show: RefreshSubject
         private let credentials: Credentials?
-        /// Whether the document that the validators belong to is stored.
-        private let isKept: Bool
-        /// Whether the server may send only what is new since that document.
+        /// Whether the document to which the validators belong is stored.
+        private let hasDocument: Bool
+        /// Whether the server may send a delta against that document.
         private let acceptsDelta: Bool
         private let userAgent: String?
         private let limits: FeedLimits
@@ -27,37 +27,37 @@ final class FeedPump: Sendable {
         let isScheduled: Bool
 
         init(
-            _ show: RefreshSubject, credentials: Credentials?, isKept: Bool, acceptsDelta: Bool, userAgent: String?,
-            limits: FeedLimits, isScheduled: Bool
+            _ show: RefreshSubject, credentials: Credentials?, hasDocument: Bool, acceptsDelta: Bool,
+            userAgent: String?, limits: FeedLimits, isScheduled: Bool
         ) {
             self.isScheduled = isScheduled
             self.show = show
             self.credentials = credentials
-            self.isKept = isKept
+            self.hasDocument = hasDocument
             self.acceptsDelta = acceptsDelta
             self.userAgent = userAgent
             self.limits = limits
         }
 
-        var inquiry: FeedFetcher.Inquiry {
+        var feedRequest: FeedFetcher.FeedRequest {
             // Earlier versions did not store documents; without one, request the whole feed once.
-            FeedFetcher.Inquiry(
-                show.url, reach: show.access.reach, credentials: credentials, etag: isKept ? show.etag : nil,
-                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent,
-                acceptsDelta: isKept && acceptsDelta, limits: limits)
+            FeedFetcher.FeedRequest(
+                show.url, reach: show.access.reach, credentials: credentials, etag: hasDocument ? show.etag : nil,
+                lastModified: hasDocument ? show.lastModified : nil, userAgent: userAgent,
+                acceptsDelta: hasDocument && acceptsDelta, limits: limits)
         }
     }
 
     /// A running request for a feed.
-    final class Asked: Sendable {
+    final class RunningRequest: Sendable {
         let job: Job
-        let inquiry: FeedFetcher.Inquiry
+        let feedRequest: FeedFetcher.FeedRequest
         /// The task as displayed.
         let task: TaskInfo
 
         init(_ job: Job, task number: TaskID, now: Int64) {
             self.job = job
-            inquiry = job.inquiry
+            feedRequest = job.feedRequest
             task = TaskInfo(
                 id: number, kind: .refresh, path: job.show.name, episode: nil, state: .running,
                 received: 0, expected: nil, rate: nil, error: nil, started: now)
@@ -67,24 +67,24 @@ final class FeedPump: Sendable {
     /// An event of a feed request; events are delivered in order.
     enum Report: Sendable {
         /// The request was sent. Reported only while a client watches.
-        case began(Asked)
-        /// The feed has not changed; its slot in the queue is already free.
-        case unchanged(Asked, ResponseHead)
-        /// Any other answer, or a failure. The receiver has to free the slot in the queue.
-        case answer(Asked, AsyncThrowingStream<DataEvent, any Error>)
+        case began(RunningRequest)
+        /// A 304; the slot in the queue is already free.
+        case unchanged(RunningRequest, ResponseHead)
+        /// Any other response, or a failure. The consumer has to free the slot in the queue.
+        case answer(RunningRequest, AsyncThrowingStream<DataEvent, any Error>)
         /// The turn of a feed that other code fetches.
-        case turn(ShowID)
+        case slot(ShowID)
     }
 
     private struct State {
         var queue: HostQueue
         var jobs: [ShowID: Job] = [:]
-        /// Running requests, until their answers are handled.
-        var asked: [ShowID: Asked] = [:]
+        /// Running requests, until a 304 arrives or the report of any other response is drained.
+        var asked: [ShowID: RunningRequest] = [:]
         var reports: [Report] = []
         var isWatched = false
-        /// Whether the consumer has been woken and has not fetched the reports yet.
-        var isAwaited = false
+        /// Whether the consumer has been woken and has not drained the reports yet.
+        var isWoken = false
         var hasTimer = false
     }
 
@@ -94,9 +94,9 @@ final class FeedPump: Sendable {
     /// Yields a value when reports are ready.
     let wakes: AsyncStream<Void>
 
-    /// Delay of "not modified" reports while more requests are running: a transaction for each would take longer than
-    /// the answers. A person does not notice it.
-    private static let patience = Duration.milliseconds(25)
+    /// Delay of the reports of 304 responses while more requests are running: a transaction for each would take longer
+    /// than the responses. A person does not notice it.
+    private static let deliveryDelay = Duration.milliseconds(25)
     /// Number of reports that are delivered without waiting for more.
     private static let batch = 64
 
@@ -122,64 +122,64 @@ final class FeedPump: Sendable {
     }
 
     /// Discards the cached state of a queued show after a change; it is loaded again when its turn comes.
-    func forgetJob(_ podcast: ShowID) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
+    func removeJob(_ podcast: ShowID) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
 
     /// Starts the requests that the limits allow.
     ///
-    /// - Returns: requests, and the turns of feeds that other code fetches.
-    func start() -> (requests: [DataTask], turns: [ShowID]) {
-        let (asked, turns, isUrgent) = state.withLock { state in
-            let (asked, turns) = start(&state)
-            return (asked, turns, state.isWatched && !asked.isEmpty && Self.claimWake(&state))
+    /// - Returns: requests, and the slots of feeds that other code fetches.
+    func start() -> (requests: [DataTask], slots: [ShowID]) {
+        let (asked, slots, isUrgent) = state.withLock { state in
+            let (asked, slots) = start(&state)
+            return (asked, slots, state.isWatched && !asked.isEmpty && Self.claimWake(&state))
         }
         begin(asked)
         if isUrgent { wake.yield() }
-        return (asked.map(request), turns)
+        return (asked.map(request), slots)
     }
 
-    private func start(_ state: inout State) -> (asked: [Asked], turns: [ShowID]) {
+    private func start(_ state: inout State) -> (asked: [RunningRequest], slots: [ShowID]) {
         let now = context.configuration.wallClock().seconds
-        var asked: [Asked] = []
-        var turns: [ShowID] = []
+        var asked: [RunningRequest] = []
+        var slots: [ShowID] = []
         for id in state.queue.start(now: SystemClock.boottime.now) {
             guard let job = state.jobs.removeValue(forKey: id) else {
-                turns.append(id)
+                slots.append(id)
                 continue
             }
-            let begun = Asked(job, task: context.newTask(), now: now)
+            let begun = RunningRequest(job, task: context.newTask(), now: now)
             state.asked[id] = begun
             asked.append(begun)
             if state.isWatched { state.reports.append(.began(begun)) }
         }
-        return (asked, turns)
+        return (asked, slots)
     }
 
     /// Records scheduled requests in the work journal.
-    private func begin(_ asked: [Asked]) {
+    private func begin(_ asked: [RunningRequest]) {
         context.work.begin(asked.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
     }
 
-    private func request(_ asked: Asked) -> DataTask {
-        DataTask(asked.inquiry.request, FeedReceiver(asked, of: self))
+    private func request(_ asked: RunningRequest) -> DataTask {
+        DataTask(asked.feedRequest.request, FeedReceiver(asked, of: self))
     }
 
     // MARK: Tasks
 
-    /// Tasks of running requests whose reports have not been handled.
+    /// The displayed tasks of the running requests.
     var tasks: [TaskInfo] { state.withLock { $0.asked.values.map(\.task) } }
 
     /// Whether no request is running and no report is pending.
-    var isAtRest: Bool { state.withLock { $0.asked.isEmpty && $0.reports.isEmpty } }
+    var isIdle: Bool { state.withLock { $0.asked.isEmpty && $0.reports.isEmpty } }
 
     // MARK: Reports
 
     /// Removes and returns the pending reports.
     ///
     /// - Parameter isWatched: whether to report the start of each request.
-    func takeReports(isWatched: Bool) -> [Report] {
+    func drainReports(isWatched: Bool) -> [Report] {
         state.withLock { state in
             state.isWatched = isWatched
-            state.isAwaited = false
+            state.isWoken = false
             let reports = state.reports
             state.reports = []
             for case .answer(let asked, _) in reports { state.asked[asked.job.show.id] = nil }
@@ -190,32 +190,32 @@ final class FeedPump: Sendable {
     /// Sets whether the start of each request is reported.
     func setWatched(_ isWatched: Bool) { state.withLock { $0.isWatched = isWatched } }
 
-    /// Handles "not modified", and returns the requests to send next.
-    fileprivate func isUnchanged(_ asked: Asked, _ head: ResponseHead) -> [DataTask] {
+    /// Handles a 304, and returns the requests to send next.
+    fileprivate func handleUnchanged(_ asked: RunningRequest, _ head: ResponseHead) -> [DataTask] {
         let id = asked.job.show.id
         let (next, isUrgent, needsTimer) = state.withLock { state in
             state.asked[id] = nil
             state.queue.finish(id, .answered, now: SystemClock.boottime.now)
             state.reports.append(.unchanged(asked, head))
-            let (next, turns) = start(&state)
-            for id in turns { state.reports.append(.turn(id)) }
+            let (next, slots) = start(&state)
+            for id in slots { state.reports.append(.slot(id)) }
             let isUrgent =
-                !turns.isEmpty || state.isWatched || state.queue.runningCount == 0
+                !slots.isEmpty || state.isWatched || state.queue.runningCount == 0
                 || state.reports.count >= Self.batch
             if isUrgent { return (next, Self.claimWake(&state), false) }
-            let needsTimer = !state.isAwaited && !state.hasTimer
+            let needsTimer = !state.isWoken && !state.hasTimer
             if needsTimer { state.hasTimer = true }
             return (next, false, needsTimer)
         }
         begin(next)
         if isUrgent { wake.yield() }
         if needsTimer {
-            Timers.after(Self.patience) { self.timerIsOver() }
+            Timers.after(Self.deliveryDelay) { self.timerFired() }
         }
         return next.map(request)
     }
 
-    private func timerIsOver() {
+    private func timerFired() {
         let isUrgent = state.withLock { state in
             state.hasTimer = false
             return !state.reports.isEmpty && Self.claimWake(&state)
@@ -223,7 +223,8 @@ final class FeedPump: Sendable {
         if isUrgent { wake.yield() }
     }
 
-    fileprivate func isAnswered(_ asked: Asked, by answer: AsyncThrowingStream<DataEvent, any Error>) {
+    /// Handles the start of any other response, or a failure.
+    fileprivate func handleResponse(_ asked: RunningRequest, by answer: AsyncThrowingStream<DataEvent, any Error>) {
         let isUrgent = state.withLock { state in
             state.reports.append(.answer(asked, answer))
             return Self.claimWake(&state)
@@ -231,34 +232,35 @@ final class FeedPump: Sendable {
         if isUrgent { wake.yield() }
     }
 
+    /// Returns whether the caller has to wake the consumer; `false` if that has been done.
     private static func claimWake(_ state: inout State) -> Bool {
-        if state.isAwaited { return false }
-        state.isAwaited = true
+        if state.isWoken { return false }
+        state.isWoken = true
         return true
     }
 }
 
-/// The receiver of the answer to one request for a known feed.
+/// The receiver of the response to one request for a known feed.
 private final class FeedReceiver: DataReceiver {
     private struct State {
-        /// The head of a "not modified" answer.
+        /// The head of a 304.
         var head: ResponseHead?
-        /// The stream of any other answer.
+        /// The stream of any other response.
         var answer: AsyncThrowingStream<DataEvent, any Error>.Continuation?
     }
 
-    private let asked: FeedPump.Asked
+    private let asked: FeedPump.RunningRequest
     private let pump: FeedPump
     private let state = Mutex(State())
 
-    init(_ asked: FeedPump.Asked, of pump: FeedPump) {
+    init(_ asked: FeedPump.RunningRequest, of pump: FeedPump) {
         self.asked = asked
         self.pump = pump
     }
 
     func didReceive(_ head: ResponseHead) {
         // After a redirect the subscription may have to move.
-        if head.status == 304, asked.inquiry.isConditional, head.redirects.isEmpty {
+        if head.status == 304, asked.feedRequest.isConditional, head.redirects.isEmpty {
             state.withLock { $0.head = head }
         } else {
             answer().yield(.head(head))
@@ -269,14 +271,14 @@ private final class FeedReceiver: DataReceiver {
 
     func didEnd(_ error: TransferError?) -> [DataTask] {
         let head = state.withLock { $0.answer == nil ? $0.head : nil }
-        if let head, error == nil { return pump.isUnchanged(asked, head) }
+        if let head, error == nil { return pump.handleUnchanged(asked, head) }
         let answer = answer()
         if let head { answer.yield(.head(head)) }
         answer.finish(throwing: error)
         return []
     }
 
-    /// Returns the stream that carries the answer to the consumer.
+    /// Returns the stream that carries the response to the consumer; the first call creates and reports it.
     private func answer() -> AsyncThrowingStream<DataEvent, any Error>.Continuation {
         let (answer, stream) = state.withLock { state in
             if let answer = state.answer { return (answer, AsyncThrowingStream<DataEvent, any Error>?.none) }
@@ -284,7 +286,7 @@ private final class FeedReceiver: DataReceiver {
             state.answer = answer
             return (answer, stream)
         }
-        if let stream { pump.isAnswered(asked, by: stream) }
+        if let stream { pump.handleResponse(asked, by: stream) }
         return answer
     }
 }

@@ -10,17 +10,20 @@ internal import TransferEngine
 
 // The refresh of one show.
 extension Refresher {
-    /// An answer whose body is still arriving.
-    struct FeedAnswer {
-        var asked: FeedPump.Asked
+    /// A response whose body is still arriving.
+    struct StreamingResponse {
+        var asked: FeedPump.RunningRequest
         var events: AsyncThrowingStream<DataEvent, any Error>
     }
 
+    /// Refreshes a show: reads the response if it has begun, else requests the feed.
+    ///
+    /// - Returns: the result, and the outcome of the request for the per-host limits.
     func refreshNow(
-        _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: FeedAnswer?
+        _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: StreamingResponse?
     ) async -> (RefreshResult, HostQueue.End) {
         var name = answer?.asked.job.show.name ?? "\(id)"
-        defer { if let answer { driver.endFetch(answer.asked.task.id) } }
+        defer { if let answer { driver.finishFetch(answer.asked.task.id) } }
         do {
             guard let podcast = try library.podcast(id: id) else {
                 return (RefreshResult(name: name, added: 0, error: Self.goneText), .answered)
@@ -29,7 +32,7 @@ extension Refresher {
             // For a show that was never fetched, fetch all pages, as after subscribing.
             let occasion = podcast.lastRefresh == nil ? .subscription : occasion
             let task = answer == nil ? driver.beginFetch(path: podcast.name) : nil
-            defer { if let task { driver.endFetch(task) } }
+            defer { if let task { driver.finishFetch(task) } }
             let found: FeedFetcher.Retrieved
             do {
                 found = try await retrieve(podcast, answer)
@@ -38,31 +41,32 @@ extension Refresher {
                 if !isStopping { try failed(podcast, failure, head: nil) }
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
             }
-            return try await take(found, of: podcast, occasion)
+            return try await merge(found, of: podcast, occasion)
         } catch {
             // The library rejects the feed, or the show was removed meanwhile.
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
         }
     }
 
-    private func retrieve(_ podcast: Podcast, _ answer: FeedAnswer?) async throws -> FeedFetcher.Retrieved {
+    private func retrieve(_ podcast: Podcast, _ answer: StreamingResponse?) async throws -> FeedFetcher.Retrieved {
         if let answer {
-            let found = try await context.fetcher.take(answer.events, to: answer.asked.inquiry, keepingIn: documents)
+            let found = try await context.fetcher.receive(
+                answer.events, to: answer.asked.feedRequest, keepingIn: documents)
             // A delta that cannot be used: request the whole document at once.
-            guard found.head.status == 226, found.feed == nil, answer.asked.inquiry.deltaBase != nil else {
+            guard found.head.status == 226, found.feed == nil, answer.asked.feedRequest.deltaBase != nil else {
                 return found
             }
             log.warning("\(podcast.name): the server answered 226 without a usable part of the feed")
         }
-        let isKept = documents.received(podcast.id) != nil
+        let hasDocument = documents.received(podcast.id) != nil
         let access = try showAccess(of: podcast.id)
         return try await context.fetcher.retrieve(
             podcast.url, reach: access.reach, credentials: credentials(of: podcast.id, access),
-            etag: isKept ? podcast.etag : nil, lastModified: isKept ? podcast.lastModified : nil,
+            etag: hasDocument ? podcast.etag : nil, lastModified: hasDocument ? podcast.lastModified : nil,
             userAgent: settings(of: podcast.id).userAgent, keepingIn: documents)
     }
 
-    private func take(
+    private func merge(
         _ found: FeedFetcher.Retrieved, of podcast: Podcast, _ occasion: PagedFeed.Occasion
     ) async throws -> (RefreshResult, HostQueue.End) {
         let record = try library.refreshRecord(of: podcast.id)
@@ -77,7 +81,7 @@ extension Refresher {
                 published: record.published)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
-            let gone = try library.noteUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
+            let gone = try library.recordUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
             if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
         case .fetched:
             guard let first = found.feed else { break }
@@ -98,7 +102,7 @@ extension Refresher {
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             response.isWhole = paged.isWhole
             response.updateInterval = first.updateInterval.map(Int64.init)
-            async let kept: Void = keepDocumentApart(of: found, for: podcast.id)
+            async let kept: Void = storeDocumentConcurrently(of: found, for: podcast.id)
             do {
                 result.added = try await merge(paged.feed, into: podcast, response)
             } catch LibraryError.noSuchPodcast(let id) {
@@ -128,10 +132,10 @@ extension Refresher {
         + "podfs refresh asks for it"
 
     /// Stores the fetched document as the show's; a failure does not fail the refresh.
-    nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
+    nonisolated func storeDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
         guard let document = found.document, let feed = found.feed else { return }
         do {
-            try documents.keep(document, feed: feed, redirects: found.chain.hops, of: podcast)
+            try documents.store(document, feed: feed, redirects: found.chain.hops, of: podcast)
         } catch {
             log.warning("the document of show \(podcast) was not stored: \(error)")
         }
@@ -149,10 +153,10 @@ extension Refresher {
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
 
-    /// Calls `keepDocument` outside the actor, concurrently with inserting the rows.
-    @concurrent private nonisolated func keepDocumentApart(
+    /// Calls `storeDocument` outside the actor, concurrently with inserting the rows.
+    @concurrent private nonisolated func storeDocumentConcurrently(
         of found: FeedFetcher.Retrieved, for podcast: ShowID
-    ) async { keepDocument(of: found, for: podcast) }
+    ) async { storeDocument(of: found, for: podcast) }
 
     /// Stores a feed outside the actor: the rows of a large feed take a second, and other clients must not wait.
     @concurrent private nonisolated func store(
@@ -164,7 +168,7 @@ extension Refresher {
 
     /// Merges a feed into its show in the library, and applies the consequences.
     ///
-    /// - Returns: the number of new episodes.
+    /// - Returns: the number of added episodes.
     private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {
         let result = try await store(feed, into: podcast.id, response)
         tidier.rhythms[podcast.id] = nil
@@ -176,7 +180,7 @@ extension Refresher {
             // An alternate that the feed no longer offers keeps its last addresses.
             if !locations.isEmpty { engine.setLocations(MediaID(file), locations) }
         }
-        // On the first fetch of a show no episode counts as new.
+        // On the first fetch of a show no episode counts as new, so no hook runs.
         let new = podcast.lastRefresh != nil ? result.inserted : []
         for episode in new { driver.runHook(configuration.onNewEpisode, episode: episode) }
         return result.inserted.count
@@ -234,13 +238,13 @@ extension Refresher {
     private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
         do {
             try library.move(podcast: podcast.id, to: address, space: space, now: now())
-            try library.remember(address: podcast.url, of: podcast.id)
-            feeds.forgetJob(podcast.id)
+            try library.store(address: podcast.url, of: podcast.id)
+            feeds.removeJob(podcast.id)
             copies.subscriptionsChanged()
             log.info("\(podcast.name) has moved to \(podcast.visible(address))")
         } catch LibraryError.alreadySubscribed(let name) {
             log.warning("\(podcast.name) has moved to the address of '\(name)': it keeps its own")
-            try? library.remember(address: address, of: podcast.id)
+            try? library.store(address: address, of: podcast.id)
         } catch {
             log.error("\(error)")
         }
@@ -258,7 +262,7 @@ extension Refresher {
             let address = FeedMove.confirmedAddress(chain: found.chain, head: found.head, from: podcast.url)
         else {
             // An address with a different show is recorded and not tried again; a failed fetch is retried later.
-            if found.feed != nil { try library.remember(address: candidate, of: podcast.id) }
+            if found.feed != nil { try library.store(address: candidate, of: podcast.id) }
             return
         }
         move(podcast, to: address, in: address == found.chain.requested ? found.head.firstSpace : found.head.space)

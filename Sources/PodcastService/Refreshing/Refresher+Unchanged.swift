@@ -5,41 +5,41 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-// Feeds whose answer is "not modified", which is the common case.
+// Feeds whose response is a 304, which is the common case.
 extension Refresher {
     /// Handles the pump's reports. Reports that arrive meanwhile are handled together in the next round.
-    func takeFeedReports() {
+    func drainFeedReports() {
         let isWatched = driver.clients.isWatched
-        var unchanged: [(asked: FeedPump.Asked, head: ResponseHead)] = []
-        for report in feeds.takeReports(isWatched: isWatched) {
+        var unchanged: [(asked: FeedPump.RunningRequest, head: ResponseHead)] = []
+        for report in feeds.drainReports(isWatched: isWatched) {
             switch report {
             case .began(let asked):
-                if isWatched { driver.note(.fetchTold(asked.task, .running)) }
+                if isWatched { driver.report(.fetchReported(asked.task, .running)) }
             case .unchanged(let asked, let head): unchanged.append((asked, head))
             case .answer(let asked, let answer):
-                refreshNow(asked.job.show.id, answer: FeedAnswer(asked: asked, events: answer))
-            case .turn(let id): beginTurn(id)
+                refreshNow(asked.job.show.id, answer: StreamingResponse(asked: asked, events: answer))
+            case .slot(let id): beginSlot(id)
             }
         }
         if unchanged.isEmpty { return }
-        let errors = note(unchanged)
-        context.work.end(unchanged.map { WorkItem.refresh($0.asked.job.show.id) })
+        let errors = record(unchanged)
+        context.work.remove(unchanged.map { WorkItem.refresh($0.asked.job.show.id) })
         for (show, error) in zip(unchanged, errors) {
             let subject = show.asked.job.show
             occasions[subject.id] = nil
-            if isWatched { driver.note(.fetchTold(show.asked.task, .remote)) }
-            tell(RefreshResult(name: subject.name, added: 0, error: error), of: subject.id)
+            if isWatched { driver.report(.fetchReported(show.asked.task, .remote)) }
+            deliver(RefreshResult(name: subject.name, added: 0, error: error), of: subject.id)
         }
-        restIfDone()
+        reportIfIdle()
     }
 
-    /// Records answers in one transaction, and applies their consequences.
+    /// Records 304 responses in one transaction, and applies their consequences.
     ///
-    /// - Returns: an error message for each answer that was not recorded, else `nil`.
-    private func note(_ answers: [(asked: FeedPump.Asked, head: ResponseHead)]) -> [String?] {
+    /// - Returns: for each response an error message if it was not recorded or its show not tidied, else `nil`.
+    private func record(_ answers: [(asked: FeedPump.RunningRequest, head: ResponseHead)]) -> [String?] {
         var errors = [String?](repeating: nil, count: answers.count)
         do {
-            try learnRhythms(of: answers.map(\.asked.job.show.id))
+            try loadRhythms(of: answers.map(\.asked.job.show.id))
         } catch {
             // Without their rhythms, the shows are scheduled as if nothing were known about them.
             log.error("\(error)")
@@ -47,12 +47,12 @@ extension Refresher {
         let feeds = answers.map { unchanged($0.asked.job.show, $0.head) }
         var gone: Set<ShowID> = []
         do {
-            gone = try library.noteUnchanged(feeds, now: now())
+            gone = try library.recordUnchanged(feeds, now: now())
         } catch {
             // Retry one by one: a single faulty row must not fail the others.
             for (index, feed) in feeds.enumerated() {
                 do {
-                    gone.formUnion(try library.noteUnchanged([feed], now: now()))
+                    gone.formUnion(try library.recordUnchanged([feed], now: now()))
                 } catch {
                     errors[index] = "\(error)"
                 }
@@ -97,7 +97,7 @@ extension Refresher {
     }
 
     /// Computes release rhythms that are missing or expired.
-    private func learnRhythms(of podcasts: [ShowID]) throws {
+    private func loadRhythms(of podcasts: [ShowID]) throws {
         let now = now()
         let unknown = podcasts.filter { tidier.rhythms[$0].map { now >= $0.until } ?? true }
         if unknown.isEmpty { return }

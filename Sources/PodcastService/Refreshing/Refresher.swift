@@ -8,7 +8,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Refreshes feeds, on request and by schedule, with limits on concurrent fetches in total and per host.
+/// The refreshes of feeds, on request and by schedule, with limits on concurrent fetches in total and per host.
 @ServiceActor
 final class Refresher: ServicePart {
     nonisolated let context: ServiceContext
@@ -19,11 +19,13 @@ final class Refresher: ServicePart {
     /// Fetches the feeds of known shows.
     let feeds: FeedPump
     /// The groups that wait for the results of queued or running refreshes.
-    private var waiting: [ShowID: [RefreshGroup]] = [:]
+    private var waitingGroups: [ShowID: [RefreshGroup]] = [:]
+    /// The reason for each refresh that is queued or running; `.schedule` if absent.
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
     /// Imports of shows that are not in the library yet. They wait in the same queue, under negative identifiers.
-    private var turns: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
-    private var lastTurn: ShowID = 0
+    private var slots: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
+    /// The identifier of the last import; they count down from -1.
+    private var lastSlot: ShowID = 0
     /// Whether the daemon is exiting: a failure then says nothing about the feed.
     private(set) var isStopping = false
 
@@ -32,22 +34,22 @@ final class Refresher: ServicePart {
         self.driver = driver
         self.tidier = tidier
         self.copies = copies
-        documents = FeedDocuments(folder: context.configuration.places.feeds)
+        documents = FeedDocuments(folder: context.configuration.paths.feeds)
         feeds = FeedPump(queue: HostQueue(total: context.configuration.refreshConnections), context: context)
     }
 
     func start() throws {
         documents.removeAll(but: try library.podcastIDs())
-        startTask { [weak self, wakes = feeds.wakes] in for await _ in wakes { self?.takeFeedReports() } }
+        startTask { [weak self, wakes = feeds.wakes] in for await _ in wakes { self?.drainFeedReports() } }
     }
 
     func stop() {
         isStopping = true
-        takeFeedReports()
+        drainFeedReports()
     }
 
     /// Whether feeds are being fetched, or fetched ones have not been processed.
-    var isFetching: Bool { !feeds.isAtRest || feeds.withQueue { $0.runningCount > 0 } }
+    var isFetching: Bool { !feeds.isIdle || feeds.withQueue { $0.runningCount > 0 } }
 
     /// A group of refreshes whose results are returned together.
     final class RefreshGroup {
@@ -103,7 +105,7 @@ final class Refresher: ServicePart {
                     group.add(RefreshResult(name: show.name, added: 0, error: error))
                     return false
                 }
-                waiting[show.id, default: []].append(group)
+                waitingGroups[show.id, default: []].append(group)
                 if occasions[show.id] != .request { occasions[show.id] = occasion }
                 return true
             }
@@ -116,7 +118,7 @@ final class Refresher: ServicePart {
         guard driver.core.mayRunByItself else { return }
         do {
             let due = try library.refreshSubjects(dueAt: now())
-            try putOffSkipped(due)
+            try postponeSkipped(due)
             let turn = Set(context.work.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
             enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
         } catch {
@@ -130,7 +132,7 @@ final class Refresher: ServicePart {
     }
 
     /// Postpones due work that is being skipped, so that upkeep does not return to it at once.
-    private func putOffSkipped(_ due: [RefreshSubject]) throws {
+    private func postponeSkipped(_ due: [RefreshSubject]) throws {
         for show in due {
             guard let until = context.work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
             try library.setNextRefresh(podcast: show.id, until)
@@ -157,7 +159,7 @@ final class Refresher: ServicePart {
                 let document = received.map { $0[show.id] } ?? documents.received(show.id)
                 feeds.enqueue(
                     FeedPump.Job(
-                        show, credentials: credentials(of: show.id, show.access), isKept: document != nil,
+                        show, credentials: credentials(of: show.id, show.access), hasDocument: document != nil,
                         acceptsDelta: acceptsDelta(show, document: document),
                         userAgent: settings(of: show).userAgent, limits: configuration.feedLimits,
                         isScheduled: isScheduled), host: host)
@@ -166,19 +168,20 @@ final class Refresher: ServicePart {
         startRefreshes()
     }
 
-    /// Whether the server may send only what is new since the stored document: an episode that has left the feed is
-    /// then not noticed. The whole document is requested after a week, and always if such episodes are to be removed.
+    /// Returns whether the server may send a delta against the stored document. A delta does not show that an episode
+    /// has left the feed: the whole document is requested after a week, and always if such episodes are to be removed.
     private func acceptsDelta(_ show: RefreshSubject, document received: Int64?) -> Bool {
         guard let received, (received...received + Self.wholeInterval.seconds).contains(now()) else { return false }
         return (settings(of: show).keep ?? configuration.keep) != .listed
     }
 
+    /// Maximum age of a document for which a delta is requested.
     private static let wholeInterval = Duration.seconds(7 * 86_400)
 
-    /// Up to this many shows, checking for each document is faster than listing the folder.
+    /// Maximum number of shows for which checking each document is faster than listing the folder.
     private static let fewShows = 8
 
-    /// The time of the next scheduled refresh; `nil` if none could start.
+    /// When the next refresh may start: a show is due, or the pause of a host with queued feeds ends; `nil` if none.
     var next: WallTime? {
         let now = moment
         let (wake, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now.uptime), $0.isEmpty) }
@@ -192,9 +195,9 @@ final class Refresher: ServicePart {
 
     func startRefreshes() {
         feeds.setWatched(driver.clients.isWatched)
-        let (requests, turns) = feeds.start()
+        let (requests, slots) = feeds.start()
         engine.send(requests)
-        for id in turns { beginTurn(id) }
+        for id in slots { beginSlot(id) }
     }
 
     // MARK: Turns
@@ -202,74 +205,74 @@ final class Refresher: ServicePart {
     /// Waits until a feed of this host may be fetched, under the same limits as refreshes: total and per host.
     ///
     /// - Returns: `nil` if the host has asked for a pause, so that the caller has to retry later; else a number for
-    ///   `giveBackTurn`.
-    func takeTurn(host: String) async -> ShowID? {
+    ///   `releaseSlot`.
+    func acquireSlot(host: String) async -> ShowID? {
         guard feeds.withQueue({ $0.blockedUntil(host: host, now: uptime) }) == nil else { return nil }
-        lastTurn = ShowID(lastTurn.rawValue - 1)
-        let id = lastTurn
+        lastSlot = ShowID(lastSlot.rawValue - 1)
+        let id = lastSlot
         let isGranted = await withCheckedContinuation { continuation in
-            turns[id] = (host, continuation)
+            slots[id] = (host, continuation)
             feeds.withQueue { _ = $0.enqueue(id, host: host) }
             startRefreshes()
         }
         return isGranted ? id : nil
     }
 
-    /// Frees the slot that `takeTurn` has granted.
+    /// Frees the slot that `acquireSlot` has granted.
     ///
     /// - Parameter isRefused: whether the server answered 429. A single 503 says too little about a host with hundreds
     ///   of feeds.
-    func giveBackTurn(_ id: ShowID, isRefused: Bool) {
+    func releaseSlot(_ id: ShowID, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: uptime) }
-        if isRefused { refuseTurns() }
+        if isRefused { refuseSlots() }
         startRefreshes()
-        restIfDone()
+        reportIfIdle()
     }
 
     /// Fails the imports that wait for a host that has asked for a pause.
-    func refuseTurns() {
-        for (id, turn) in turns {
+    func refuseSlots() {
+        for (id, turn) in slots {
             let isRefused = feeds.withQueue { queue in
                 guard queue.blockedUntil(host: turn.host, now: uptime) != nil else { return false }
                 queue.remove(id)
                 return true
             }
             guard isRefused else { continue }
-            turns[id] = nil
+            slots[id] = nil
             turn.continuation.resume(returning: false)
         }
     }
 
-    func beginTurn(_ id: ShowID) {
-        if let turn = turns.removeValue(forKey: id) {
+    func beginSlot(_ id: ShowID) {
+        if let turn = slots.removeValue(forKey: id) {
             turn.continuation.resume(returning: true)
         } else {
             refreshNow(id, answer: nil)
         }
     }
 
-    /// Refreshes a show whose turn has come, or handles its answer if that has already begun.
-    func refreshNow(_ id: ShowID, answer: FeedAnswer?) {
+    /// Refreshes a show whose turn has come, or handles its response if that has already begun.
+    func refreshNow(_ id: ShowID, answer: StreamingResponse?) {
         let occasion = occasions.removeValue(forKey: id) ?? .schedule
-        if let answer { driver.note(.fetchTaken(answer.asked.task)) }
+        if let answer { driver.report(.fetchAdopted(answer.asked.task)) }
         startTask { [self] in
             let (result, end) = await refreshNow(id, occasion, answer)
             feeds.withQueue { $0.finish(id, end, now: uptime) }
-            context.work.end([WorkItem.refresh(id)])
-            if case .refused = end { refuseTurns() }
-            tell(result, of: id)
+            context.work.remove([WorkItem.refresh(id)])
+            if case .refused = end { refuseSlots() }
+            deliver(result, of: id)
             startRefreshes()
-            restIfDone()
+            reportIfIdle()
         }
     }
 
-    func tell(_ result: RefreshResult, of id: ShowID) {
-        for group in waiting.removeValue(forKey: id) ?? [] { group.add(result) }
+    func deliver(_ result: RefreshResult, of id: ShowID) {
+        for group in waitingGroups.removeValue(forKey: id) ?? [] { group.add(result) }
     }
 
     /// Reports the end of fetching when no feed is being fetched, not after each show: the query for the next refresh
     /// scans the whole table.
-    func restIfDone() {
-        if !isFetching { driver.note(.fetching(false)) }
+    func reportIfIdle() {
+        if !isFetching { driver.report(.fetching(false)) }
     }
 }

@@ -9,44 +9,36 @@ internal import TransferEngine
 
 /// The daemon process: its locks, its socket, its exit.
 package enum Daemon {
-    /// The reason why the daemon could not start.
+    /// The reason why the daemon could not start: another one serves a folder of this installation.
     package struct Problem: Error, CustomStringConvertible {
-        /// The kind of a problem.
-        package enum Code: Sendable {
-            /// Another daemon serves this installation.
-            case runsAlready
-            case failed
-        }
-
-        package var code: Code
         package var description: String
     }
 
     /// Serves until the idle time has passed, a client asks it to exit, or SIGTERM or SIGINT arrives.
     ///
     /// - Parameter ready: called once, when clients can connect.
+    /// - Throws: `Problem` if another daemon serves the data or cache folder; other errors that prevent the start.
     package static func run(_ configuration: ServiceConfiguration, ready: @Sendable () -> Void) async throws {
-        let places = configuration.places
-        for folder in places.folders {
+        let paths = configuration.paths
+        for folder in paths.folders {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         // One lock per folder, because another installation may share only one of the two: neither may have two
         // writers.
-        let locks = try [places.data, places.cache].map { folder in
+        let locks = try [paths.data, paths.cache].map { folder in
             guard let lock = try FolderLease(folder: folder) else {
-                throw Problem(
-                    code: .runsAlready, description: "another daemon already serves \(folder)")
+                throw Problem(description: "another daemon already serves \(folder)")
             }
             return lock
         }
         let (ends, finish) = AsyncStream<Void>.makeStream()
         let signals = handleSignals { finish.yield() }
         defer { for source in signals { source.cancel() } }
-        let marker = StartMarker(path: places.startMarker)
+        let marker = StartMarker(path: paths.startMarker)
         let (library, recovery) = try Library.openForWriting(
-            at: places.library, backup: places.libraryBackup, isSuspect: marker.begin() >= 2,
-            canRebuild: !SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty, now: Int64(time(nil)))
+            at: paths.library, backup: paths.libraryBackup, isSuspect: marker.begin() >= 2,
+            canRebuild: !SubscriptionsCopy.read(paths.subscriptionsCopy).isEmpty, now: Int64(time(nil)))
         let service = try await PodcastService(
             configuration: configuration, library: library, recovery: recovery
         ) { finish.yield() }
@@ -58,13 +50,13 @@ package enum Daemon {
             if case .damaged = error { marker.begin() }
             throw error
         }
-        let inherited = try SocketActivation.takeListener(at: places.socket)
+        let inherited = try SocketActivation.inheritedListener(at: paths.socket)
         let server =
             try inherited.map { SocketServer(listener: $0, handler: service.handler) }
-            ?? SocketServer(path: places.socket, handler: service.handler)
-        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
+            ?? SocketServer(path: paths.socket, handler: service.handler)
+        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: paths.pidFile), options: .atomic)
         server.start()
-        marker.end()
+        marker.remove()
         ready()
         for await _ in ends { break }
         server.stop()
@@ -74,7 +66,7 @@ package enum Daemon {
         } catch {
             Logger(label: "podfs.daemon").error("the library's write-ahead log was not checkpointed: \(error)")
         }
-        unlink(places.pidFile)
+        unlink(paths.pidFile)
         withExtendedLifetime(locks) {}
     }
 

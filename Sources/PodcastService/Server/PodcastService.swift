@@ -13,7 +13,7 @@ internal import TransferEngine
 ///
 /// It creates the parts and dispatches clients' commands to them. `DaemonCore` makes the decisions, and `CoreDriver`
 /// runs it. Frames with opens and reads are passed from the socket's thread to the engine directly, since programs wait
-/// for the answers. Engine events are written to the library in order before they are broadcast.
+/// for the replies. Engine events are written to the library in order before they are broadcast.
 @ServiceActor
 package final class PodcastService: ServicePart {
     nonisolated let context: ServiceContext
@@ -28,10 +28,11 @@ package final class PodcastService: ServicePart {
     let listening: ListeningRecorder
     let sync: SyncExchange
     let views: Views
+    /// The replacement of a damaged library; `nil` if the library was intact.
     private let recovery: LibraryRecovery?
-    /// The message for the next command that connects; `nil` if there is none.
+    /// The message for the next `podfs` command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
-    /// The episodes that probes have opened since the start.
+    /// The episodes that probes have opened or read since the start.
     private nonisolated let probed = Mutex<Set<EpisodeID>>([])
     private let onIdle: @Sendable () -> Void
 
@@ -60,7 +61,8 @@ package final class PodcastService: ServicePart {
         views = Views(driver)
     }
 
-    nonisolated func noteProbe(of episode: EpisodeID) { probed.withLock { _ = $0.insert(episode) } }
+    /// Records an episode that a program opened or read only to probe it.
+    nonisolated func recordProbe(of episode: EpisodeID) { probed.withLock { _ = $0.insert(episode) } }
 
     nonisolated var counters: Counters { Counters(probed: probed.withLock { $0.count }) }
 
@@ -73,16 +75,16 @@ package final class PodcastService: ServicePart {
             try library.skipGenerations()
         }
         if let problem = credentials.problem { log.error("\(problem)") }
-        try found.forgetMedia()
+        try found.removeMedia()
         found.purge()
         try subscriptions.restore(isRecovering: recovery != nil) { text in
             notice.withLock { if $0 == nil { $0 = text } }
         }
         subscriptions.assets.store.tidy(removesBegun: true)
         try refresher.start()
-        try refresher.tidier.bringBackWhatIsKept()
+        try refresher.tidier.restoreKeptEpisodes()
         try tasks.start()
-        takeUpWork()
+        resumeWork()
         try uploads.start(isRecovering: recovery != nil)
         driver.start()
     }
@@ -92,7 +94,7 @@ package final class PodcastService: ServicePart {
         sync.stop()
         context.work.close()
         engine.shutDown()
-        driver.takeEvents()
+        driver.drainEvents()
         driver.writeAgain()
         refresher.stop()
         driver.stop()
@@ -108,17 +110,17 @@ package final class PodcastService: ServicePart {
         SocketServer.Handler(
             connected: { [self] client in
                 driver.clients.add(client)
-                driver.events.put(.connected(client.id))
+                driver.events.enqueue(.connected(client.id))
             },
             received: { [self] client, frame in receive(frame, from: client) },
             disconnected: { [self] client in
                 driver.clients.remove(client)
-                leave(client)
+                disconnect(client)
             })
     }
 
     /// Reads the journal of the previous daemon, and postpones work during which the daemon has crashed twice.
-    private func takeUpWork() {
+    private func resumeWork() {
         let skipped = context.work.open(now: now()) { item in
             switch item.kind {
             case .refresh: (try? library.podcast(id: ShowID(item.id)))?.map(\.name)
@@ -129,7 +131,7 @@ package final class PodcastService: ServicePart {
         for entry in skipped { log.error("\(entry.explanation)") }
     }
 
-    /// Deletes search results that have been neither found nor used for a day.
+    /// Deletes search results that no search has returned and nobody has used for a day.
     ///
     /// - Parameter moment: the current time, in seconds since 1970.
     package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
@@ -153,23 +155,23 @@ extension PodcastService: CoreDriver.Owner {
         case .backUp: startTask { [self] in await driver.underWay { await refresher.copies.backUp() } }
         case .refresh: refresher.refreshDue()
         case .synchronize: sync.runIfDue()
-        case .upload: uploads.beginWaiting()
+        case .upload: uploads.beginPending()
         case .updateViews: views.update()
         case .tidyUp:
-            sync.forgetRemovedShows()
+            sync.pruneRemovedShows()
             found.purge()
         // `CoreDriver` performs these itself.
         case .assessSpace, .writeAgain: break
         }
     }
 
-    func take(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws { try uploads.take(event, &batch) }
+    func process(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws { try uploads.process(event, &batch) }
 
     func renewAddress(of episode: EpisodeID) { refresher.renewAddress(of: episode) }
 
-    func left(_ client: ClientID, closing episodes: Set<EpisodeID>) {
-        sync.clientLeft(client)
-        driver.note(.disconnected(client))
+    func clientDisconnected(_ client: ClientID, closing episodes: Set<EpisodeID>) {
+        sync.clientDisconnected(client)
+        driver.report(.disconnected(client))
         for episode in episodes { found.closed(episode) }
     }
 
@@ -187,5 +189,5 @@ extension PodcastService: CoreDriver.Owner {
         }
     }
 
-    func leave() { onIdle() }
+    func exit() { onIdle() }
 }

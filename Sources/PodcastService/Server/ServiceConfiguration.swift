@@ -7,7 +7,7 @@ package import TransferEngine
 
 /// Configuration of the daemon, from the command line and the configuration file.
 package struct ServiceConfiguration: Sendable {
-    package var places: InstallationPaths
+    package var paths: InstallationPaths
     package var version: String
     package var transfers: TransferConfiguration
     package var nameTemplate: NameTemplate
@@ -15,6 +15,7 @@ package struct ServiceConfiguration: Sendable {
     package var idleExit: Duration
     /// Shell command run when an episode is complete; see podfs.conf(5).
     package var onDownload: String?
+    /// Shell command run for each new episode of a refresh.
     package var onNewEpisode: String?
     /// Shell command run when an episode was listened to, or marked as played.
     package var onPlayed: String?
@@ -22,20 +23,25 @@ package struct ServiceConfiguration: Sendable {
     package var onIdle: String?
     /// Limits of the cache: its size, and the space that it leaves free.
     package var storage = StorageLimits()
-    /// Source of the conditions on which discretionary downloads depend.
+    /// Source of the conditions on which discretionary work depends.
     package var conditions = ConditionSource.constant(.unknown)
     /// The maximum age of a reading of the conditions while discretionary work depends on them.
     package var conditionLifetime = Duration.seconds(60)
+    /// Whether discretionary work may run on a metered link.
     package var allowsMetered = false
+    /// Whether discretionary work may run on battery.
     package var allowsBattery = false
+    /// Rules for the times of refreshes.
     package var schedule = RefreshSchedule()
+    /// Rules for the times of exchanges with the sync server.
     package var sync = SyncSchedule()
     /// Limits of the feed parser.
     package var feedLimits = FeedLimits.standard
     /// Maximum number of concurrent feed fetches.
     package var refreshConnections = 8
-    /// The episodes to retain, and the number of newest episodes to download; a show's own settings take precedence.
+    /// The episodes to retain; a show's own setting takes precedence.
     package var keep = Keep.all
+    /// The number of episodes per show to download automatically; a show's own setting takes precedence.
     package var autoDownload = 0
     package var autoDownloadRules = AutoDownloadRules()
     /// Path of the netrc file; `nil` for `~/.netrc`.
@@ -52,8 +58,8 @@ package struct ServiceConfiguration: Sendable {
     /// Called after work that may have used much memory: a command, a refresh, a sync.
     package var onWork: @Sendable () -> Void = {}
 
-    package init(places: InstallationPaths, version: String, transfers: TransferConfiguration) {
-        self.places = places
+    package init(paths: InstallationPaths, version: String, transfers: TransferConfiguration) {
+        self.paths = paths
         self.version = version
         self.transfers = transfers
         nameTemplate = .standard

@@ -13,6 +13,7 @@ final class ServiceContext: Sendable {
     let library: Library
     let engine: TransferEngine
     let fetcher: FeedFetcher
+    /// The credentials of shows and of the sync server.
     let credentials: CredentialStore<ShowID>
     let netrc: Netrc
     /// The journal of running work, which the next daemon reads.
@@ -27,12 +28,12 @@ final class ServiceContext: Sendable {
         // `Refresher.renewAddress(of:)` finds a newer address for one that the server refuses.
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
-            configuration: transfers, cacheFolder: configuration.places.cache,
-            events: { events.put(.transfer($0)) }, iterationEnded: { events.settle(now: $0) })
+            configuration: transfers, cacheFolder: configuration.paths.cache,
+            events: { events.enqueue(.transfer($0)) }, iterationEnded: { events.scheduleDelivery(now: $0) })
         fetcher = FeedFetcher(engine: engine, limits: configuration.feedLimits)
-        credentials = CredentialStore(path: configuration.places.credentials)
+        credentials = CredentialStore(path: configuration.paths.credentials)
         netrc = Netrc(path: configuration.netrcFile)
-        work = WorkJournal(places: configuration.places)
+        work = WorkJournal(paths: configuration.paths)
     }
 
     /// Returns a new identifier for a task without a row in the library. Such identifiers are negative.
@@ -78,7 +79,7 @@ extension ServicePart {
         return settings(of: podcast).nameTemplate?.portable(standard.isPortable) ?? standard
     }
 
-    /// Returns the user's settings for a show.
+    /// Returns the user's settings for a show; none if they cannot be read.
     func settings(of podcast: ShowID) -> ShowSettings {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
     }

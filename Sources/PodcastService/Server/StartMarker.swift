@@ -23,5 +23,5 @@ struct StartMarker {
     }
 
     /// Records that the daemon is ready.
-    func end() { unlink(path) }
+    func remove() { unlink(path) }
 }

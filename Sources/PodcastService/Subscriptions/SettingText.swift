@@ -44,7 +44,7 @@ package enum SettingText {
             return (candidate, tail.isEmpty ? whole : min(whole, distance(word, tail) + 1))
         }
         guard let best = scored.min(by: { $0.1 < $1.1 }) else { return nil }
-        // Up to a third of the letters wrong is a misspelling; more is a different word.
+        // Two wrong letters, or up to a third of them, are a misspelling; more are a different word.
         return best.1 <= max(2, word.count / 3) ? best.0 : nil
     }
 

@@ -157,7 +157,7 @@ package struct ShowSettings: Sendable, Equatable {
             } catch {
                 throw Self.refused(key, value, error.message)
             }
-        // The library stores tags by themselves.
+        // The library stores tags separately; here they are only validated.
         case .tags:
             do throws(ViewError) {
                 _ = try Tag.list(value)
@@ -175,7 +175,7 @@ package struct ShowSettings: Sendable, Equatable {
         case .prefer:
             guard let preference = MediaPreference(value) else { throw Self.refused(key, value, MediaPreference.forms) }
             prefer = preference
-        // The mount reads it from the library.
+        // The mount reads the value from the library; here it is only validated.
         case .share:
             guard ["true", "false"].contains(value) else { throw Self.refused(key, value, "true or false") }
         }

@@ -16,7 +16,7 @@ extension Subscriptions {
         var url: String
         /// The most private address space in which that address may be.
         var reach: AddressSpace?
-        /// The answer, with its document.
+        /// The response, with its document.
         var found: FeedFetcher.Retrieved
     }
 
@@ -57,7 +57,7 @@ extension Subscriptions {
             ?? context.netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)
         let found = try await context.fetcher.retrieve(
             address.url, reach: reach, credentials: own, keepingIn: refresher.documents,
-            onProgress: { progress in startTask { [self] in note(progress, of: task) } })
+            onProgress: { progress in startTask { [self] in report(progress, of: task) } })
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
@@ -71,7 +71,7 @@ extension Subscriptions {
             throw FetchFailure(
                 status: found.head.status,
                 message: "\(shown): none of the feed's \(paged.feed.items.count) items has an audio or video file "
-                    + "(an enclosure); look for the show's podcast feed", isNoShow: true)
+                    + "(an enclosure); look for the show's podcast feed", hasNoMedia: true)
         }
         var response = found.response
         response.isWhole = paged.isWhole
@@ -85,11 +85,11 @@ extension Subscriptions {
             reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)
     }
 
-    private func note(_ progress: FeedProgress, of task: TaskID) {
-        driver.note(.fetchProgressed(task, received: progress.received, expected: progress.expected))
+    private func report(_ progress: FeedProgress, of task: TaskID) {
+        driver.report(.fetchProgressed(task, received: progress.received, expected: progress.expected))
     }
 
-    /// Stores a show outside the actor, which has other clients to serve.
+    /// Stores a show outside the actor, so that other clients need not wait.
     @concurrent private nonisolated func store(
         _ arrival: Arrival, name: String?, fromServer server: String?, given: String?
     ) async throws -> MergeResult {
@@ -97,24 +97,24 @@ extension Subscriptions {
             ArrivingShow(
                 url: arrival.url, feed: arrival.feed, name: name, response: arrival.response, now: now(),
                 fromServer: server, givenURL: given, reach: arrival.reach))
-        refresher.keepDocument(of: arrival.found, for: result.podcast.id)
+        refresher.storeDocument(of: arrival.found, for: result.podcast.id)
         return result
     }
 
     /// Replaces the credentials of a subscribed show after checking that they give access to its feed.
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = driver.beginFetch(path: podcast.name)
-        defer { driver.endFetch(task) }
+        defer { driver.finishFetch(task) }
         let arrival = try await fetch(address, reach: nil, task: task)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
         try library.setAccess(of: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
-        refresher.feeds.forgetJob(podcast.id)
+        refresher.feeds.removeJob(podcast.id)
         tidier.rhythms[podcast.id] = nil
         let result = try library.merge(
             feed: arrival.feed, into: podcast.id, response: arrival.response,
             template: nameTemplate(of: podcast.id), now: now())
-        refresher.keepDocument(of: arrival.found, for: podcast.id)
+        refresher.storeDocument(of: arrival.found, for: podcast.id)
         driver.changed(podcast: podcast.id, name: podcast.name)
         copies.subscriptionsChanged()
         log.info("replaced the credentials of \(podcast.name)")

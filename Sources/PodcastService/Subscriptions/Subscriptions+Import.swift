@@ -12,7 +12,7 @@ internal import TransferEngine
 // those begun are completed or rolled back.
 extension Subscriptions {
     /// The sync server that lists a show.
-    struct NamingServer: Sendable {
+    struct ListingServer: Sendable {
         /// The show's address on the server.
         var address: String
         /// The server's address space.
@@ -25,16 +25,16 @@ extension Subscriptions {
     ///   - client: the requesting client, whose disconnection cancels the import; `nil` if none waits.
     ///   - server: the sync server, if it lists the show.
     func importShow(
-        _ item: ImportItem, for client: ClientConnection? = nil, from server: NamingServer? = nil
+        _ item: ImportItem, for client: ClientConnection? = nil, from server: ListingServer? = nil
     ) async throws -> ImportResult {
         let address = PrivateAddress(item.url)
         guard URLReference.isHTTP(item.url) else {
             return .refused(error: "\(address.visible) is not an http or https address")
         }
         if let known = try subscribedName(at: address.url) { return try tagged(.known(name: known), item) }
-        guard let turn = await refresher.takeTurn(host: FeedAddress.host(of: address.url)) else {
+        guard let slot = await refresher.acquireSlot(host: FeedAddress.host(of: address.url)) else {
             let failure = FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
-            return try tagged(try keep(item, address, failure, server), item)
+            return try tagged(try subscribeUnfetched(item, address, failure, server), item)
         }
         var isRefused = false
         let result: Result<ImportResult, any Error>
@@ -49,16 +49,16 @@ extension Subscriptions {
             result = Result {
                 // A cancelled request says nothing about the show.
                 try Task.checkCancellation()
-                return try take(failure, item, address, server)
+                return try handle(failure, item, address, server)
             }
         } catch {
             result = .failure(error)
         }
-        refresher.giveBackTurn(turn, isRefused: isRefused)
+        refresher.releaseSlot(slot, isRefused: isRefused)
         return try tagged(try result.get(), item)
     }
 
-    /// Gives a show the names of the list's folders as tags.
+    /// Adds the names of the list's folders to a show's tags.
     private func tagged(_ result: ImportResult, _ item: ImportItem) throws -> ImportResult {
         let tags = Tag.list(folders: item.folders ?? [])
         let name: String
@@ -76,11 +76,11 @@ extension Subscriptions {
     // MARK: Outcomes
 
     private func fetch(
-        _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
+        _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
     ) async throws -> ImportResult {
         if let known = try subscribedName(at: address.url) { return .known(name: known) }
         let task = driver.beginFetch(path: address.visible)
-        defer { driver.endFetch(task) }
+        defer { driver.finishFetch(task) }
         do {
             let result = try await add(
                 address, title: item.title, fromServer: server?.address, reach: server?.space, task: task)
@@ -92,32 +92,33 @@ extension Subscriptions {
 
     /// Handles a failed fetch. A list must not lose a show because its server is unavailable; a feed without audio or
     /// video files, or 410 Gone, is an error.
-    private func take(
-        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
+    private func handle(
+        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
     ) throws -> ImportResult {
-        if failure.isNoShow || failure.status == 410 { return .refused(error: failure.message) }
-        return try keep(item, address, failure, server)
+        if failure.hasNoMedia || failure.status == 410 { return .refused(error: failure.message) }
+        return try subscribeUnfetched(item, address, failure, server)
     }
 
-    private func keep(
-        _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: NamingServer?
+    /// Subscribes to a show whose feed cannot be fetched now.
+    private func subscribeUnfetched(
+        _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: ListingServer?
     ) throws -> ImportResult {
         var show = UnfetchedShow(
             url: address.url, title: item.title, link: item.link, error: failure.message, httpStatus: failure.status,
             next: configuration.schedule.next(RefreshFacts(failures: 1), now: now(), random: .random(in: 0..<1)))
         show.isGiven = server == nil
         show.reach = server?.space
-        let kept = try keep([(show, address.credentials)], fromServer: server?.address)
+        let kept = try subscribeUnfetched([(show, address.credentials)], fromServer: server?.address)
         guard case .added(_, let name)? = kept.first else { return .known(name: kept.first?.name ?? "") }
         log.warning("kept \(name) without episodes: \(failure.message)")
         return .kept(name: name, error: failure.message)
     }
 
     /// Subscribes to shows without fetching their feeds, and notifies watching clients.
-    func keep(
+    func subscribeUnfetched(
         _ shows: [(show: UnfetchedShow, credentials: Credentials?)], fromServer server: String? = nil
     ) throws -> [KeptShow] {
-        let kept = try library.keep(
+        let kept = try library.subscribeUnfetched(
             shows.map(\.show), template: configuration.nameTemplate, fromServer: server, now: now())
         var changes: [Input] = []
         for (result, credentials) in zip(kept, shows.map(\.credentials)) {
@@ -128,13 +129,13 @@ extension Subscriptions {
             }
             changes.append(.changedShow(podcast, name: name))
         }
-        driver.note(changes)
+        driver.report(changes)
         copies.subscriptionsChanged()
         return kept
     }
 
-    /// Returns the show with this address, ignoring http or https and a trailing slash, in which lists of different
-    /// programs differ.
+    /// Returns the name of the show with this address, ignoring http or https and a trailing slash, in which lists of
+    /// different programs differ.
     private func subscribedName(at url: String) throws -> String? {
         var addresses = [url]
         if let colon = url.firstIndex(of: ":") {

@@ -3,16 +3,16 @@ internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 
-// Restores a lost library from the list of the subscriptions.
+// Restoring a lost library from the subscription list.
 extension Subscriptions {
     /// Restores missing subscriptions at the start, if the library was restored from a backup or recreated.
     ///
     /// All are inserted in one transaction, under their former names, so that a daemon killed meanwhile loses none.
     /// Their feeds are fetched in the background; failed ones are left to the next refresh.
     ///
-    /// - Parameter notify: receives a message for the next person to connect.
+    /// - Parameter notify: receives a message for the next `podfs` command that connects.
     func restore(isRecovering: Bool, notify: (String) -> Void) throws {
-        let path = configuration.places.subscriptionsCopy
+        let path = configuration.paths.subscriptionsCopy
         let present = try library.subscriptions()
         // Restore only a recovered library, or an empty one that no user has emptied. A copy with entries does not
         // prove a loss: the daemon may have been killed before rewriting it.
@@ -20,8 +20,8 @@ extension Subscriptions {
         let saved = SubscriptionsCopy.read(path)
         guard !saved.isEmpty else { return copies.copySubscriptions() }
         // Ids of a lost library are meaningless.
-        try credentials.keep(only: Set(present.map(\.podcast)))
-        let kept = try keep(
+        try credentials.remove(except: Set(present.map(\.podcast)))
+        let kept = try subscribeUnfetched(
             saved.map { subscription in
                 let address = PrivateAddress(subscription.url)
                 var show = UnfetchedShow(

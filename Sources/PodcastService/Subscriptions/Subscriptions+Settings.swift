@@ -33,8 +33,8 @@ extension Subscriptions {
                 try library.set(podcast: id, key: change.key.rawValue, value: change.value)
             }
         }
-        if !after.isWithin(before) { try library.forgetValidators(of: id) }
-        refresher.feeds.forgetJob(id)
+        if !after.isWithin(before) { try library.clearValidators(of: id) }
+        refresher.feeds.removeJob(id)
         copies.subscriptionsChanged()
         try tidier.tidy(id)
         driver.changed(podcast: id, name: podcast.name)

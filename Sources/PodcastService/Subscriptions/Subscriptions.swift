@@ -7,7 +7,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Shows: subscribing, renaming, unsubscribing.
+/// The commands on subscriptions: subscribing, renaming, unsubscribing.
 @ServiceActor
 final class Subscriptions: ServicePart {
     nonisolated let context: ServiceContext
@@ -43,7 +43,7 @@ final class Subscriptions: ServicePart {
             return try await replaceCredentials(of: known, with: address)
         }
         let task = driver.beginFetch(path: address.visible)
-        defer { driver.endFetch(task) }
+        defer { driver.finishFetch(task) }
         do {
             let result = try await add(
                 address, name: name, reach: reach ?? searches.catalogueSpace(of: address.url), task: task)
@@ -63,10 +63,10 @@ final class Subscriptions: ServicePart {
     func unsubscribe(_ id: ShowID) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         let episodes = try library.episodes(of: id).map(\.id)
-        for episode in episodes { engine.forget(MediaID(episode)) }
-        driver.note(episodes.map { .ended(MediaID($0)) })
+        for episode in episodes { engine.discard(MediaID(episode)) }
+        driver.report(episodes.map { .ended(MediaID($0)) })
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
-        refresher.feeds.forgetJob(id)
+        refresher.feeds.removeJob(id)
         tidier.rhythms[id] = nil
         try credentials.set(nil, for: id)
         refresher.documents.remove(id)
@@ -81,7 +81,7 @@ final class Subscriptions: ServicePart {
             if let podcast {
                 let formerName = try library.podcast(id: podcast)?.name
                 try library.renamePodcast(id: podcast, to: name)
-                refresher.feeds.forgetJob(podcast)
+                refresher.feeds.removeJob(podcast)
                 copies.subscriptionsChanged()
                 driver.changed(podcast: podcast, name: name, formerName: formerName)
                 try tasks.renameTasks(of: podcast)
@@ -98,7 +98,7 @@ final class Subscriptions: ServicePart {
         }
     }
 
-    /// Renames shows and their episodes by their templates; without shows, all.
+    /// Renames shows and their episodes by their templates; all shows if `podcasts` is empty.
     ///
     /// - Returns: the former and the new paths.
     func renameByTemplate(_ podcasts: [ShowID], isDryRun: Bool) throws -> Reply {
@@ -117,7 +117,7 @@ final class Subscriptions: ServicePart {
                 if let episode = renaming.episode { driver.changed(episode: episode, formerName: renaming.former) }
             }
             if folder != former {
-                refresher.feeds.forgetJob(podcast)
+                refresher.feeds.removeJob(podcast)
                 copies.subscriptionsChanged()
             }
             driver.changed(podcast: podcast, name: folder, formerName: folder == former ? nil : former)
@@ -126,7 +126,8 @@ final class Subscriptions: ServicePart {
         return .renamed(changes)
     }
 
-    /// Returns the address of a feed: that of the show that a directory's page presents, otherwise the given one.
+    /// Returns the address of a feed. If `url` is a show's page in a podcast directory, this is the address of the
+    /// show's feed, with the directory's address space; otherwise it is `url`, with `nil`.
     func feedAddress(_ url: String) async throws -> (url: String, reach: AddressSpace?) {
         try Self.checkAddress(url)
         guard let page = CataloguePage(url) else { return (url, nil) }

@@ -1,12 +1,12 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// The changes to apply after the server has sent its changes to the subscriptions. Pure.
+/// The merge of the server's subscription changes with the local ones: what is left to apply. Pure.
 ///
-/// The API has no timestamps per change, so "last writer wins" works only where the order is known: a change on the
-/// server that does not echo ours conflicts with a local change made since and not yet sent. If both sides have
-/// changed, "subscribed" wins: an unwanted show is quickly removed again, while a wanted one that disappeared may never
-/// be missed.
+/// The API has no timestamps per change, so "last writer wins" works only where the order is known. It is unknown if
+/// the server reports a change of a show for which a local change is pending, unless the former is the echo of a change
+/// that we sent. "Subscribed" then wins: an unwanted show is quickly removed again, while a wanted one that disappeared
+/// may never be missed.
 package struct SubscriptionMerge: Sendable, Equatable {
     /// Addresses to subscribe to.
     package var adds: [String] = []
@@ -21,29 +21,31 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Total number of rejected addresses, including those not listed.
     package var refusedInAll = 0
 
+    /// Shows to remove, with the server's address of each.
     private var removed: [ShowID: String] = [:]
 
     /// Maximum number of shows that a server may add: ten times as many as heavy users have.
     package static let mostSubscriptions = 5_000
     /// Maximum number of rejections that are reported individually.
-    private static let mostTold = 5
+    private static let mostReported = 5
 
     package init(add: [String], remove: [String], book: SubscriptionState) {
-        var had: [String: Bool] = [:]
+        // Whether the server listed each address before its changes, and lists it now.
+        var before: [String: Bool] = [:]
         var podcastOf: [String: ShowID] = [:]
         for feed in book.server {
-            had[feed.url] = feed.subscribed
+            before[feed.url] = feed.subscribed
             if let podcast = feed.podcast { podcastOf[feed.url] = podcast }
         }
         let shows = Shows(book, podcastOf)
-        var has = had
-        for url in remove { has[url] = false }
+        var after = before
+        for url in remove { after[url] = false }
         // An address in both lists was removed and added again.
-        for url in add { has[url] = true }
+        for url in add { after[url] = true }
 
         var room = Self.mostSubscriptions - book.local.count
         var seen: Set<String> = []
-        for url in add where seen.insert(url).inserted && had[url] != true {
+        for url in add where seen.insert(url).inserted && before[url] != true {
             let show = shows.show(url)
             let pending = shows.pending(show, url)
             let net = Self.net(pending)
@@ -69,33 +71,34 @@ package struct SubscriptionMerge: Sendable, Equatable {
         // Number of addresses under which the server lists each show.
         var addresses: [ShowID: Int] = [:]
         if !remove.isEmpty {
-            for (url, subscribed) in has where subscribed {
+            for (url, subscribed) in after where subscribed {
                 if let podcast = shows.show(url)?.podcast { addresses[podcast, default: 0] += 1 }
             }
         }
-        for url in remove where seen.insert(url).inserted && had[url] != false {
+        for url in remove where seen.insert(url).inserted && before[url] != false {
             // An address that was never known needs no removal.
             let show = shows.show(url)
-            guard had[url] != nil || show != nil else { continue }
+            guard before[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)
             notes.append(ServerFeed(url: url, subscribed: false, podcast: show?.podcast))
             guard let show else { continue }
             if Self.net(pending) == false { settled += pending }
             guard pending.isEmpty, shows.isSubscribed(show.podcast) else { continue }
             // If the server lists the show under another address, too, it stays.
-            let own = has[url] == true ? 1 : 0
+            let own = after[url] == true ? 1 : 0
             if addresses[show.podcast, default: 0] - own <= 0 { removed[show.podcast] = url }
         }
         notes.removeAll { note in !note.subscribed && note.podcast.map { removed[$0] == note.url } ?? false }
     }
 
+    /// Returns whether a pending change subscribes; `nil` if there are none.
     private static func net(_ pending: [PendingSubscription]) -> Bool? {
         pending.isEmpty ? nil : pending.contains { $0.subscribed }
     }
 
     private mutating func refuse(_ url: String, _ reason: String) {
         refusedInAll += 1
-        guard refused.count < Self.mostTold else { return }
+        guard refused.count < Self.mostReported else { return }
         let shown = RedactedURL.text(url).unicodeScalars.prefix(80)
         refused.append("\(String(String.UnicodeScalarView(shown))): \(reason)")
     }
@@ -107,6 +110,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
         return nil
     }
 
+    /// The lookup of shows and pending changes by address.
     private struct Shows {
         struct Show {
             var podcast: ShowID
@@ -115,16 +119,16 @@ package struct SubscriptionMerge: Sendable, Equatable {
         let podcastOf: [String: ShowID]
         let subscribed: Set<ShowID>
         let byKey: [String: ShowID]
-        let waiting: [ShowID: [PendingSubscription]]
-        let waitingByKey: [String: [PendingSubscription]]
+        let pendingByShow: [ShowID: [PendingSubscription]]
+        let pendingByKey: [String: [PendingSubscription]]
 
         init(_ book: SubscriptionState, _ podcastOf: [String: ShowID]) {
             self.podcastOf = podcastOf
             subscribed = Set(book.local.map(\.podcast))
             byKey = Dictionary(
                 book.local.map { (Shows.key($0.url), $0.podcast) }, uniquingKeysWith: { first, _ in first })
-            waiting = Dictionary(grouping: book.pending, by: \.podcast)
-            waitingByKey = Dictionary(grouping: book.pending) { Shows.key($0.url) }
+            pendingByShow = Dictionary(grouping: book.pending, by: \.podcast)
+            pendingByKey = Dictionary(grouping: book.pending) { Shows.key($0.url) }
         }
 
         static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
@@ -133,13 +137,13 @@ package struct SubscriptionMerge: Sendable, Equatable {
 
         func show(_ url: String) -> Show? {
             if let known = podcastOf[url], subscribed.contains(known) { return Show(podcast: known) }
-            let podcast = byKey[Shows.key(url)] ?? podcastOf[url] ?? waitingByKey[Shows.key(url)]?.first?.podcast
+            let podcast = byKey[Shows.key(url)] ?? podcastOf[url] ?? pendingByKey[Shows.key(url)]?.first?.podcast
             return podcast.map(Show.init)
         }
 
         func pending(_ show: Show?, _ url: String) -> [PendingSubscription] {
-            let ofShow = show.flatMap { waiting[$0.podcast] } ?? []
-            let ofAddress = waitingByKey[Shows.key(url)] ?? []
+            let ofShow = show.flatMap { pendingByShow[$0.podcast] } ?? []
+            let ofAddress = pendingByKey[Shows.key(url)] ?? []
             return ofShow + ofAddress.filter { !ofShow.contains($0) }
         }
     }
@@ -148,6 +152,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
 /// The upload of pending subscription changes.
 package struct SubscriptionUpload: Sendable, Equatable {
     package var changes: [PendingSubscription]
+    /// The addresses of the request, sorted.
     package var add: [String]
     package var remove: [String]
 

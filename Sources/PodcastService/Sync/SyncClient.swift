@@ -6,7 +6,7 @@ internal import TransferEngine
 /// The failure of a request to the sync server.
 struct SyncFailure: Error, Sendable {
     enum Code: Sendable {
-        /// No answer, or a status after which a later retry may succeed.
+        /// No response, or a status after which a later retry may succeed.
         case unavailable
         /// Name and password are wrong, or no longer valid.
         case refused
@@ -14,43 +14,44 @@ struct SyncFailure: Error, Sendable {
         case missing
         /// The request is too large, or the server rejects a part of it.
         case rejected
-        /// The answer is malformed.
+        /// The response is malformed, incomplete or a redirect.
         case unusable
     }
 
     var code: Code
     /// The message, one line without secrets.
     var message: String
-    /// The wait that the server demands.
+    /// The pause that the server demands (Retry-After).
     var retryAfter: Duration?
 }
 
-/// Sends requests to a sync server. Redirects are not followed: the password is sent only to the address for which it
+/// The client for a sync server. Redirects are not followed: the password is sent only to the address for which it
 /// was entered.
 struct SyncClient: Sendable {
     let engine: TransferEngine
     let credentials: Credentials?
     let userAgent: String?
 
-    /// Maximum size of an answer in bytes: a hundred thousand actions of 300 bytes, and as much again for long
+    /// Maximum size of a response in bytes: a hundred thousand actions of 300 bytes, and as much again for long
     /// addresses.
-    private static let largestAnswer = 64 << 20
-    /// Maximum pause that a server may demand: a day.
+    private static let largestResponse = 64 << 20
+    /// Maximum pause that a server may demand: a day. A longer one is shortened.
     private static let longestHold = Duration.seconds(86_400)
-    /// Timeout of an answer.
+    /// Timeout of a request.
     private static let timeout = Duration.seconds(120)
 
-    struct Answer: Sendable {
+    /// A response of status 2xx.
+    struct Response: Sendable {
         var head: ResponseHead
         var body: [UInt8]
     }
 
-    /// Sends a request, and returns its answer of status 2xx.
+    /// Sends a request, and returns the response if its status is 2xx.
     ///
     /// - Parameter body: sent by POST; `nil` sends a GET.
     /// - Throws: `SyncFailure`.
-    func ask(_ url: String, body: [UInt8]? = nil) async throws -> Answer {
-        var request = DataRequest(url: url, limit: Self.largestAnswer)
+    func send(_ url: String, body: [UInt8]? = nil) async throws -> Response {
+        var request = DataRequest(url: url, limit: Self.largestResponse)
         request.credentials = credentials
         request.userAgent = userAgent
         request.timeout = Self.timeout
@@ -75,7 +76,7 @@ struct SyncClient: Sendable {
             throw SyncFailure(code: code, message: "\(host(url)): \(error.message)")
         }
         guard let head else { throw SyncFailure(code: .unavailable, message: "\(host(url)): no answer") }
-        if (200...299).contains(head.status) { return Answer(head: head, body: received) }
+        if (200...299).contains(head.status) { return Response(head: head, body: received) }
         throw Self.failure(head, host(url))
     }
 

@@ -9,8 +9,8 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Keeps subscriptions and playback states in sync with other devices through a server. The rules are those of
-/// podfs-sync(7).
+/// The exchange that keeps subscriptions and playback states in sync with other devices through a server. The rules are
+/// those of podfs-sync(7).
 @ServiceActor
 final class SyncExchange: ServicePart {
     nonisolated let context: ServiceContext
@@ -19,7 +19,7 @@ final class SyncExchange: ServicePart {
     private let subscriptions: Subscriptions
     /// The running exchange.
     private var running: Task<SyncFailure?, Never>?
-    /// The client whose command started the exchange, which is cancelled with it; `nil` for a scheduled one.
+    /// The client whose command started the exchange, and whose disconnection cancels it; `nil` if it was scheduled.
     private var client: ClientID?
     /// Whether the daemon is exiting: failures then say nothing about the server.
     private var isStopping = false
@@ -74,7 +74,7 @@ final class SyncExchange: ServicePart {
             let found = try await login.probe(kind)
             let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
             try await login.register(SyncMessages(account))
-            await endExchange()
+            await finishExchange()
             // Store the password first: an account without a password would be refused, while a password without an
             // account is not used.
             try credentials.setSync(given)
@@ -90,8 +90,8 @@ final class SyncExchange: ServicePart {
     }
 
     func logOut() async throws -> Reply {
-        await endExchange()
-        try library.endSync()
+        await finishExchange()
+        try library.removeSyncAccount()
         try credentials.setSync(nil)
         return .done
     }
@@ -174,13 +174,13 @@ final class SyncExchange: ServicePart {
     ///
     /// It stops between two requests or two shows: what was done is in the library, and the rest is part of the next
     /// exchange.
-    private func endExchange() async {
+    private func finishExchange() async {
         running?.cancel()
         _ = await running?.value
     }
 
     /// Cancels the exchange that a disconnected client started.
-    func clientLeft(_ client: ClientID) { if self.client == client { running?.cancel() } }
+    func clientDisconnected(_ client: ClientID) { if self.client == client { running?.cancel() } }
 
     @discardableResult
     private func runSync(for client: ClientID? = nil) async -> SyncFailure? {
@@ -190,7 +190,7 @@ final class SyncExchange: ServicePart {
             // Before the task ends, because a command that waits for it then starts an exchange of its own.
             running = nil
             self.client = nil
-            context.work.end([Self.exchangeItem])
+            context.work.remove([Self.exchangeItem])
             return failure
         }
         running = task
@@ -203,14 +203,14 @@ final class SyncExchange: ServicePart {
             guard let account = try library.syncAccount() else { return nil }
             do {
                 try await exchange(account)
-                try library.noteSync(
+                try library.recordSync(
                     error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
                     now: now())
                 return nil
             } catch is CancellationError {
                 let failure = SyncFailure(
                     code: .unavailable, message: "the exchange was cancelled; the next one continues where it stopped")
-                try library.noteSync(
+                try library.recordSync(
                     error: failure.message, isStopped: false,
                     next: configuration.sync.next(now: now(), random: .random(in: 0..<1)), now: now())
                 log.info("sync: \(failure.message)")
@@ -219,7 +219,7 @@ final class SyncExchange: ServicePart {
                 if isStopping { return failure }
                 switch failure.code {
                 case .unavailable: failure.message += "; it is retried automatically"
-                // gpodder.net's answer for a device that was deleted there.
+                // gpodder.net's response for a device that was deleted there.
                 case .missing: failure.message += "; podfs sync login makes this device known to it again"
                 case .refused, .rejected, .unusable: break
                 }
@@ -227,7 +227,7 @@ final class SyncExchange: ServicePart {
                 let next = configuration.sync.next(
                     now: now(), failures: account.failures + 1, retryAfter: failure.retryAfter,
                     random: .random(in: 0..<1))
-                try library.noteSync(
+                try library.recordSync(
                     error: failure.message, isStopped: isStopped, next: isStopped ? nil : next,
                     heldUntil: failure.retryAfter.map { now() + $0.seconds }, now: now())
                 log.warning("sync: \(failure.message)")
@@ -246,12 +246,12 @@ final class SyncExchange: ServicePart {
         }
         let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
         let (merge, timestamp, space) = try await run.fetchSubscriptions()
-        try await take(merge, from: space)
-        try library.noteSubscriptions(since: timestamp)
+        try await apply(merge, from: space)
+        try library.recordSubscriptions(since: timestamp)
         try await run.sendSubscriptions()
         try library.unpark(now: now())
-        let (taken, clock) = try await run.fetchActions { [driver] in await driver.notedNow() }
-        driver.note(taken.changed.map { .changedEpisode($0) })
+        let (applied, clock) = try await run.fetchActions { [driver] in await driver.adjustedNow() }
+        driver.report(applied.changed.map { .changedEpisode($0) })
         try await run.sendActions(clock)
     }
 
@@ -260,8 +260,8 @@ final class SyncExchange: ServicePart {
     }
 
     /// Applies the server's changes.
-    private func take(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
-        try library.noteServer(merge.notes, settled: merge.settled)
+    private func apply(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
+        try library.recordServerState(merge.notes, settled: merge.settled)
         // A moved show may appear as a removal and an addition: refresh the removed shows first, so that those that
         // have moved adopt their new addresses.
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
@@ -300,16 +300,16 @@ final class SyncExchange: ServicePart {
                 return
             }
             switch try await subscriptions.importShow(
-                ImportItem(url: url), from: Subscriptions.NamingServer(address: url, space: space))
+                ImportItem(url: url), from: Subscriptions.ListingServer(address: url, space: space))
             {
             case .added(let name, _), .kept(let name, _): log.info("sync: subscribed to \(name)")
             case .known(let name):
                 guard let podcast = try library.podcast(named: name) else { return }
-                try library.noteArrival(of: podcast.id, from: url)
+                try library.recordArrival(of: podcast.id, from: url)
             case .refused(let error):
-                // Record that the server lists it although it cannot be subscribed to here, so that not every exchange
-                // tries again.
-                try library.noteServer([ServerFeed(url: url, subscribed: true)])
+                // Record that the server lists it although it cannot be subscribed to here, so that later exchanges do
+                // not try again.
+                try library.recordServerState([ServerFeed(url: url, subscribed: true)])
                 log.warning("sync: not subscribed to \(error)")
             }
         } catch is CancellationError {
@@ -323,13 +323,13 @@ final class SyncExchange: ServicePart {
     private func remove(_ podcast: ShowID, fromServer url: String) throws {
         guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
         if try library.serverHas(podcast, elsewhereThan: url) {
-            return try library.noteServer([ServerFeed(url: url, subscribed: false)])
+            return try library.recordServerState([ServerFeed(url: url, subscribed: false)])
         }
-        driver.takeEvents()
+        driver.drainEvents()
         let open = driver.clients.openEpisodes
         let episodes = try library.episodes(of: podcast).map(\.id)
-        for episode in episodes where !open.contains(episode) { engine.forget(MediaID(episode)) }
-        driver.note(episodes.map { .ended(MediaID($0)) })
+        for episode in episodes where !open.contains(episode) { engine.discard(MediaID(episode)) }
+        driver.report(episodes.map { .ended(MediaID($0)) })
         try library.remove(podcast: podcast, fromServer: url, now: now())
         driver.changed(podcast: podcast, name: show.name)
         subscriptions.copies.subscriptionsChanged()
@@ -337,9 +337,9 @@ final class SyncExchange: ServicePart {
     }
 
     /// Deletes shows that were removed long enough ago.
-    func forgetRemovedShows() {
+    func pruneRemovedShows() {
         do {
-            try library.forgetRemoved(before: now() - Self.removedLifetime.seconds)
+            try library.pruneRemoved(before: now() - Self.removedLifetime.seconds)
         } catch {
             log.error("\(error)")
         }

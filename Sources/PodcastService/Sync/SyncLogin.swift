@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
 
-/// Detects a server's protocol, and checks name and password.
+/// The login to a sync server: detects its protocol, and checks name and password.
 struct SyncLogin: Sendable {
     let client: SyncClient
     let address: SyncAddress
@@ -39,13 +39,13 @@ struct SyncLogin: Sendable {
         let messages = SyncMessages(kind: kind, base: address.url, user: user, device: "podfs")
         switch kind {
         case .gpodder:
-            let answer = try await client.ask(messages.login, body: Array("{}".utf8))
-            // Nextcloud's login page has the same address, as does any site that answers every request with a page.
+            let answer = try await client.send(messages.login, body: Array("{}".utf8))
+            // Nextcloud answers this address with its login page, and some sites answer every request with a page.
             if answer.body.first == UInt8(ascii: "<") {
                 throw SyncFailure(code: .missing, message: "\(address.url) answered with a web page")
             }
         case .nextcloud:
-            let answer = try await client.ask(messages.subscriptions(since: Self.farFuture))
+            let answer = try await client.send(messages.subscriptions(since: Self.farFuture))
             do {
                 _ = try SyncAnswers.subscriptions(answer.body)
             } catch {
@@ -54,7 +54,7 @@ struct SyncLogin: Sendable {
         }
     }
 
-    /// 2^31 - 1, in the future, so that the answer lists no changes.
+    /// 2^31 - 1, in the future, so that the response lists no changes.
     private static let farFuture: Int64 = 2_147_483_647
 
     /// Registers the device, and makes the server synchronise it with the account's other devices. Servers without this
@@ -62,12 +62,12 @@ struct SyncLogin: Sendable {
     func register(_ messages: SyncMessages) async throws {
         guard messages.kind == .gpodder else { return }
         do {
-            _ = try await client.ask(messages.deviceAddress, body: messages.deviceBody)
-            let others = SyncAnswers.devices(try await client.ask(messages.devices).body).filter {
+            _ = try await client.send(messages.deviceAddress, body: messages.deviceBody)
+            let others = SyncAnswers.devices(try await client.send(messages.devices).body).filter {
                 $0 != messages.device
             }
             if !others.isEmpty {
-                _ = try await client.ask(messages.linkedDevices, body: messages.linkBody(with: others))
+                _ = try await client.send(messages.linkedDevices, body: messages.linkBody(with: others))
             }
         } catch let failure as SyncFailure where failure.code != .refused && failure.retryAfter == nil {
             // Some servers have no devices, and oPodSync answers 503 to the last of these requests.

@@ -3,10 +3,10 @@ internal import Glibc
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// The two variants of the API: addresses, request bodies and answers. Pure.
+/// The addresses and request bodies of the two variants of the API. Pure.
 ///
 /// The gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/), and that of Nextcloud's gpoddersync
-/// (https://github.com/thrillfall/nextcloud-gpodder), whose answers are the same, but which has no devices.
+/// (https://github.com/thrillfall/nextcloud-gpodder), whose responses are the same, but which has no devices.
 package struct SyncMessages: Sendable {
     package let kind: SyncAccount.Kind
     /// The server's address.
@@ -27,16 +27,18 @@ package struct SyncMessages: Sendable {
 
     // MARK: Addresses
 
-    /// The login address, used only to check the credentials. No session is created, since every request accepts Basic
+    /// The login address, used only to check the credentials. No session is used, since every request accepts Basic
     /// authentication.
     package var login: String { "\(base)/api/2/auth/\(user.percentEncoded)/login.json" }
 
+    /// The address of this device's description.
     package var deviceAddress: String { "\(base)/api/2/devices/\(user.percentEncoded)/\(device.percentEncoded).json" }
+    /// The address of the list of the user's devices.
     package var devices: String { "\(base)/api/2/devices/\(user.percentEncoded).json" }
     /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
     package var linkedDevices: String { "\(base)/api/2/sync-devices/\(user.percentEncoded).json" }
 
-    /// Returns the address of the subscription changes since a timestamp.
+    /// Returns the address of the subscription changes since a timestamp; `nil` returns the address for uploads.
     package func subscriptions(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
@@ -48,8 +50,10 @@ package struct SyncMessages: Sendable {
         }
     }
 
-    /// Returns the address of the episode actions. Does not set `aggregated`: it returns only the last action per
-    /// episode, which may be a download that hides the playback position.
+    /// Returns the address of the episode actions since a timestamp; `nil` returns the address for uploads.
+    ///
+    /// Does not set `aggregated`: with it, the server sends only the last action per episode, which may be a download
+    /// that hides the playback position.
     package func episodes(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
@@ -69,6 +73,7 @@ package struct SyncMessages: Sendable {
     /// Encodes an upload of episode actions.
     package func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
 
+    /// The request body that describes this device.
     package var deviceBody: [UInt8] { json(["caption": "podfs (\(device))", "type": "desktop"]) }
 
     /// Encodes the request that links this device with others.
@@ -106,11 +111,35 @@ package struct SyncMessages: Sendable {
     }
 }
 
-/// Parsing of the server's answers. Invalid entries are skipped and counted.
+/// Parsing of the server's responses. Malformed entries, and those beyond `mostEntries`, are skipped and counted.
 package enum SyncAnswers {
-    /// An answer that cannot be parsed.
+    /// A response that cannot be parsed.
     package struct Malformed: Error, Equatable {
         package let message: String
+    }
+
+    /// The numbers of entries that were not read.
+    package struct Skipped: Sendable, Equatable {
+        package var malformed = 0
+        /// Those beyond `mostEntries`.
+        package var excess = 0
+
+        package init(malformed: Int = 0, excess: Int = 0) {
+            self.malformed = malformed
+            self.excess = excess
+        }
+
+        /// Returns the lines to log.
+        ///
+        /// - Parameter entries: the name of the entries in a sentence.
+        package func warnings(_ entries: String) -> [String] {
+            var lines: [String] = []
+            if malformed > 0 { lines.append("\(malformed) of \(entries) are malformed") }
+            if excess > 0 {
+                lines.append("\(excess) of \(entries) were ignored: no more than \(mostEntries) are read")
+            }
+            return lines
+        }
     }
 
     /// The server's changes of subscriptions.
@@ -118,17 +147,17 @@ package enum SyncAnswers {
         package var add: [String]
         package var remove: [String]
         package var timestamp: Int64
-        package var skipped = 0
+        package var skipped = Skipped()
     }
 
     /// The server's episode actions.
     package struct Actions: Sendable, Equatable {
         package var actions: [SyncAction]
         package var timestamp: Int64
-        package var skipped = 0
+        package var skipped = Skipped()
     }
 
-    /// The answer to an upload.
+    /// The response to an upload.
     package struct Uploaded: Sendable, Equatable {
         /// An address that the server has normalised.
         package struct Renamed: Sendable, Equatable {
@@ -143,38 +172,44 @@ package enum SyncAnswers {
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
-    /// Maximum number of entries; further ones are ignored.
+    /// Maximum number of entries: the last ones of a list of actions, the first ones of any other. The rest is skipped.
     package static let mostEntries = 100_000
 
-    /// Parses an answer with subscription changes.
+    /// Parses a response with subscription changes.
     package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
         let object = try object(body)
         guard let timestamp = SyncTime.timestamp(object["timestamp"]) else {
             throw Malformed(message: "the server's list of subscriptions has no valid timestamp")
         }
-        var skipped = 0
+        var skipped = Skipped()
         func list(_ key: String) -> [String] {
-            let entries = object[key] as? [Any] ?? []
-            let texts = entries.prefix(mostEntries).compactMap { text($0) }
-            skipped += entries.count - texts.count
+            let all = object[key] as? [Any] ?? []
+            let entries = all.prefix(mostEntries)
+            let texts = entries.compactMap { text($0) }
+            skipped.malformed += entries.count - texts.count
+            skipped.excess += all.count - entries.count
             return texts
         }
         let (add, remove) = (list("add"), list("remove"))
         return Subscriptions(add: add, remove: remove, timestamp: timestamp, skipped: skipped)
     }
 
-    /// Parses an answer with episode actions.
+    /// Parses a response with episode actions.
     package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
         let object = try object(body)
         guard let timestamp = SyncTime.timestamp(object["timestamp"]), let entries = object["actions"] as? [Any] else {
             throw Malformed(message: "the server's list of actions has no valid timestamp, or no actions")
         }
-        let actions = entries.suffix(mostEntries).compactMap { action($0) }
-        return Actions(actions: actions, timestamp: timestamp, skipped: entries.count - actions.count)
+        let last = entries.suffix(mostEntries)
+        let actions = last.compactMap { action($0) }
+        return Actions(
+            actions: actions, timestamp: timestamp,
+            skipped: Skipped(malformed: last.count - actions.count, excess: entries.count - last.count))
     }
 
+    /// Parses the response to an upload.
     package static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
-        // An empty body is a valid answer, too.
+        // An empty body is valid, too.
         if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) {
             return Uploaded(timestamp: nil, renamed: [])
         }
@@ -242,7 +277,7 @@ package enum SyncTime {
         return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
     }
 
-    /// Parses the timestamp of an answer, in seconds since 1970; `nil` if absent or invalid. It is stored, and sent
+    /// Parses the timestamp of a response, in seconds since 1970; `nil` if absent or invalid. It is stored, and sent
     /// back to the server with the next request.
     static func timestamp(_ value: Any?) -> Int64? {
         number(value).flatMap { (0...SyncMoment.latest).contains($0) ? $0 : nil }
@@ -282,7 +317,7 @@ package enum SyncTime {
         return moment - (sign == UInt8(ascii: "+") ? offset : -offset)
     }
 
-    /// Parses a 64-bit whole number, which may be written as text.
+    /// Parses a 64-bit whole number, which may be written as text. Truncates a JSON number with a fraction.
     static func number(_ value: Any?) -> Int64? {
         if let number = value as? Int64 { return number }
         if let number = value as? Int { return Int64(number) }

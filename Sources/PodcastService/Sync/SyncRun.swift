@@ -11,8 +11,8 @@ struct SyncRun: Sendable {
     let messages: SyncMessages
     let log: Logger
 
-    /// Maximum number of actions or addresses per request, about a hundred kilobytes. Halved if the server rejects the
-    /// size.
+    /// Maximum number of actions or addresses per request, about a hundred kilobytes. A rejected request is repeated in
+    /// two halves.
     private static let batch = 250
 
     init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {
@@ -31,9 +31,9 @@ struct SyncRun: Sendable {
     ///   address space.
     func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64, space: AddressSpace) {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
-        let answer = try await client.ask(messages.subscriptions(since: since))
-        let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
-        if found.skipped > 0 { log.warning("sync: \(found.skipped) entries of the server's list are malformed") }
+        let answer = try await client.send(messages.subscriptions(since: since))
+        let found = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
+        for line in found.skipped.warnings("the entries of the server's list") { log.warning("sync: \(line)") }
         let merge = SubscriptionMerge(add: found.add, remove: found.remove, book: try library.subscriptionBook())
         for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
         if merge.refusedInAll > merge.refused.count {
@@ -55,11 +55,11 @@ struct SyncRun: Sendable {
     private func send(_ upload: SubscriptionUpload, _ book: SubscriptionState) async throws {
         try library.markSent(upload.changes)
         do {
-            let answer = try await client.ask(messages.subscriptions(since: nil), body: messages.body(upload))
-            let taken = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
+            let answer = try await client.send(messages.subscriptions(since: nil), body: messages.body(upload))
+            let response = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
             try library.subscriptionsSent(
-                upload.changes, feeds: upload.feeds, renamed: taken.renamed.map { ($0.old, $0.new) })
-            for renamed in taken.renamed where renamed.new.isEmpty {
+                upload.changes, feeds: upload.feeds, renamed: response.renamed.map { ($0.old, $0.new) })
+            for renamed in response.renamed where renamed.new.isEmpty {
                 log.warning("sync: the server rejects \(RedactedURL.text(renamed.old))")
             }
         } catch let failure as SyncFailure where failure.code == .rejected {
@@ -71,7 +71,7 @@ struct SyncRun: Sendable {
                 for change in upload.changes {
                     log.warning("sync: the server rejects \(RedactedURL.text(change.url)): \(failure.message)")
                 }
-                try library.noteServer([], settled: upload.changes)
+                try library.recordServerState([], settled: upload.changes)
             }
         }
     }
@@ -80,22 +80,22 @@ struct SyncRun: Sendable {
 
     /// Fetches the actions of other devices and merges them into the library. Also returns the difference between the
     /// clocks.
-    func fetchActions(now: @Sendable () async -> Int64) async throws -> (taken: AppliedActions, clock: SyncClock) {
+    func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
         let window = account.episodes
-        let answer = try await client.ask(messages.episodes(since: window.episodesSince))
-        let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }
-        if found.skipped > 0 { log.warning("sync: \(found.skipped) of the server's actions are malformed") }
+        let answer = try await client.send(messages.episodes(since: window.episodesSince))
+        let found = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }
+        for line in found.skipped.warnings("the server's actions") { log.warning("sync: \(line)") }
         let clock = SyncClock(local: await now(), server: found.timestamp)
-        let taken = try library.take(
+        let applied = try library.apply(
             found.actions, clock: clock,
             window: SyncWindow(
                 last: found.timestamp, lastFull: window.isFull ? found.timestamp : window.lastFull),
             keepsLatestOnly: account.kind == .nextcloud, now: clock.local)
-        if taken.future > 0 {
+        if applied.future > 0 {
             log.warning(
-                "sync: \(taken.future) actions have future dates: a device's clock is wrong; they count as current")
+                "sync: \(applied.future) actions have future dates: a device's clock is wrong; they count as current")
         }
-        return (taken, clock)
+        return (applied, clock)
     }
 
     /// Sends the pending actions.
@@ -110,9 +110,9 @@ struct SyncRun: Sendable {
 
     private func send(_ pending: ArraySlice<PendingAction>) async throws {
         do {
-            let answer = try await client.ask(
+            let answer = try await client.send(
                 messages.episodes(since: nil), body: messages.body(pending.map(\.action)))
-            _ = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
+            _ = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
             try library.actionsSent(Array(pending))
         } catch let failure as SyncFailure where failure.code == .rejected {
             if pending.count > 1 {
@@ -128,7 +128,8 @@ struct SyncRun: Sendable {
         }
     }
 
-    private func sense<Value>(_ body: () throws(SyncAnswers.Malformed) -> Value) throws -> Value {
+    /// Returns the result of a parser. Throws `SyncFailure` if the response is malformed.
+    private func parsed<Value>(_ body: () throws(SyncAnswers.Malformed) -> Value) throws -> Value {
         do throws(SyncAnswers.Malformed) {
             return try body()
         } catch {

@@ -93,7 +93,7 @@ final class CacheVerifier: ServicePart {
     /// Reads a complete file and compares its digest with that of the download. A file that differs is dropped, so that
     /// the episode is fetched again on demand.
     ///
-    /// - Returns: a description of the defect; `nil` if there is none, or no complete file.
+    /// - Returns: a description of the defect, or the error; `nil` if there is none, or no complete file.
     @discardableResult
     func verify(_ episode: EpisodeID) async -> String? {
         if let running = verifications[episode] { return await running.value }
@@ -108,10 +108,10 @@ final class CacheVerifier: ServicePart {
 
     private func readAll(of episode: EpisodeID) async -> String? {
         do {
-            driver.takeEvents()
+            driver.drainEvents()
             guard let before = try library.rendition(of: episode), before.complete else { return nil }
             let result = await engine.verify(CachedFile(before))
-            driver.takeEvents()
+            driver.drainEvents()
             // The file may have been evicted or replaced in the meantime.
             guard let rendition = try library.rendition(of: episode), rendition.file == before.file else { return nil }
             switch result {
@@ -120,7 +120,7 @@ final class CacheVerifier: ServicePart {
                 return nil
             case .failure(let defect):
                 if !defect.isPassing {
-                    engine.forget(MediaID(episode))
+                    engine.discard(MediaID(episode))
                     try drop(rendition, for: defect)
                 }
                 return defect.description

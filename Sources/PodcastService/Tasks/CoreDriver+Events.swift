@@ -11,31 +11,33 @@ internal import TransferEngine
 // Engine events, which are recorded in the library in order and then broadcast to watching clients.
 extension CoreDriver {
     /// The minimum interval between records of an episode's opens: some programs open a file a hundred times a second.
-    private static let noteInterval: Duration = .seconds(60)
+    private static let openRecordInterval: Duration = .seconds(60)
 
     /// The maximum number of events in a transaction, so that no command waits long for the library.
     private static let largestBatch = 256
 
     /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
-    func takeEvents() {
-        let items = events.take()
-        var rest = items.filter { !hasToWait($0) }[...]
+    func drainEvents() {
+        let items = events.drain()
+        var rest = items.filter { !queueBehindUnwritten($0) }[...]
         while !rest.isEmpty {
             let records = rest.prefix(Self.largestBatch).prefix { $0.isRecord }
             if !records.isEmpty { write(records) }
             rest = rest.dropFirst(records.count)
-            if let item = rest.popFirst() { take(item) }
+            if let item = rest.popFirst() { process(item) }
         }
-        untold += items.count { if case .transfer = $0 { true } else { false } }
+        unacknowledged += items.count { if case .transfer = $0 { true } else { false } }
         // The engine retains downloads until their events are acknowledged: acknowledge none while an item is
         // unwritten.
-        guard untold > 0, unwritten.isEmpty else { return }
-        engine.acknowledgeEvents(untold)
-        untold = 0
+        guard unacknowledged > 0, unwritten.isEmpty else { return }
+        engine.acknowledgeEvents(unacknowledged)
+        unacknowledged = 0
     }
 
-    /// Queues an item behind an unwritten one with the same subject, to preserve the order. Returns whether it did so.
-    private func hasToWait(_ item: EventQueue.Item) -> Bool {
+    /// Queues an item behind an unwritten one with the same subject, to preserve the order.
+    ///
+    /// - Returns: whether the item was queued; `false` if no unwritten item has its subject.
+    private func queueBehindUnwritten(_ item: EventQueue.Item) -> Bool {
         guard !unwritten.isEmpty, let subject = item.subject else { return false }
         guard unwritten.contains(where: { $0.subject == subject }) else { return false }
         unwritten.append(item)
@@ -46,9 +48,9 @@ extension CoreDriver {
     func writeAgain() {
         let items = unwritten
         unwritten = []
-        for item in items where !hasToWait(item) { write([item]) }
-        note(.unwritten(unwritten.count))
-        takeEvents()
+        for item in items where !queueBehindUnwritten(item) { write([item]) }
+        report(.unwritten(unwritten.count))
+        drainEvents()
     }
 
     /// Writes several items in one transaction. If that fails, writes each separately: a single item may be the cause,
@@ -58,45 +60,46 @@ extension CoreDriver {
             if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {
                 try handle([.reported(snapshot)])
             } else {
-                try change { batch in for item in items { try take(item, &batch) } }
+                try change { batch in for item in items { try process(item, &batch) } }
             }
         } catch {
             log.error("\(error)")
             guard items.count == 1 else {
-                for item in items where !hasToWait(item) { write([item]) }
+                for item in items where !queueBehindUnwritten(item) { write([item]) }
                 return
             }
-            unwritten += items.filter(\.isFact)
-            note(.unwritten(unwritten.count))
+            unwritten += items.filter(\.isRetried)
+            report(.unwritten(unwritten.count))
         }
     }
 
+    /// Returns whether a progress report needs no new task.
     private func isKnown(_ snapshot: DownloadSnapshot) -> Bool {
         !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil
     }
 
     /// Handles an item that is not part of a transaction with others.
-    private func take(_ item: EventQueue.Item) {
+    private func process(_ item: EventQueue.Item) {
         switch item {
         case .transfer(.storageFull(_, let error)):
             log.warning("\(error.message)")
-            let free = (try? DiskSpace(at: FilePath(configuration.places.cache)))?.free ?? 0
-            note(.writeFailed(free: free))
+            let free = (try? DiskSpace(at: FilePath(configuration.paths.cache)))?.free ?? 0
+            report(.writeFailed(free: free))
         case .transfer(.addressRefused(let key, _)): owner?.renewAddress(of: key.episode)
         case .transfer, .opened: write([item])
         case .marker(let work): work()
-        case .connected(let client): note(.connected(client))
-        case .left(let client, let episodes): owner?.left(client, closing: episodes)
+        case .connected(let client): report(.connected(client))
+        case .left(let client, let episodes): owner?.clientDisconnected(client, closing: episodes)
         case .closed(let episode): owner?.closed(episode)
         }
     }
 
-    private func take(_ item: EventQueue.Item, _ batch: inout Batch) throws {
+    private func process(_ item: EventQueue.Item, _ batch: inout Batch) throws {
         switch item {
         case .opened(let episode): try opened(episode, &batch)
         case .transfer(let event):
             do {
-                try take(event, &batch)
+                try process(event, &batch)
             } catch LibraryError.noSuchEpisode(let id) {
                 log.debug("episode \(id) was removed while an event of it was pending")
             }
@@ -104,7 +107,7 @@ extension CoreDriver {
         }
     }
 
-    private func take(_ event: TransferEvent, _ batch: inout Batch) throws {
+    private func process(_ event: TransferEvent, _ batch: inout Batch) throws {
         switch event {
         case .confirmed(let key, let generation, let pin): try confirmed(key.episode, generation, pin, &batch)
         case .fileCreated(let key, let generation, let file, let pin, let finalURL):
@@ -137,12 +140,14 @@ extension CoreDriver {
                 isVerified: facts.isVerified, fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
             try batch.handle(.completed(key, generation: generation, size: facts.size))
         case .failed(let key, let error): try batch.handle(.failed(key, error))
-        case .upload(let event): try owner?.take(event, &batch)
-        // `take(_:)` handles these outside a transaction.
+        case .upload(let event): try owner?.process(event, &batch)
+        // `process(_:)` handles these outside a transaction.
         case .storageFull, .addressRefused: break
         }
     }
 
+    /// Records the size that the server confirmed. Drops the renditions of earlier generations; each drop advances the
+    /// library's generation by one.
     private func confirmed(_ episode: EpisodeID, _ generation: Int, _ pin: Pin, _ batch: inout Batch) throws {
         guard let row = try library.entry(id: episode) else { return }
         for _ in 0..<max(0, generation - row.generation) { try library.dropRendition(episode: episode, now: now()) }
@@ -156,14 +161,14 @@ extension CoreDriver {
     private func opened(_ episode: EpisodeID, _ batch: inout Batch) throws {
         try batch.handle(.opened(MediaID(episode)))
         let now = batch.moment.uptime
-        if let last = lastNoted[episode], now - last < Self.noteInterval { return }
+        if let last = lastOpens[episode], now - last < Self.openRecordInterval { return }
         do {
             try library.opened(episode: episode, now: batch.moment.seconds)
         } catch LibraryError.noSuchEpisode {
             // The episode has just been removed.
         }
-        if lastNoted.count > 10_000 { lastNoted = [:] }
-        lastNoted[episode] = now
+        if lastOpens.count > 10_000 { lastOpens = [:] }
+        lastOpens[episode] = now
     }
 
     /// Returns the task for a row of the library; `nil` if its episode or show was removed.

@@ -23,53 +23,53 @@ extension CoreDriver {
         } catch {
             log.error("\(error)")
         }
-        note(evicted.map { .evicted(MediaID($0)) } + [.planned(plan)])
+        report(evicted.map { .evicted(MediaID($0)) } + [.planned(plan)])
     }
 
     /// - Returns: `nil` if the adopted plan is still valid, or the disk's free space is unknown.
     private func plan(isProgress: Bool, evicted: inout [EpisodeID]) throws -> StoragePlan? {
-        guard let disk = try? DiskSpace(at: FilePath(configuration.places.cache)) else { return nil }
+        guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return nil }
         let policy = core.space.policy
-        var situation = try situation(disk)
-        if isProgress, policy.holds(in: situation) { return nil }
-        let episodes = try addFiles(to: &situation)
-        var plan = policy.plan(for: situation)
+        var snapshot = try snapshot(disk)
+        if isProgress, policy.isPlanValid(in: snapshot) { return nil }
+        let episodes = try addFiles(to: &snapshot)
+        var plan = policy.plan(for: snapshot)
         while let file = plan.evictions.first {
             if let episode = episodes[file], try evict(file, of: episode) {
                 let name = try library.episode(id: episode)?.name ?? file
                 log.info("evicted \(name) to make room")
-                situation.remove(file)
+                snapshot.remove(file)
                 evicted.append(episode)
             } else {
-                situation.setOpen(file)
+                snapshot.setOpen(file)
             }
-            plan = policy.plan(for: situation)
+            plan = policy.plan(for: snapshot)
         }
         return plan
     }
 
-    private func situation(_ disk: DiskSpace) throws -> StorageSituation {
+    private func snapshot(_ disk: DiskSpace) throws -> StorageSnapshot {
         let tasks = core.tasks
         let open = tasks.downloads.isEmpty ? [] : Set(clients.openEpisodes.map { MediaID($0) })
         // Used space is the bytes recorded in the library plus those received since.
-        return StorageSituation(
+        return StorageSnapshot(
             used: try library.cachedBytes() + tasks.unrecordedBytes, diskTotal: disk.total, diskFree: disk.free,
             transfers: tasks.storageTransfers(open: open))
     }
 
     /// - Returns: the episode of each file, by file name.
-    private func addFiles(to situation: inout StorageSituation) throws -> [String: EpisodeID] {
+    private func addFiles(to snapshot: inout StorageSnapshot) throws -> [String: EpisodeID] {
         let places = Dictionary(
-            situation.transfers.enumerated().map { ($1.id.episode, $0) }, uniquingKeysWith: { first, _ in first })
+            snapshot.transfers.enumerated().map { ($1.id.episode, $0) }, uniquingKeysWith: { first, _ in first })
         var episodes: [String: EpisodeID] = [:]
         for rendition in try library.evictionCandidates() {
             episodes[rendition.file] = rendition.episode
             if let place = places[rendition.episode], !rendition.complete {
-                situation.transfers[place].file = rendition.file
+                snapshot.transfers[place].file = rendition.file
             } else {
                 let opened = WallTime.seconds(rendition.lastOpened)
                 let completed = core.space.completions[MediaID(rendition.episode)]
-                situation.files.append(
+                snapshot.files.append(
                     StorageFile(
                         id: rendition.file, bytes: rendition.received,
                         lastUse: max(opened, completed ?? opened), isPlayed: rendition.played))
@@ -87,7 +87,7 @@ extension CoreDriver {
     func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
         // A reader acquires its lease on the file only when it receives the grant, so check granted opens as well.
         guard !clients.openEpisodes.contains(episode), engine.evictFile(file) else { return false }
-        engine.forget(MediaID(episode))
+        engine.discard(MediaID(episode))
         try library.dropRendition(episode: episode, now: now())
         return true
     }
@@ -96,6 +96,7 @@ extension CoreDriver {
         TransferError(.diskFull, "no space left in the cache: \(reason.description)")
     }
 
+    /// Records why a download waits for space in the cache; `nil` once it has space.
     func setAwaitsSpace(_ media: MediaID, _ reason: TransferError?) {
         let old = view.withLock { view in
             defer { view.spaceWaits[media] = reason }

@@ -22,44 +22,51 @@ final class CoreDriver: ServicePart {
         var schedule: [Chore: WallTime] { get }
         /// Whether feeds are being fetched, or fetched ones have not been processed.
         var isFetching: Bool { get }
+        /// Starts a chore that is due.
         func perform(_ chore: Chore)
-        func take(_ event: UploadEvent, _ batch: inout Batch) throws
+        func process(_ event: UploadEvent, _ batch: inout Batch) throws
         /// Refreshes the feed of an episode whose address the server refused: the feed may have a newer one.
         func renewAddress(of episode: EpisodeID)
         /// Handles a disconnected client that had these episodes open.
-        func left(_ client: ClientID, closing episodes: Set<EpisodeID>)
+        func clientDisconnected(_ client: ClientID, closing episodes: Set<EpisodeID>)
         /// Handles the close of an episode.
         func closed(_ episode: EpisodeID)
+        /// Cancels a task whose client has disconnected; see `TaskCommands.abandon`.
         func abandon(_ media: MediaID, isEphemeral: Bool)
         /// Lets the daemon exit.
-        func leave()
+        func exit()
     }
 
     /// The state that loaders read on the engine's thread.
     struct EngineView {
+        /// Suspensions of tasks by clients.
         var holds = TaskHolds<ClientID>()
+        /// The reasons why downloads wait for space in the cache.
         var spaceWaits: [MediaID: TransferError] = [:]
     }
 
     nonisolated let context: ServiceContext
     /// The queue of engine events and of the work that has to follow them.
     nonisolated let events: EventQueue
+    /// The connected clients.
     nonisolated let clients = ClientTable()
+    /// The state for loaders; updated with each batch.
     nonisolated let view = Mutex(EngineView())
     private(set) var core: DaemonCore
     weak var owner: (any Owner)?
     /// The effects to perform, in order.
     private var effects: [Effect] = []
+    /// Whether `perform()` runs; its loop also performs the effects that are added meanwhile.
     private var isPerforming = false
     /// Whether the core may start work by itself: only between `start` and `stop`.
     private var isRunning = false
     private var timer: Task<Void, Never>?
     /// Items that could not be written, in order.
     var unwritten: [EventQueue.Item] = []
-    /// The number of engine events processed and not yet acknowledged to the engine.
-    var untold = 0
+    /// Number of processed engine events that are not yet acknowledged to the engine.
+    var unacknowledged = 0
     /// When an open of each episode was last recorded.
-    var lastNoted: [EpisodeID: Instant] = [:]
+    var lastOpens: [EpisodeID: Instant] = [:]
 
     init(_ context: ServiceContext, events: EventQueue) {
         self.context = context
@@ -83,6 +90,7 @@ final class CoreDriver: ServicePart {
 
         var tasks: TaskRegistry { core.tasks }
 
+        /// Handles an input: writes or collects its rows, and collects its other effects.
         @ServiceActor mutating func handle(_ input: Input) throws {
             for effect in core.handle(input, at: moment) {
                 guard case .write(let row) = effect else {
@@ -93,6 +101,7 @@ final class CoreDriver: ServicePart {
             }
         }
 
+        /// Schedules `body` for after the transaction has succeeded. It is dropped if the transaction fails.
         mutating func whenWritten(_ body: @escaping @ServiceActor () -> Void) { afterwards.append(body) }
     }
 
@@ -121,20 +130,20 @@ final class CoreDriver: ServicePart {
 
     /// Handles inputs that report what has already happened. An error is logged; if there are several inputs, each is
     /// then handled by itself.
-    func note(_ inputs: [Input]) {
+    func report(_ inputs: [Input]) {
         do {
             try handle(inputs)
         } catch {
             log.error("\(error)")
-            if inputs.count > 1 { for input in inputs { note(input) } }
+            if inputs.count > 1 { for input in inputs { report(input) } }
         }
     }
 
-    func note(_ inputs: Input...) { note(inputs) }
+    func report(_ inputs: Input...) { report(inputs) }
 
     /// Returns the current time in seconds since 1970, after the core has adjusted stored times if the clock was set.
-    func notedNow() -> Int64 {
-        note([])
+    func adjustedNow() -> Int64 {
+        report([])
         return now()
     }
 
@@ -153,15 +162,15 @@ final class CoreDriver: ServicePart {
         view.withLock { $0.holds = core.tasks.holds }
         effects += batch.effects
         for body in batch.afterwards { body() }
-        settle()
+        finishBatch()
     }
 
     /// Lets the core decide once about all inputs so far, and performs the effects.
-    private func settle() {
+    private func finishBatch() {
         if isRunning {
             let moment = moment
             effects += core.handle(.fetching(owner?.isFetching ?? false), at: moment)
-            effects += core.settle(at: moment)
+            effects += core.finishBatch(at: moment)
         }
         perform()
     }
@@ -169,8 +178,8 @@ final class CoreDriver: ServicePart {
     /// Starts processing events and scheduled work. Call after loading the state of the previous daemon.
     func start() {
         isRunning = true
-        startTask { [weak self, wakes = events.wakes] in for await _ in wakes { self?.takeEvents() } }
-        settle()
+        startTask { [weak self, wakes = events.wakes] in for await _ in wakes { self?.drainEvents() } }
+        finishBatch()
     }
 
     /// Stops scheduled work.
@@ -187,11 +196,11 @@ final class CoreDriver: ServicePart {
         case .failed(let task, let error):
             try library.fail(download: task, error: error.message, errorNumber: Int(error.errorNumber))
         case .suspended(let task, let suspended): try library.setSuspended(download: task, suspended)
-        case .kept(let event): try library.keep(KeptEvent(event))
+        case .event(let event): try library.store(StoredEvent(event))
         case .uploadFailed(let task, let error, let event):
-            try library.fail(upload: task, error: error.message, keeping: KeptEvent(event))
+            try library.fail(upload: task, error: error.message, keeping: StoredEvent(event))
         case .uploadRemoved(let task, let event):
-            try library.removeUpload(id: task, keeping: event.map(KeptEvent.init))
+            try library.removeUpload(id: task, keeping: event.map(StoredEvent.init))
         }
     }
 
@@ -226,27 +235,27 @@ final class CoreDriver: ServicePart {
         case .allowDiscretionary(let allowed): engine.setDiscretionary(allowed: allowed)
         case .abandon(let media, let isEphemeral): owner?.abandon(media, isEphemeral: isEphemeral)
         case .assessSpace(let isProgress): assessSpace(isProgress: isProgress)
-        case .readSchedule: if let schedule = owner?.schedule { note(.scheduled(schedule)) }
+        case .readSchedule: if let schedule = owner?.schedule { report(.scheduled(schedule)) }
         case .readConditions: readConditions()
-        case .tell(let event): tell(event)
+        case .broadcast(let event): broadcast(event)
         case .runHook(.downloaded(let media)): runHook(configuration.onDownload, episode: media.episode)
         case .runHook(.idle): runHook(configuration.onIdle, episode: nil)
         case .perform(.writeAgain): writeAgain()
         case .perform(let chore): owner?.perform(chore)
-        case .forgetFutureSchedules: attempt { try library.forgetFutureSchedules(now: now()) }
+        case .clearFutureSchedules: attempt { try library.clearFutureSchedules(now: now()) }
         case .moveUnsent(let jump): attempt { try library.moveUnsent(by: jump.seconds) }
         case .wake(let deadline): wake(at: deadline)
         case .workEnded: configuration.onWork()
         case .leave:
             if core.isIdle { log.info("idle for \(configuration.idleExit.seconds) s: exiting") }
-            owner?.leave()
+            owner?.exit()
         }
     }
 
     private func readConditions() {
         startTask { [self] in
             let conditions = await configuration.conditions.readInBackground()
-            note(
+            report(
                 .conditions(
                     allowDiscretionary: conditions.allowsDiscretionary(
                         allowMetered: configuration.allowsMetered, allowBattery: configuration.allowsBattery)))
@@ -261,9 +270,9 @@ final class CoreDriver: ServicePart {
         }
     }
 
-    private func tell(_ event: Event) {
+    private func broadcast(_ event: Event) {
         var event = event
-        // A waiting open has no task, and so no path, but clients show what it waits for.
+        // A waiting open has no task, and so no path; clients display it by the path of its episode.
         if case .state(var report) = event.body, report.path == nil, report.error != nil,
             let facts = report.episode.flatMap(facts(of:))
         {
@@ -286,7 +295,7 @@ final class CoreDriver: ServicePart {
         timer = startTask { [weak self] in
             await Timers.sleep(for: pause)
             guard !Task.isCancelled else { return }
-            self?.note(.tick)
+            self?.report(.tick)
         }
     }
 
@@ -294,21 +303,21 @@ final class CoreDriver: ServicePart {
 
     /// Runs `body`; the daemon does not exit before it has finished.
     func underWay<Value>(_ body: () async throws -> Value) async rethrows -> Value {
-        note(.began)
-        defer { note(.finished) }
+        report(.began)
+        defer { report(.finished) }
         return try await body()
     }
 
-    /// Registers a fetch as a task until `endFetch`.
+    /// Registers a fetch as a task until `finishFetch`.
     func beginFetch(path: String, kind: TaskInfo.Kind = .refresh) -> TaskID {
         let task = TaskInfo(
             id: context.newTask(), kind: kind, path: path, episode: nil, state: .running, received: 0, expected: nil,
             rate: nil, error: nil, started: now())
-        note(.fetchBegan(task))
+        report(.fetchBegan(task))
         return task.id
     }
 
-    func endFetch(_ task: TaskID) { note(.fetchEnded(task)) }
+    func finishFetch(_ task: TaskID) { report(.fetchFinished(task)) }
 
     /// Returns an event for a single client.
     func event(_ body: Event.Body) -> Event {
@@ -318,16 +327,16 @@ final class CoreDriver: ServicePart {
 
     /// Broadcasts that a visible episode has changed in the library.
     func changed(episode: EpisodeID, formerName: String? = nil) {
-        note(.changedEpisode(episode, formerName: formerName))
+        report(.changedEpisode(episode, formerName: formerName))
     }
 
     /// Broadcasts that a show or its list of episodes has changed.
     func changed(podcast: ShowID, name: String, formerName: String? = nil) {
-        note(.changedShow(podcast, name: name, formerName: formerName))
+        report(.changedShow(podcast, name: name, formerName: formerName))
     }
 }
 
-extension KeptEvent {
+extension StoredEvent {
     /// Converts an event for storage in the library.
     init(_ event: Event) {
         self.init(

@@ -15,7 +15,7 @@ extension TaskCommands {
             throw Failure(kind: .usage, message: "this connection has a session already: open another connection")
         }
         guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has disconnected") }
-        driver.note(.openedSession(client.id, configuration))
+        driver.report(.openedSession(client.id, configuration))
         guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
         guard !identifier.isEmpty else {
             throw Failure(kind: .usage, message: "a background session needs an identifier")
@@ -43,7 +43,7 @@ extension TaskCommands {
             throw Failure(message: "episode \(episode) is not in the library")
         }
         if row.isStream { throw StreamPlaylist.notAFile.failure }
-        driver.note(.created(MediaID(episode), by: client.id))
+        driver.report(.created(MediaID(episode), by: client.id))
         var info = TaskInfo(
             id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,
             episode: episode, state: .suspended, received: row.cachedBytes,
@@ -56,18 +56,18 @@ extension TaskCommands {
         let media = MediaID(episode)
         let session = try session(of: client)
         // A new task starts suspended, independently of its client's own suspension: each needs a resume.
-        let isTakenBack = driver.core.tasks.holds.isHeld(media, by: client.id)
-        if isTakenBack { driver.note(.released(media, by: client.id)) }
-        guard !isTakenBack, let asked = session.created[media] else {
+        let wasHeld = driver.core.tasks.holds.isHeld(media, by: client.id)
+        if wasHeld { driver.report(.released(media, by: client.id)) }
+        guard !wasHeld, let asked = session.created[media] else {
             if let info = driver.core.info(of: media) { return .task(info) }
-            if isTakenBack { return .done }
+            if wasHeld { return .done }
             throw Failure(kind: .usage, message: "there is no task for episode \(episode): create it first")
         }
         guard let row = try library.episode(id: episode) else {
             throw Failure(message: "episode \(episode) is no longer in the library")
         }
         if row.complete {
-            driver.note(.begun(media, by: client.id))
+            driver.report(.begun(media, by: client.id))
             // The file is already cached: only report its completion.
             client.send(.event, number: 0, try completion(of: row, session: session.identifier))
             return .done
@@ -86,7 +86,7 @@ extension TaskCommands {
         guard try session(of: client).created[media] != nil || downloads[media] != nil else {
             throw Failure(kind: .usage, message: "there is no task for episode \(episode)")
         }
-        driver.note(.held(media, by: client.id))
+        driver.report(.held(media, by: client.id))
         return driver.core.info(of: media).map { .task($0) } ?? .done
     }
 
@@ -95,7 +95,7 @@ extension TaskCommands {
     ) async throws -> Reply {
         _ = try session(of: client)
         let media = MediaID(episode)
-        driver.note(.gaveUp(media, by: client.id))
+        driver.report(.gaveUp(media, by: client.id))
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
             // Without resume data, all bytes may have arrived already: the task then completes.

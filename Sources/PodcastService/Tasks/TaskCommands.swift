@@ -56,7 +56,7 @@ final class TaskCommands: ServicePart {
         return .acted(count: count, problems: problems)
     }
 
-    /// Starts complete downloads of these episodes, with one decision about space for all.
+    /// Starts downloads of these episodes in full, with one decision about space for all of them.
     private func begin(_ episodes: [EpisodeID]) throws {
         try driver.change { batch in
             for id in episodes {
@@ -92,7 +92,7 @@ final class TaskCommands: ServicePart {
             let hasTask = downloads[media] != nil
             try await cancel(episode.id)
             // A refused open creates no task; its failure is displayed until a new event replaces it.
-            if !hasTask, !episode.complete { driver.note(.cleared(media)) }
+            if !hasTask, !episode.complete { driver.report(.cleared(media)) }
             try library.decline(episode: episode.id)
         case .evict: return try await evict(episode)
         case .pin, .unpin: try library.setPinned(episode: episode.id, action == .pin, now: now())
@@ -100,7 +100,7 @@ final class TaskCommands: ServicePart {
         return nil
     }
 
-    /// Cancels a task for all clients and keeps the bytes received. If all have arrived, the task completes instead.
+    /// Cancels a task for all clients and keeps the bytes received. If all bytes have arrived, it completes instead.
     func cancel(_ episode: EpisodeID) async throws {
         guard await engine.cancel(MediaID(episode)) else { return }
         try await removeTask(episode)
@@ -117,7 +117,7 @@ final class TaskCommands: ServicePart {
     ///
     /// - Returns: an error message if a program has the episode open, else `nil`.
     func dropBytes(of episode: Episode) async throws -> String? {
-        driver.takeEvents()
+        driver.drainEvents()
         guard let rendition = try library.rendition(of: episode.id) else { return nil }
         guard try driver.evict(rendition.file, of: episode.id) else {
             return "it is open in a program; close it first"
@@ -132,7 +132,7 @@ final class TaskCommands: ServicePart {
     func removeTask(_ episode: EpisodeID) async throws {
         _ = await engine.snapshots()
         await withCheckedContinuation { continuation in
-            driver.events.put(.marker { continuation.resume() })
+            driver.events.enqueue(.marker { continuation.resume() })
         }
         try driver.change { batch in
             if let download = try library.download(of: episode) { try library.removeDownload(id: download.id) }
@@ -145,7 +145,7 @@ final class TaskCommands: ServicePart {
         guard let show = try library.podcast(id: podcast) else { return }
         for task in downloads.values where task.show == podcast {
             guard let place = try library.place(of: task.media.episode) else { continue }
-            driver.note(.renamed(task.media, path: "\(show.name)/\(place.name)"))
+            driver.report(.renamed(task.media, path: "\(show.name)/\(place.name)"))
         }
     }
 }

@@ -22,8 +22,8 @@ package struct BackupSchedule: Sendable, Equatable {
 
     /// Records a change of the subscriptions.
     ///
-    /// - Returns: whether the next backup is now due at a different time. A backup that is already due is not
-    ///   postponed.
+    /// - Returns: whether the next backup may now be due earlier; `false` if one is scheduled for an earlier change,
+    ///   which is not postponed.
     package mutating func subscriptionsChanged(now: WallTime) -> Bool {
         guard changeDue == nil else { return false }
         changeDue = now + Self.delay

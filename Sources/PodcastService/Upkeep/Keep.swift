@@ -5,11 +5,12 @@ package enum Keep: Sendable, Equatable {
     case all
     /// The newest episodes, up to this number.
     case episodes(Int)
-    /// The episodes published during this many days.
+    /// The episodes published within this number of days.
     case days(Int)
     /// The episodes that the feed lists.
     case listed
 
+    /// The accepted values, for messages.
     package static let forms =
         "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
 

@@ -13,7 +13,7 @@ internal import PodcastProtocol
 final class LibraryCopies: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
-    private var schedule = BackupSchedule(started: .now)
+    private var schedule: BackupSchedule
     /// Whether the subscriptions have changed since the list was last written.
     private var isDue = false
     /// The task that writes the list.
@@ -22,12 +22,13 @@ final class LibraryCopies: ServicePart {
     init(_ driver: CoreDriver) {
         context = driver.context
         self.driver = driver
+        schedule = BackupSchedule(started: driver.context.configuration.wallClock())
     }
 
     /// Schedules a backup and a new copy of the subscription list after a change of the subscriptions.
     func subscriptionsChanged() {
         copySubscriptions()
-        if schedule.subscriptionsChanged(now: moment.wall) { driver.note(.rescheduled) }
+        if schedule.subscriptionsChanged(now: moment.wall) { driver.report(.rescheduled) }
     }
 
     // MARK: The subscription list
@@ -64,7 +65,7 @@ final class LibraryCopies: ServicePart {
         isDue = false
         do {
             let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
-            try await Self.replace(configuration.places.subscriptionsCopy, with: document)
+            try await Self.replace(configuration.paths.subscriptionsCopy, with: document)
         } catch {
             log.error("the list of the subscriptions was not copied: \(error)")
         }
@@ -87,13 +88,13 @@ final class LibraryCopies: ServicePart {
     /// When the current backup was made; `nil` if there is none.
     private var backupMoment: WallTime? {
         var status = stat()
-        guard stat(configuration.places.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
+        guard stat(configuration.paths.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
         return .seconds(status.st_mtim.tv_sec)
     }
 
     private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
 
-    /// Makes a pending backup before the daemon exits.
+    /// Writes a pending copy of the subscription list and makes a pending backup, before the daemon exits.
     func finish() async {
         await finishWriting()
         if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: moment.wall) { await backUp() }
@@ -104,7 +105,7 @@ final class LibraryCopies: ServicePart {
     func backUp() async {
         schedule.begin(now: moment.wall)
         let library = library
-        let path = configuration.places.libraryBackup
+        let path = configuration.paths.libraryBackup
         let problem: String? = await withCheckedContinuation { continuation in
             DispatchQueue(label: "podfs.backup", qos: .background).async {
                 do {

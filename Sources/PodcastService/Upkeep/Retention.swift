@@ -5,16 +5,18 @@ package import TransferCore
 /// The facts about an episode that retention and automatic downloads need.
 package struct RetainedEpisode: Sendable, Equatable {
     package var id: EpisodeID
-    /// Publication time, or the time first seen if the feed has no date. Determines the order of listings.
+    /// Publication time, or the time first seen if the feed has no date, in seconds since 1970. Determines the order of
+    /// listings.
     package var moment: Int64
     package var title: String
-    /// Seconds.
+    /// The duration in seconds, if the feed says.
     package var duration: Double?
     /// `full`, `trailer` or `bonus`; `nil` if the feed does not say.
     package var type: String?
     /// Whether the feed as last fetched lists the episode.
     package var listed: Bool
     package var cachedBytes: Int64
+    /// Whether the whole media file is cached.
     package var complete: Bool
     package var played: Bool
     /// The playback position in seconds.
@@ -78,7 +80,7 @@ package struct RetainedEpisode: Sendable, Equatable {
         pinned || isOpen || ListeningRules.isInProgress(played: played, position: position)
     }
 
-    /// Orders listings newest first; for equal times, the one seen last comes first.
+    /// Orders listings newest first; for equal times, the one added later comes first.
     static func isNewer(_ one: RetainedEpisode, _ other: RetainedEpisode) -> Bool {
         one.moment != other.moment ? one.moment > other.moment : one.id > other.id
     }

@@ -5,8 +5,8 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Applies retention and automatic downloads after a refresh: removes episodes that `keep` excludes, and downloads the
-/// newest.
+/// Retention and automatic downloads after a refresh: removes the episodes that `keep` excludes, and downloads those
+/// that `auto_download` selects.
 @ServiceActor
 final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
@@ -29,7 +29,7 @@ final class Tidier: ServicePart {
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload
         let (automatic, _) = try library.marks(of: podcast)
-        try bringBack(podcast, keep: keep)
+        try restore(podcast, keep: keep)
         guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
         let episodes = try retained(try library.episodes(of: podcast), of: podcast)
         let leaving = Retention(episodes, keep: keep, now: now()).rows
@@ -49,7 +49,7 @@ final class Tidier: ServicePart {
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan) } }
     }
 
-    /// Downloads what comes after an episode that was played, if the show's automatic downloads follow what was heard.
+    /// Downloads the episodes after one that was played, if the show's `auto_download_order` is `oldest_unplayed`.
     func follow(_ episode: EpisodeID) throws {
         guard let show = try library.place(of: episode)?.podcast else { return }
         let settings = settings(of: show)
@@ -59,26 +59,26 @@ final class Tidier: ServicePart {
         try tidy(show)
     }
 
-    private func bringBack(_ podcast: ShowID, keep: Keep) throws {
+    private func restore(_ podcast: ShowID, keep: Keep) throws {
         let returning = try returning(to: podcast, keep: keep)
         if returning.isEmpty { return }
         try library.unbury(episodes: returning, now: now())
         rhythms[podcast] = nil
-        driver.note(returning.map { .changedEpisode($0) })
+        driver.report(returning.map { .changedEpisode($0) })
         log.info("restored \(returning.count) episodes that keep now includes")
     }
 
     /// Restores removed episodes at the start, if the configuration's `keep` has changed and now retains them.
-    func bringBackWhatIsKept() throws {
+    func restoreKeptEpisodes() throws {
         let code = configuration.keep.code
-        guard try library.notedKeep() != code else { return }
+        guard try library.recordedKeep() != code else { return }
         for podcast in try library.podcastsWithBuriedEpisodes() {
-            try bringBack(podcast, keep: settings(of: podcast).keep ?? configuration.keep)
+            try restore(podcast, keep: settings(of: podcast).keep ?? configuration.keep)
         }
-        try library.note(keep: code)
+        try library.record(keep: code)
     }
 
-    /// Cancels or evicts automatic downloads that are no longer among the newest. Open files stay.
+    /// Cancels or evicts automatic downloads that are no longer selected. Open files and pinned episodes stay.
     private func drop(_ plan: AutoDownload) async {
         do {
             for episode in plan.cancel { try await tasks.cancel(episode) }
@@ -92,13 +92,13 @@ final class Tidier: ServicePart {
         }
     }
 
-    /// Removes episodes from the library; a program that has one open can continue to read it.
+    /// Removes episodes from the library; a program that has one open can continue to read its cached bytes.
     private func bury(_ episodes: [EpisodeID]) throws {
-        driver.takeEvents()
+        driver.drainEvents()
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
         rhythms = [:]
-        for episode in episodes { engine.forget(MediaID(episode)) }
-        driver.note(episodes.flatMap { [.ended(MediaID($0)), .changedEpisode($0)] })
+        for episode in episodes { engine.discard(MediaID(episode)) }
+        driver.report(episodes.flatMap { [.ended(MediaID($0)), .changedEpisode($0)] })
         log.info("removed \(episodes.count) episodes that keep excludes")
     }
 

@@ -19,12 +19,13 @@ package final class WorkJournal: Sendable {
         var isClosed = false
     }
 
-    private let places: InstallationPaths
+    private let paths: InstallationPaths
+    /// The kernel's boot id; empty if it cannot be read. The markers of another boot are ignored.
     private let bootID: String
     private let state = Mutex(State())
 
-    package init(places: InstallationPaths) {
-        self.places = places
+    package init(paths: InstallationPaths) {
+        self.paths = paths
         bootID = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
     }
 
@@ -36,17 +37,17 @@ package final class WorkJournal: Sendable {
     /// - Returns: the items that are skipped from now on, because the daemon has crashed twice while they ran.
     package func open(now: Int64, name: (WorkItem) -> String?) -> [WorkRecord.Entry] {
         state.withLock { state in
-            state.record = WorkRecord(Self.entries(places), now: now)
-            let left = Self.markers(places, bootID: bootID)
+            state.record = WorkRecord(Self.entries(paths), now: now)
+            let left = Self.markers(paths, bootID: bootID)
             let skipped = state.record.died(under: left, now: now, name: name)
             if !left.isEmpty { save(state.record) }
-            state.descriptor = Glibc.open(places.workMarkers, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            state.descriptor = Glibc.open(paths.workMarkers, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             write(state)
             return skipped
         }
     }
 
-    /// Records a regular exit, so that running work does not count as the cause of a crash.
+    /// Records a clean exit, so that running work does not count as the cause of a crash.
     package func close() {
         state.withLock { state in
             state.isClosed = true
@@ -71,7 +72,7 @@ package final class WorkJournal: Sendable {
     ///
     /// - Returns: whether an item was listed as running or had a crash count.
     @discardableResult
-    package func end(_ items: [WorkItem]) -> Bool {
+    package func remove(_ items: [WorkItem]) -> Bool {
         if items.isEmpty { return false }
         return state.withLock { state in
             guard !state.isClosed else { return false }
@@ -111,8 +112,8 @@ package final class WorkJournal: Sendable {
     // MARK: Files
 
     /// Returns the items that are currently skipped, for `podfs status` and `podfs doctor`. Needs no running daemon.
-    package static func skipped(_ places: InstallationPaths, now: Int64) -> [WorkRecord.Entry] {
-        WorkRecord(entries(places), now: now).skipped(now: now)
+    package static func skipped(_ paths: InstallationPaths, now: Int64) -> [WorkRecord.Entry] {
+        WorkRecord(entries(paths), now: now).skipped(now: now)
     }
 
     /// Maximum size in bytes of the journal's files; larger ones are ignored. All work that can run needs less.
@@ -126,21 +127,21 @@ package final class WorkJournal: Sendable {
         return FileManager.default.contents(atPath: path)
     }
 
-    private static func entries(_ places: InstallationPaths) -> [WorkRecord.Entry] {
-        read(places.workDeaths).flatMap { try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0) } ?? []
+    private static func entries(_ paths: InstallationPaths) -> [WorkRecord.Entry] {
+        read(paths.workDeaths).flatMap { try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0) } ?? []
     }
 
     private func save(_ record: WorkRecord) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         guard let data = try? encoder.encode(record.entries) else { return }
-        try? AtomicFile.write([UInt8](data), to: places.workDeaths, mode: 0o600, isSoleWriter: true)
+        try? AtomicFile.write([UInt8](data), to: paths.workDeaths, mode: 0o600, isSoleWriter: true)
     }
 
     /// Parses the markers: one per line between the boot id and a full stop. Bytes after that belong to an earlier,
     /// longer block.
-    private static func markers(_ places: InstallationPaths, bootID: String) -> Set<WorkItem> {
-        guard let data = read(places.workMarkers) else { return [] }
+    private static func markers(_ paths: InstallationPaths, bootID: String) -> Set<WorkItem> {
+        guard let data = read(paths.workMarkers) else { return [] }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
         guard let first = lines.first, !bootID.isEmpty, first == bootID.split(separator: "\n").first else { return [] }
         var items: Set<WorkItem> = []

@@ -27,11 +27,11 @@ package struct WorkItem: Sendable, Codable, Hashable {
 
 /// The crash counts of unattended work, and what follows from them. Pure.
 ///
-/// A daemon that ended during work without a regular exit has crashed or was killed; the next one cannot tell which. A
-/// crash therefore counts against all items that were running. An item with one crash runs *alone* next time, after all
-/// other due work, so that no other item can cause a second crash. An item that finishes, successfully or not, has its
-/// count reset. Random kills thus stop no item for long, and an item that crashes the daemon is skipped after two
-/// crashes.
+/// A daemon that ended during work without a clean exit has crashed or was killed. The next daemon can tell neither
+/// which of the two, nor which item was the cause, so it counts a crash against all items that were running. An item
+/// with one crash runs *alone* next time, after all other due work, so that no other item can cause its second crash.
+/// An item that finishes, successfully or not, has its count reset. Random kills thus stop no item for long, and an
+/// item that crashes the daemon is skipped after two crashes.
 package struct WorkRecord: Sendable, Equatable {
     /// The record of one item.
     package struct Entry: Sendable, Codable, Equatable {
@@ -61,7 +61,7 @@ package struct WorkRecord: Sendable, Equatable {
     /// changed.
     package static let pause: Int64 = 86_400
     /// Seconds after the last crash at which a count expires.
-    private static let memory: Int64 = 30 * 86_400
+    private static let countLifetime: Int64 = 30 * 86_400
     /// Maximum number of entries, far more than run at the same time.
     private static let mostEntries = 1_000
 
@@ -74,7 +74,7 @@ package struct WorkRecord: Sendable, Equatable {
             // A clock that was set back must not extend the pause.
             entry.last = min(entry.last, now)
             entry.deaths = min(entry.deaths, Self.mostDeaths)
-            guard entry.deaths > 0, entry.last > now - Self.memory else { continue }
+            guard entry.deaths > 0, entry.last > now - Self.countLifetime else { continue }
             known[entry.item] = entry
         }
     }

@@ -3,21 +3,27 @@ internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
 
-/// A lookup that determines whether a POST whose answer was lost has arrived.
+/// A lookup that determines whether a POST whose response was lost has reached the server.
 ///
-/// The lookup sends a GET to the address of the POST. A server that returns the field Idempotency-Key respects it, so
-/// the POST can be repeated. Any other should return its list of entries (JSON, or any feed). An entry with the same
-/// title and without media is the posted one, and the media are sent to it. If there is no such entry, the POST has not
-/// arrived. Without a list, or with several matching entries, a person has to decide.
+/// The lookup sends a GET to the address of the POST. A server whose response has the header field Idempotency-Key
+/// honours that field, so the POST can be repeated. Any other should return its list of entries (JSON, or any feed). An
+/// entry matches if its title begins with the upload's, or the reverse. If every match has media, or there is no match,
+/// the POST has not arrived. If exactly one match has no media and its title is the same, it is the posted entry, and
+/// the media are sent to it. In all other cases, and without a complete list, a person has to decide. After a failed
+/// request the lookup is repeated later.
+///
+/// Titles are compared by their letters and digits. A title without any matches every other title, but never counts as
+/// the same, so it cannot identify the posted entry.
 struct PostedLookup: Sendable {
     let engine: TransferEngine
     let fetcher: FeedFetcher
 
-    /// Maximum number of entries with the same title that are checked.
-    private static let mostAlike = 20
-    /// Timeout for fetching the list, and for checking the media of an entry.
+    /// Maximum number of entries with the same or a similar title. If there are more, none is checked.
+    private static let maxMatches = 20
+    /// Timeout for fetching the list, and for checking the media of each entry.
     private static let timeout = Duration.seconds(60)
 
+    /// Determines whether the server has received the POST of an upload.
     func find(_ upload: Upload, _ credentials: Credentials?) async -> UploadMachine.Finding {
         let list: FeedFetcher.Retrieved
         do {
@@ -40,42 +46,44 @@ struct PostedLookup: Sendable {
                 head.status == 200
                     ? "its list cannot be read" : "it answered \(head.status) to the request for its list")
         }
-        guard !feed.isCut, feed.next == nil else { return .unknown("its list has several pages") }
-        // A server may shorten or normalise a title; one that is merely similar proves nothing.
-        let title = Self.core(FeedText.line(upload.title))
-        let alike = feed.items.filter { item in
-            let other = Self.core(item.title)
+        guard !feed.isCut, feed.next == nil else { return .unknown("it sent only a part of its list") }
+        // A server may shorten or normalise a title, so similar titles match. They are no proof: see `isExactMatch`.
+        let title = Self.normalizedTitle(FeedText.line(upload.title))
+        let matches = feed.items.filter { item in
+            let other = Self.normalizedTitle(item.title)
             return other.hasPrefix(title) || title.hasPrefix(other)
         }
-        guard alike.count <= Self.mostAlike else { return .unknown("it lists several with this title") }
-        return await judge(alike, title, reach: head.space, credentials)
+        guard matches.count <= Self.maxMatches else { return .unknown("it lists many with this or a similar title") }
+        return await finding(matches, title, reach: head.space, credentials)
     }
 
-    private static func core(_ title: String?) -> String {
+    /// Returns the letters and digits of a title in lower case.
+    private static func normalizedTitle(_ title: String?) -> String {
         (title ?? "").lowercased().filter { $0.isLetter || $0.isNumber }
     }
 
-    private func judge(
-        _ alike: [Item], _ title: String, reach: AddressSpace?, _ credentials: Credentials?
+    /// Checks which of the matching entries have media.
+    private func finding(
+        _ matches: [Item], _ title: String, reach: AddressSpace?, _ credentials: Credentials?
     ) async -> UploadMachine.Finding {
-        var waiting: [String] = []
-        var isSure = true
-        for item in alike {
+        var withoutMedia: [String] = []
+        var isExactMatch = !title.isEmpty
+        for item in matches {
             guard let url = item.enclosures.first?.url, Credentials.origin(of: url) != nil else {
                 return .unknown("it lists one with this title, but does not say where its media are")
             }
             switch await hasMedia(url, reach: reach, credentials) {
             case .yes: continue
             case .no:
-                waiting.append(url)
-                isSure = isSure && Self.core(item.title) == title
+                withoutMedia.append(url)
+                isExactMatch = isExactMatch && Self.normalizedTitle(item.title) == title
             case .later(let error): return .later(error, after: nil)
             }
         }
-        switch waiting.count {
+        switch withoutMedia.count {
         case 0: return .repeatable
-        case 1 where isSure: return .arrived(location: waiting[0])
-        default: return .unknown("it has \(waiting.count) of this or a similar title without media")
+        case 1 where isExactMatch: return .arrived(location: withoutMedia[0])
+        default: return .unknown("it lists \(withoutMedia.count) with this or a similar title, without media")
         }
     }
 
@@ -84,7 +92,7 @@ struct PostedLookup: Sendable {
         case later(TransferError)
     }
 
-    /// Returns whether the server has media at an address. Requests the first byte, and reads only the answer's head.
+    /// Returns whether the server has media at an address. Requests the first byte, and reads only the response's head.
     private func hasMedia(
         _ url: String, reach: AddressSpace?, _ credentials: Credentials?
     ) async -> Presence {

@@ -7,7 +7,7 @@ internal import Glibc
 struct UploadSnapshots: Sendable {
     let folder: String
 
-    /// - Returns: `nil` if the name is not that of a snapshot, a UUID.
+    /// Returns the path of a snapshot; `nil` if the name is not a UUID, as every snapshot's is.
     func path(_ name: String) -> String? { UUID(uuidString: name) == nil ? nil : "\(folder)/\(name)" }
 
     /// Returns the size of a snapshot; `nil` if it does not exist or is not a file of this user.

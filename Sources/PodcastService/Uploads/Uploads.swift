@@ -16,13 +16,13 @@ final class Uploads: ServicePart {
     private let snapshots: UploadSnapshots
     private let passwords: CredentialStore<TaskID>
     /// Uploads of an earlier daemon that have not been restarted.
-    private var waiting: [TaskID] = []
+    private var pending: [TaskID] = []
 
     init(_ driver: CoreDriver) {
         context = driver.context
         self.driver = driver
-        snapshots = UploadSnapshots(folder: context.configuration.places.uploads)
-        passwords = CredentialStore(path: context.configuration.places.uploadCredentials)
+        snapshots = UploadSnapshots(folder: context.configuration.paths.uploads)
+        passwords = CredentialStore(path: context.configuration.paths.uploadCredentials)
     }
 
     private var tasks: [TaskID: UploadTask] { driver.core.tasks.uploads }
@@ -38,16 +38,16 @@ final class Uploads: ServicePart {
         for upload in outstanding {
             var task = UploadTask(upload)
             if task.mayRun {
-                waiting.append(upload.id)
+                pending.append(upload.id)
                 if let reason = reasonToSkip(upload) {
                     task.snapshot = UploadSnapshot(
                         key: upload.id, state: .suspended, sent: task.held, size: task.size,
                         error: TransferError(.failed, reason))
                 }
             }
-            driver.note(.uploadRegistered(task))
+            driver.report(.uploadRegistered(task))
         }
-        beginWaiting()
+        beginPending()
     }
 
     /// Returns the reason why an upload continues only when a person resumes it; `nil` if it continues by itself.
@@ -56,43 +56,44 @@ final class Uploads: ServicePart {
     }
 
     /// Starts the uploads that may run unattended.
-    func beginWaiting() {
-        let turn = context.work.turn(of: waiting.map { WorkItem.upload($0) }, now: now())
+    func beginPending() {
+        let turn = context.work.turn(of: pending.map { WorkItem.upload($0) }, now: now())
         context.work.begin(turn)
         for id in turn.map({ TaskID($0.id) }) {
-            waiting.removeAll { $0 == id }
+            pending.removeAll { $0 == id }
             guard let upload = try? library.upload(id: id) else { continue }
-            driver.note(.uploadRegistered(UploadTask(upload)))
+            driver.report(.uploadRegistered(UploadTask(upload)))
             begin(upload)
             // An upload that has run this long has not crashed the daemon; it may take hours.
-            Timers.after(Self.probation) { [weak self] in
-                startTask { self?.proved(id) }
+            Timers.after(Self.journalTime) { [weak self] in
+                startTask { self?.removeFromJournal(id) }
             }
         }
     }
 
-    private static let probation = Duration.seconds(60)
+    /// Time for which a running upload stays in the journal.
+    private static let journalTime = Duration.seconds(60)
 
     /// Removes an upload from the journal: it has finished, is suspended, or has run long enough.
-    private func proved(_ id: TaskID) {
-        if context.work.end([WorkItem.upload(id)]) { driver.note(.rescheduled) }
+    private func removeFromJournal(_ id: TaskID) {
+        if context.work.remove([WorkItem.upload(id)]) { driver.report(.rescheduled) }
     }
 
-    /// When a waiting upload may start, in seconds since 1970; `nil` if none waits, or all have to wait for other
+    /// When a pending upload may start, in seconds since 1970; `nil` if none is pending, or all have to wait for other
     /// work to end.
     var next: Int64? {
         let now = now()
-        if waiting.isEmpty { return nil }
-        if !context.work.turn(of: waiting.map { WorkItem.upload($0) }, now: now).isEmpty { return now }
-        return waiting.compactMap { context.work.skippedUntil(WorkItem.upload($0), now: now) }.min()
+        if pending.isEmpty { return nil }
+        if !context.work.turn(of: pending.map { WorkItem.upload($0) }, now: now).isEmpty { return now }
+        return pending.compactMap { context.work.skippedUntil(WorkItem.upload($0), now: now) }.min()
     }
 
     /// Starts the engine's task, or fails the upload if its snapshots are missing.
     private func begin(_ upload: Upload) {
         guard let source = source(of: upload) else {
-            proved(upload.id)
+            removeFromJournal(upload.id)
             let error = TransferError(.missing, "the copy of \(upload.media.name) is gone: publish it again")
-            return driver.note(.uploadFailed(upload.id, error))
+            return driver.report(.uploadFailed(upload.id, error))
         }
         engine.upload(source)
     }
@@ -158,7 +159,7 @@ final class Uploads: ServicePart {
             throw error
         }
         let task = UploadTask(upload)
-        driver.note(.uploadRegistered(task))
+        driver.report(.uploadRegistered(task))
         begin(upload)
         return .task((tasks[task.id] ?? task).info)
     }
@@ -176,16 +177,16 @@ final class Uploads: ServicePart {
             case .suspend:
                 try library.setSuspended(upload: id, true)
                 if let upload = try library.upload(id: id) {
-                    driver.note(.uploadRegistered(UploadTask(upload, snapshot: task.snapshot)))
+                    driver.report(.uploadRegistered(UploadTask(upload, snapshot: task.snapshot)))
                 }
-                waiting.removeAll { $0 == id }
+                pending.removeAll { $0 == id }
                 engine.suspendUpload(id)
-                proved(id)
+                removeFromJournal(id)
             case .cancel:
                 guard let upload = try library.upload(id: id) else { continue }
                 try driver.change { batch in
                     try batch.handle(.uploadCancelled(task.id))
-                    batch.whenWritten { [self] in forget(upload) }
+                    batch.whenWritten { [self] in release(upload) }
                 }
             case .download, .evict, .pin, .unpin:
                 problems.append("upload:\(id) is an upload: it can be resumed, suspended or cancelled")
@@ -203,14 +204,14 @@ final class Uploads: ServicePart {
         var snapshot = task.snapshot
         if task.state == .suspended || task.state == .failed { snapshot?.state = .queued }
         snapshot?.error = nil
-        driver.note(.uploadRegistered(UploadTask(upload, snapshot: snapshot)))
-        waiting.removeAll { $0 == id }
+        driver.report(.uploadRegistered(UploadTask(upload, snapshot: snapshot)))
+        pending.removeAll { $0 == id }
         begin(upload)
     }
 
     // MARK: Events of the engine
 
-    func take(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
+    func process(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
         switch event {
         case .record(let id, let record, let data):
             try library.record(
@@ -224,20 +225,20 @@ final class Uploads: ServicePart {
             // Media bytes have been sent, so starting the upload has not crashed the daemon. The same holds if an
             // attempt has failed and will be retried.
             if let task = tasks[snapshot.key], snapshot.sent > task.held || snapshot.error != nil {
-                batch.whenWritten { [self] in proved(snapshot.key) }
+                batch.whenWritten { [self] in removeFromJournal(snapshot.key) }
             }
             try batch.handle(.uploadReported(snapshot))
         case .completed(let id, let size):
             let upload = try library.upload(id: id)
             try batch.handle(.uploadCompleted(id, size: size))
-            if let upload { batch.whenWritten { [self] in forget(upload) } }
+            if let upload { batch.whenWritten { [self] in release(upload) } }
         case .failed(let id, let error):
             try batch.handle(.uploadFailed(id, error))
-            batch.whenWritten { [self] in proved(id) }
+            batch.whenWritten { [self] in removeFromJournal(id) }
         }
     }
 
-    /// Asks the server whether it has received the POST, in a task of its own.
+    /// Asks the server in a new task whether it has received the POST.
     private func lookUp(_ id: TaskID) {
         guard let upload = try? library.upload(id: id) else { return }
         let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)
@@ -247,10 +248,10 @@ final class Uploads: ServicePart {
     }
 
     /// Releases the resources of a completed or cancelled upload: its transfer, snapshots and password.
-    private func forget(_ upload: Upload) {
-        waiting.removeAll { $0 == upload.id }
+    private func release(_ upload: Upload) {
+        pending.removeAll { $0 == upload.id }
         engine.cancelUpload(upload.id)
-        proved(upload.id)
+        removeFromJournal(upload.id)
         for file in upload.files { snapshots.remove(file) }
         do {
             if passwords[upload.id] != nil { try passwords.set(nil, for: upload.id) }

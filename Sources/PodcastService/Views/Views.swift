@@ -19,7 +19,7 @@ final class Views: ServicePart {
     func set(_ name: String, _ assignments: [String]) throws -> Reply {
         do {
             let folder = try library.setView(named: name, assignments, now: now())
-            driver.note(.changedView(name: folder.name))
+            driver.report(.changedView(name: folder.name))
             return .done
         } catch let error as ViewError {
             throw Failure(kind: .usage, message: error.message)
@@ -28,7 +28,7 @@ final class Views: ServicePart {
 
     func remove(_ name: String) throws -> Reply {
         do {
-            driver.note(.changedView(name: try library.removeView(named: name), isRemoved: true))
+            driver.report(.changedView(name: try library.removeView(named: name), isRemoved: true))
             return .done
         } catch let error as ViewError {
             throw Failure(message: error.message)
@@ -37,13 +37,13 @@ final class Views: ServicePart {
 
     // MARK: Time
 
-    /// When the passing of time next changes a view, in seconds since 1970.
+    /// When a view next changes by the passing of time alone, in seconds since 1970; `nil` if none does.
     var next: Int64? { (try? library.nextViewUpdate()) ?? nil }
 
-    /// Updates the views whose time has passed.
+    /// Updates the views that have changed by the passing of time.
     func update() {
         do {
-            driver.note(try library.updateViews(now: now()).map { .changedView(name: $0) })
+            driver.report(try library.updateViews(now: now()).map { .changedView(name: $0) })
         } catch {
             log.error("\(error)")
         }

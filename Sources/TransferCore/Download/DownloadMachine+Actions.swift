@@ -8,8 +8,9 @@ extension DownloadMachine {
         package var end: Int64?
         /// Whether to send a Range field.
         package var ranged: Bool
+        /// The validator for the If-Range field; `nil` sends none.
         package var ifRange: Validator?
-        /// Whether to use the address of the last response instead of the feed's, a source.
+        /// Whether to request the address of the last response instead of a source's.
         package var direct: Bool
         /// Whether a reader waits for it: it then belongs to the readers' pool.
         package var forReader: Bool
@@ -35,7 +36,7 @@ extension DownloadMachine {
         case resume(ConnectionID, forReader: Bool)
         /// Changes whether a blocked reader waits for the connection; initially that is `forReader` of the request.
         case serving(ConnectionID, Bool)
-        /// Reports the size confirmed by a server, or another rendition.
+        /// Reports a new rendition, or its size once a server has confirmed it.
         case confirmed(generation: Int, Pin)
         /// Creates the cache file of this generation, since bytes are about to arrive.
         case createFile(generation: Int, Pin)
@@ -43,7 +44,7 @@ extension DownloadMachine {
         case abandonFile(generation: Int)
         case answerOpen(WaitID, TransferError?)
         case answerRead(WaitID, TransferError?)
-        /// Syncs, hashes and marks the file, since every byte is present.
+        /// Syncs and hashes the file, and marks it as complete, since every byte is present.
         case finish(generation: Int)
         case failed(TransferError)
         /// Reports that bytes could not be stored for lack of space: everything stops until `storageAvailable`.
@@ -56,6 +57,7 @@ extension DownloadMachine {
 
     /// The treatment of the next bytes of a connection.
     package enum Step: Sendable, Equatable {
+        /// The bytes are missing: write them, up to this offset if there is one.
         case write(until: Int64?)
         /// The bytes are already present: compare them with the file.
         case compare(until: Int64)

@@ -10,7 +10,7 @@ extension DownloadMachine {
         package var reachRetry = Duration.seconds(2)
         /// The time for connecting after an outage while a reader is blocked. Linux sends a SYN each second at first,
         /// then doubles the interval (`tcp_syn_linear_timeouts`, 4), and a line that drops packets does not report that
-        /// it is back: with a new attempt after that, no interval exceeds 3 s.
+        /// it is back: with a new attempt after these 5 s, no interval exceeds 3 s.
         package var outageConnect = Duration.seconds(5)
         /// The time after which an open or a read fails if the download makes no progress.
         package var readerDeadline = Duration.seconds(60)
@@ -24,28 +24,29 @@ extension DownloadMachine {
         /// The maximum distance in bytes at which a reader waits for an existing connection rather than opening
         /// another: the cost of a request at common rates (two round trips of 50 ms at 5 MB/s).
         package var reach: Int64 = 512 * 1024
-        /// The maximum number of unneeded bytes that the server of a paused connection may still have to send. Above it
-        /// the connection is ended: they would fill the socket buffers, while a later request costs one round trip.
+        /// The maximum number of unneeded bytes that the server of a paused connection may still have to send. With
+        /// more, the connection is ended: they would fill the socket buffers, and a later request costs one round trip.
         package var excess: Int64 = 1 << 20
         /// The number of bytes read again if no strong validator proves that the rendition is the same.
         package var overlap: Int64 = 64 * 1024
         /// The maximum number of connections: one for filling, and one that serves a reader elsewhere.
         package var connections = 2
         /// Maximum number of consecutive new renditions of which none was completed. A server that contradicts itself
-        /// that often (a length that differs from the body's, another tag with every answer) would otherwise be asked
+        /// that often (a length that differs from the body's, another tag with every response) would otherwise be asked
         /// for the same bytes forever.
         package var renewals = 4
-        /// Number of consecutive bodies that end at the same byte, before their announced end, after which the download
-        /// fails.
+        /// Number of consecutive bodies that end at the same byte, before their announced end, after which the source
+        /// is given up.
         package var sameEnds = 3
         /// The size in bytes of the blocks in which a probe's reads are fetched.
         package var probeBlock: Int64 = 64 * 1024
         /// The number of bytes from the start of the file that probes may read if no range can be requested.
         package var probeStream: Int64 = 1 << 20
+        /// The expected content; anything else is an error.
         package var expects = ContentExpectation.media
         /// Whether the owner is asked for a newer address after a refusal. It must answer.
         package var renewsAddress = false
-        /// The time for that answer: ten minutes to fetch a feed, and one more to store it.
+        /// The time limit for the owner's answer: ten minutes to fetch a feed, and one more to store it.
         package var renewal = Duration.seconds(660)
         package var retry = RetryPolicy()
 

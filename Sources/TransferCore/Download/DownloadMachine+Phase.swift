@@ -3,14 +3,14 @@ internal import Platform
 extension DownloadMachine {
     /// The phase of the file, with the state that exists only in this phase.
     enum Phase: Sendable, Equatable {
-        /// Bytes are or may be missing: connections run as readers and the task need them. With `retry` the next one is
-        /// delayed. → any other
+        /// Bytes are or may be missing: connections run as readers and the task need them. With `retry` the next
+        /// connection is delayed. → awaitingAddress, finishing, failed
         case fetching(retry: Retry? = nil)
-        /// The owner has been looking for a newer address since that time, after the given error. No connection runs,
+        /// The owner has been looking for a newer address since `since`, after the given error. No connection runs,
         /// and readers wait. → fetching, failed
         case awaitingAddress(since: Instant, TransferError)
         /// Every byte is present; the driver syncs and hashes the file. There is no connection, and no reader waits.
-        /// → cached, fetching (bytes were lost, or there was no space for them), failed
+        /// → cached, fetching (bytes were lost, there was no space for them, or their hash is wrong), failed
         case finishing
         /// The file is complete and hashed; from now on it is only read.
         case cached
@@ -88,9 +88,9 @@ extension DownloadMachine {
     struct Address: Sendable, Equatable {
         /// Whether the address of the last response may be requested directly.
         var knowsDirect: Bool
-        /// Whether that address is not requested only because its host was unreachable.
+        /// Whether that address is avoided only because its host was unreachable.
         private(set) var isUnreachable = false
-        /// The time of the last request for a newer one.
+        /// The time at which the owner was last asked for a newer one.
         var lastRenewal: Instant?
         /// The sources that are tried in order.
         var sources = Sources()
@@ -110,25 +110,26 @@ extension DownloadMachine {
             }
         }
 
-        /// Prefers the address of the last response again, since the network has changed.
-        mutating func directIsBack() {
+        /// Prefers the address of the last response again.
+        mutating func restoreDirectAddress() {
             knowsDirect = true
             isUnreachable = false
         }
 
         /// Records an accepted response, whose address is known now.
-        mutating func answered() { directIsBack() }
+        mutating func answered() { restoreDirectAddress() }
 
         /// Invalidates the address of the last response.
-        mutating func forgetDirect() {
+        mutating func clearDirectAddress() {
             knowsDirect = false
             isUnreachable = false
         }
     }
 
-    /// The addresses of the same file, of which the owner knows the text: the next is requested when one is refused.
+    /// The addresses of one file, as positions in the owner's list: when one fails permanently, the next is requested.
     struct Sources: Sendable, Equatable {
         var count = 1
+        /// The position of the source that is requested now.
         private(set) var current = 0
         /// The refusal of the first source, which is reported if all refuse.
         private(set) var firstRefusal: TransferError?

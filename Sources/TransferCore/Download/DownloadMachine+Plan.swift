@@ -52,7 +52,7 @@ extension DownloadMachine {
     /// Returns the nearest connection that will reach `offset`: from within `Limits.reach` bytes, or from any distance
     /// if no new connection can start there.
     func connectionReaching(_ offset: Int64) -> ConnectionID? {
-        let isPatient = !canSeek(to: offset)
+        let ignoresDistance = !canSeek(to: offset)
         var best: ConnectionID?
         var bestDistance = Int64.max
         for id in connections.ids {
@@ -60,7 +60,7 @@ extension DownloadMachine {
                 connection.limit.map({ offset < $0 }) ?? true
             else { continue }
             let distance = offset - connection.position
-            guard isPatient || distance <= limits.reach else { continue }
+            guard ignoresDistance || distance <= limits.reach else { continue }
             if distance < bestDistance {
                 best = id
                 bestDistance = distance
@@ -95,8 +95,8 @@ extension DownloadMachine {
         if let actions = streamForProbes(to: need, now: now) { return actions }
         guard canSeek(to: need) else {
             if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
-            // The single stream has to reach `need`: extend the limit of one that is before it, or start again if there
-            // is none.
+            // Only a stream to the end can reach `need`: extend the limit of one that is still before `need`, or start
+            // a new one.
             for id in connections.ids {
                 guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
                     !connection.isProbe, connection.body?.end.map({ need < $0 }) ?? true
@@ -139,7 +139,7 @@ extension DownloadMachine {
         if let probeEnd {
             request.isProbe = true
             if need == 0, faults.allowRanges, pin?.acceptsRanges ?? true { request.ranged = true }
-            // The end of a file of unknown size has to follow from the answer.
+            // While the size of a known rendition is unknown, the request is not cut: the body's end shows the size.
             if request.ranged, pin == nil || pin?.total != nil { request.end = min(request.end ?? probeEnd, probeEnd) }
             if request.end == nil { request.ranged = request.offset > 0 }
         }
@@ -167,6 +167,7 @@ extension DownloadMachine {
         return actions + [.connect(id, request)]
     }
 
+    /// Returns the start of the present range that reaches up to `offset`; `offset` if there is none.
     private func runStart(before offset: Int64) -> Int64 {
         for range in present.ranges where range.lowerBound < offset && offset <= range.upperBound {
             return range.lowerBound

@@ -16,7 +16,8 @@ extension DownloadMachine {
         return storageFailed(error, now: now)
     }
 
-    /// Handles a disk that has lost written bytes: only `ranges` are reliable, the rest is fetched again.
+    /// Handles a failed sync (fdatasync(2)), after which the disk may have lost written bytes: only `ranges` are
+    /// reliable, the rest is fetched again.
     package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Instant) -> [Action] {
         leaveFinishing()
         rendition.present = present.intersection(ranges)

@@ -35,7 +35,7 @@ extension DownloadMachine {
 
         mutating func close() { handles = max(0, handles - 1) }
 
-        /// Grants all waiting opens, once the size is known.
+        /// Grants all waiting opens, once a server has confirmed the file, even without its size.
         mutating func grantOpens() -> [Action] {
             handles += opens.count
             return answerOpens(nil)

@@ -4,14 +4,14 @@ package import Platform
 ///
 /// Every event is a mutating method that returns the actions to perform. There is no IO, clock or random number here,
 /// so each transition can be tested by comparing values. The driver performs the actions in order, on one thread, and
-/// reports their results as further events. Times are milliseconds of a monotonic clock.
+/// reports their results as further events. Times are instants of a monotonic clock.
 ///
 /// The life of a download:
 /// - An *open* of a file without a confirmed size sends a request and waits for the response head; the response is then
 ///   **held** (paused, unread) until a read arrives, at most `Limits.maxHold`.
-/// - The first *read* makes it a **filling** task: the whole file is fetched, gaps from front to back. A read elsewhere
-///   opens at most one more connection at its offset; while any reader is blocked, connections that do not serve one
-///   pause.
+/// - The first *read* of a player makes it a **filling** task: the whole file is fetched, gaps from front to back. A
+///   read elsewhere opens at most one more connection at its offset; while a reader is blocked, the connections that
+///   serve no reader are paused. A probe's reads fetch only the blocks that they need (`ReaderKind`).
 /// - When every byte is present the file is **finishing** (synced and hashed by the driver), then **cached**.
 /// - A response with another rendition starts a new **generation**: a new file from byte 0; reads of the old one fail
 ///   as changed.
@@ -42,7 +42,7 @@ package struct DownloadMachine: Sendable {
     ///   - present: The ranges in an existing cache file of this generation.
     ///   - isCached: Whether that file is complete, synced and hashed.
     ///   - knowsDirect: Whether the address of its bytes is known.
-    ///   - sources: The number of sources, of which the next is requested when one is refused.
+    ///   - sources: The number of sources; when one fails permanently, the next is requested.
     ///   - priority: The priority of the task, if there is one.
     package init(
         generation: Int, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
@@ -69,7 +69,7 @@ package struct DownloadMachine: Sendable {
     /// Whether a person has suspended the task.
     package var isSuspended: Bool { filling.goal == .suspended }
     package var priority: TransferPriority { filling.priority }
-    /// The reason why the whole file has no space yet; `nil` if it has.
+    /// The reason why there is no space for the whole file yet; `nil` if there is space.
     package var awaitsSpace: TransferError? { filling.awaitsSpace }
     /// The number of opens without a close.
     package var handles: Int { readers.handles }
@@ -99,10 +99,10 @@ package struct DownloadMachine: Sendable {
         filling.goal == .whole && awaitsSpace != nil && isFetching && storageFull == nil
     }
 
-    /// Whether a connection was lost, and a retry is scheduled.
+    /// Whether a connection has failed, and a retry is scheduled.
     package var isRetrying: Bool { retry != nil && isFilling && connections.isEmpty }
 
-    /// The time of the next attempt after a lost connection.
+    /// The time of the next attempt after a failed connection; `nil` if none is scheduled.
     package var nextTry: Instant? { connections.isEmpty && isWanted && !isSuspended ? retry?.at : nil }
 
     /// The reason why the task does not proceed, or the last error while it is retried, as shown to people.

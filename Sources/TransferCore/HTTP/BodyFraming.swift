@@ -2,7 +2,7 @@
 package enum BodyFraming: Sendable, Equatable {
     /// Content-Length, in bytes.
     case length(Int64)
-    /// A Content-Length above `largestSize`, as sent: the body will end before it.
+    /// The digits of a Content-Length above `largestSize`: the body will end before it.
     case excessive(String)
     /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length is ignored.
     case chunked
@@ -21,7 +21,7 @@ package enum BodyFraming: Sendable, Equatable {
         // RFC 2616 defined `identity` as no coding.
         let codings = Self.items(coding ?? "").map { $0.lowercased() }.filter { $0 != "identity" && !$0.isEmpty }
         if !codings.isEmpty {
-            // Other codings may only be sent if TE permits them; and double chunking is invalid.
+            // Other codings may only be sent if TE permits them, and double chunking is invalid.
             self =
                 codings == ["chunked"]
                 ? .chunked : .invalid("the server sent Transfer-Encoding \(codings.joined(separator: ", "))")
@@ -31,7 +31,7 @@ package enum BodyFraming: Sendable, Equatable {
             self = .untilClose
             return
         }
-        let values = Self.items(length).map { Self.significant($0) }
+        let values = Self.items(length).map { Self.significantDigits($0) }
         guard let first = values.first, let digits = first, !values.contains(nil) else {
             self = .invalid("the server sent a Content-Length that is not a number")
             return
@@ -57,7 +57,7 @@ package enum BodyFraming: Sendable, Equatable {
 
     /// Returns decimal digits without leading zeros, so that equal values of any length compare equal; `nil` for other
     /// text.
-    private static func significant(_ text: Substring) -> Substring? {
+    private static func significantDigits(_ text: Substring) -> Substring? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         let digits = text.drop { $0 == "0" }
         return digits.isEmpty ? text.suffix(1) : digits

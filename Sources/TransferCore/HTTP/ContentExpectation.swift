@@ -3,7 +3,7 @@ package enum ContentExpectation: Sendable, Equatable {
     case media
     /// A playlist, according to the feed.
     case playlist
-    /// A book or an archive: only a web page is an error.
+    /// A book or an archive: only web pages and signed chunks are errors.
     case other
 
     /// Returns whether a document of this kind is an error page or otherwise not the expected file.

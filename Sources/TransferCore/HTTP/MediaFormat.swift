@@ -32,7 +32,7 @@ package enum MediaFormat: Sendable, CaseIterable {
     case dts
     case dsd
 
-    /// A signature: the bytes `text` at `offset`.
+    /// The bytes at an offset that identify a format.
     private struct Signature {
         var format: MediaFormat
         var bytes: [UInt8]
@@ -97,7 +97,7 @@ package enum MediaFormat: Sendable, CaseIterable {
         }
     }
 
-    /// Detects a format whose frames follow one another after other bytes, as in a part of a stream.
+    /// Detects a format by consecutive frames after unknown bytes, as in a part of a stream.
     init?(searchedIn bytes: [UInt8]) {
         for start in bytes.indices where bytes[start] == 0xFF {
             guard let frame = MPEGFrame(bytes, at: start), frame.isFollowed(in: bytes, orEnds: false) else { continue }
@@ -158,16 +158,16 @@ private struct MPEGFrame {
         guard version != 1, layer != 4, rate != 15, frequency != 3 else { return nil }
         format = .mpegAudio
         signature = [second & 0xFE, bytes[start + 2] & 0x0C]
-        let isFirst = version == 3
-        let bits = Self.rates[isFirst ? layer - 1 : layer == 1 ? 3 : 4][rate] * 1_000
-        let hertz = [44_100, 48_000, 32_000][frequency] >> (isFirst ? 0 : version == 2 ? 1 : 2)
+        let isMPEG1 = version == 3
+        let bits = Self.rates[isMPEG1 ? layer - 1 : layer == 1 ? 3 : 4][rate] * 1_000
+        let hertz = [44_100, 48_000, 32_000][frequency] >> (isMPEG1 ? 0 : version == 2 ? 1 : 2)
         let padding = Int(bytes[start + 2] >> 1) & 1
         if bits == 0 {
             length = 0
         } else if layer == 1 {
             length = (12 * bits / hertz + padding) * 4
         } else {
-            length = (layer == 3 && !isFirst ? 72 : 144) * bits / hertz + padding
+            length = (layer == 3 && !isMPEG1 ? 72 : 144) * bits / hertz + padding
         }
     }
 

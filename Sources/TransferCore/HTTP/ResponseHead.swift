@@ -6,13 +6,13 @@ package struct ResponseHead: Sendable, Equatable {
     /// The fields by lower-case name. For a repeated field the last line counts, except for lists (RFC 9110 §5.3),
     /// whose lines are joined by commas.
     package var fields: [String: String]
-    /// The address of the response, after redirects.
+    /// The URL of the response, after redirects.
     package var url: String?
-    /// The space of the response's address; `nil` if no request was checked.
+    /// The space of the network address that sent the response; `nil` if no request was checked.
     package var space: AddressSpace?
-    /// The space of the requested address, before redirects.
+    /// The space of the network address that the first request was sent to, before redirects.
     package var firstSpace: AddressSpace?
-    /// The redirects in order: each status with its address.
+    /// The redirects in order: each status with the URL that answered with it.
     package var redirects: [Redirect] = []
 
     /// One redirect.
@@ -51,8 +51,8 @@ package struct ResponseHead: Sendable, Equatable {
         return value
     }
 
-    /// Whether the head announces a body where none is allowed (RFC 9112 §6.3). If the server sends it, it would be
-    /// parsed as the head of the next response. A 304 may contain the length of the file (RFC 9110 §8.6).
+    /// Whether the head announces a body where none is allowed (RFC 9112 §6.3). If the server sends it, the body
+    /// would be parsed as the head of the next response. A 304 may contain the length of the file (RFC 9110 §8.6).
     package var announcesStrayBody: Bool {
         guard status == 204 || status == 304 else { return false }
         return fields["transfer-encoding"] != nil || status == 204 && fields["content-length"] ?? "0" != "0"
@@ -71,11 +71,11 @@ package struct ResponseHead: Sendable, Equatable {
         let codings = (fields["content-encoding"] ?? "").split(separator: ",").map {
             String($0.filter { $0 != " " && $0 != "\t" })
         }
-        let real = codings.filter { !$0.isEmpty && !Self.idleCodings.contains($0.lowercased()) }
+        let real = codings.filter { !$0.isEmpty && !Self.meaninglessCodings.contains($0.lowercased()) }
         return real.isEmpty ? nil : real.joined(separator: ", ")
     }
 
-    private static let idleCodings: Set<String> = [
+    private static let meaninglessCodings: Set<String> = [
         "identity", "none", "null", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1",
         "latin1", "windows-1252", "aws-chunked",
     ]
@@ -99,12 +99,13 @@ package struct ResponseHead: Sendable, Equatable {
         case none
         /// `text/plain` and the like, which servers send for unknown suffixes.
         case some
-        /// A page, program data, or an unknown coding.
+        /// A page, program data, or a content coding.
         case strong
 
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
     }
 
+    /// The doubt that the body is media, by Content-Type and Content-Encoding.
     package var doubt: Doubt {
         if contentCoding != nil { return .strong }
         guard let type = mediaType else { return .none }
@@ -137,8 +138,8 @@ package struct ResponseHead: Sendable, Equatable {
     }
 
     /// Whether the Content-Range of a response with status 200 says that the body is only a part of the file. The field
-    /// has no meaning with that status (RFC 9110 §14.4), but a part must not be stored as the whole. A field that
-    /// covers the whole file, and a malformed one, are harmless unless the body is shorter.
+    /// has no meaning with that status (RFC 9110 §14.4), but a part must not be stored as the whole. A malformed
+    /// field is harmless, and so is one that covers the whole file, unless the body is shorter.
     package var isPartInDisguise: Bool {
         contentRanges.contains { content in
             guard let content else { return false }
@@ -150,7 +151,9 @@ package struct ResponseHead: Sendable, Equatable {
 
 /// A Content-Range: `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`.
 package struct ContentRange: Sendable, Equatable {
+    /// The bytes in the body; `nil` in `bytes */1000`.
     package var range: Range<Int64>?
+    /// The size of the file; `nil` if unknown (`*`).
     package var total: Int64?
 
     package init(range: Range<Int64>?, total: Int64?) {

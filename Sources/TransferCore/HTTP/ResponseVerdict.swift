@@ -4,9 +4,11 @@
 package struct Pin: Sendable, Equatable {
     /// The size in bytes; `nil` if the server has not stated it.
     package var total: Int64?
+    /// `nil` without a strong validator.
     package var validator: Validator?
     /// Whether the server supports range requests; `true` until shown otherwise.
     package var acceptsRanges: Bool
+    /// The media type in the first response that has one.
     package var mediaType: String?
 
     package init(total: Int64?, validator: Validator?, acceptsRanges: Bool = true, mediaType: String? = nil) {
@@ -78,8 +80,8 @@ extension ResponseVerdict {
     }
 
     /// Whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it would
-    /// replace present bytes, which no error page may do. Any other is evaluated by its head at once, so that an open
-    /// does not wait longer, and by its bytes before they are stored.
+    /// replace present bytes, which no error page may do. Any other response is evaluated by its head at once, so that
+    /// an open does not wait longer, and by its bytes before they are stored.
     ///
     /// - Parameter hasBytes: Whether bytes of the rendition are present.
     package static func needsContent(_ head: ResponseHead, offset: Int64, pin: Pin?, hasBytes: Bool) -> Bool {
@@ -99,6 +101,7 @@ extension ResponseVerdict {
         return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil
     }
 
+    /// Returns the reason why the body cannot be used, by its framing, coding, type and first bytes; `nil` if it can.
     private static func unusableBody(
         _ head: ResponseHead, offset: Int64, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
     ) -> TransferError? {
@@ -135,7 +138,7 @@ extension ResponseVerdict {
         if let total = pin.total, let other = found.total, total != other { return .replaced(pin: found) }
         let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
         if agreement == false { return .replaced(pin: found) }
-        // Neither tag nor length: nothing shows that the body has the known size.
+        // Neither validator nor length: nothing shows that the body has the known size.
         if agreement == nil, pin.total != nil, found.total == nil { return .replaced(pin: found) }
         let merged = merged(pin, same)
         return .accept(offset: 0, end: merged.total, pin: merged, compare: agreement == nil)

@@ -8,16 +8,16 @@ struct TextBeginning {
     }
 
     private let bytes: ArraySlice<UInt8>
-    private let isNarrowed: Bool
+    private let isUTF16: Bool
 
     init(_ bytes: [UInt8]) {
-        if let narrow = Self.narrowed(bytes) {
+        if let narrow = Self.asciiFromUTF16(bytes) {
             self.bytes = Self.trimmed(narrow[...])
-            isNarrowed = true
+            isUTF16 = true
         } else {
             let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
             self.bytes = Self.trimmed(bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...])
-            isNarrowed = false
+            isUTF16 = false
         }
     }
 
@@ -35,12 +35,12 @@ struct TextBeginning {
         if (1...8).contains(digits.count), bytes.dropFirst(digits.count).starts(with: ";chunk-signature=".utf8) {
             return .document(.signedChunks)
         }
-        return isNarrowed ? .document(.text) : .nothing
+        return isUTF16 ? .document(.text) : .nothing
     }
 
-    /// Whether all of the first bytes are UTF-8 text (by the WHATWG's definition of binary data bytes).
+    /// Whether all of the first bytes are UTF-8 text without the WHATWG's binary data bytes and DEL.
     func isText(upTo count: Int) -> Bool {
-        if isNarrowed { return true }
+        if isUTF16 { return true }
         let part = Array(bytes.prefix(count))
         let isBinary = part.contains { byte in
             byte < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains(byte) || byte == 0x7F
@@ -79,9 +79,9 @@ struct TextBeginning {
         while true {
             let (opening, closing) = rest.starts(with: "<?".utf8) ? ("<?", "?>") : ("<!--", "-->")
             guard rest.starts(with: opening.utf8) else { break }
-            guard let end = Self.firstIndex(of: closing, in: rest) else { return cut(isWhole) }
+            guard let end = Self.firstIndex(of: closing, in: rest) else { return unfinishedMarkup(isWhole) }
             rest = Self.trimmed(rest[(end + closing.utf8.count)...])
-            if rest.isEmpty { return cut(isWhole) }
+            if rest.isEmpty { return unfinishedMarkup(isWhole) }
         }
         let text = Self.lowered(rest.prefix(16))
         if text.hasPrefix("<!") {
@@ -94,7 +94,7 @@ struct TextBeginning {
     }
 
     /// Classifies markup whose first element has not arrived: at the end of the window, by its first characters.
-    private func cut(_ isWhole: Bool) -> Finding {
+    private func unfinishedMarkup(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)
     }
@@ -112,7 +112,7 @@ struct TextBeginning {
         return texts.contains { text.hasPrefix($0) }
     }
 
-    /// Returns ASCII in lower case; other bytes as replacement characters.
+    /// Returns UTF-8 with ASCII letters in lower case, and replacement characters for invalid bytes.
     private static func lowered(_ bytes: ArraySlice<UInt8>) -> String {
         String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
@@ -133,8 +133,8 @@ struct TextBeginning {
     }
 
     /// Returns the ASCII characters of UTF-16, with or without a byte order mark; `nil` for other bytes. `FF FE` also
-    /// starts MPEG audio frames, in which every other byte is not zero.
-    private static func narrowed(_ bytes: [UInt8]) -> [UInt8]? {
+    /// starts MPEG audio frames, but their alternate bytes are not all zero.
+    private static func asciiFromUTF16(_ bytes: [UInt8]) -> [UInt8]? {
         var rest = bytes.prefix(BodyContent.textWindow)
         let isMarked = rest.starts(with: [0xFF, 0xFE]) || rest.starts(with: [0xFE, 0xFF])
         if isMarked { rest = rest.dropFirst(2) }

@@ -39,8 +39,8 @@ package enum Validator: Sendable, Hashable {
 
     /// Whether a response is of the rendition that this validator identifies.
     ///
-    /// - Returns: `nil` if the response does not say: a server may omit a field, or only some of its machines may send
-    ///   it.
+    /// - Returns: `nil` if the response does not say: a server may omit the field, or only some of its machines may
+    ///   send it.
     package func agrees(with head: ResponseHead) -> Bool? {
         switch self {
         case .entityTag(let tag):
@@ -51,7 +51,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// The value for If-Range.
+    /// The value of the If-Range field.
     package var headerValue: String {
         switch self {
         case .entityTag(let tag): return tag

@@ -11,7 +11,7 @@ package struct ProxySettings: Sendable, Equatable {
 
     private let http: Proxy?
     private let https: Proxy?
-    /// The hosts of `no_proxy`.
+    /// The hosts and blocks of `no_proxy`.
     private let direct: [Substring]
 
     /// - Parameter variable: Returns the value of an environment variable. An empty one counts as unset.
@@ -29,31 +29,32 @@ package struct ProxySettings: Sendable, Equatable {
 
     /// Returns the proxy for a URL's scheme and host; `nil` if requests go to the host itself.
     package func proxy(scheme: String, host: String) -> Proxy? {
-        guard let proxy = scheme == "https" ? https : http, !excepts(host) else { return nil }
+        guard let proxy = scheme == "https" ? https : http, !bypasses(host) else { return nil }
         return proxy
     }
 
-    private func excepts(_ host: String) -> Bool {
+    private func bypasses(_ host: String) -> Bool {
         if direct == ["*"] { return true }
         let address = NetworkAddress(host)
-        let name = Self.plain(host[...])
+        let name = Self.normalized(host[...])
         return direct.contains { entry in
             if let address {
                 if entry.contains("/") { return AddressBlock(String(entry)).map { $0.contains(address) } ?? false }
                 return NetworkAddress(entry) == address
             }
-            let domain = Self.plain(entry.hasPrefix(".") ? entry.dropFirst() : entry)
+            let domain = Self.normalized(entry.hasPrefix(".") ? entry.dropFirst() : entry)
             return !domain.isEmpty && (name == domain || name.hasSuffix("." + domain))
         }
     }
 
-    private static func plain(_ name: Substring) -> String {
+    private static func normalized(_ name: Substring) -> String {
         (name.hasSuffix(".") ? name.dropLast() : name).lowercased()
     }
 
     /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT]`.
     private static func proxy(_ text: String) -> Proxy? {
         var place = text[...]
+        // libcurl's default ports: 443 for an https proxy, 1080 for others (CURLOPT_PROXY(3)).
         var port = 1_080
         if let end = text.firstRange(of: "://") {
             if text[..<end.lowerBound].lowercased() == "https" { port = 443 }

@@ -1,5 +1,6 @@
-/// The rule for addresses that a feed or a server leads to: none in a more private space than its own, so that nobody
-/// on the internet can make podfs send requests to hosts that only this computer or its network reaches.
+/// The rule for addresses that a feed or a server refers to: none may be in a more private space than the one that
+/// refers to it, so that nobody on the internet can make podfs send requests to hosts that only this computer or its
+/// network reaches.
 package struct ReachPolicy: Sendable, Equatable {
     /// Hosts and addresses that are allowed nevertheless (`transfers.allow_private`).
     package var exceptions: [Exception] = []
@@ -30,7 +31,7 @@ package struct ReachPolicy: Sendable, Equatable {
                 self = .addresses(block)
                 return
             }
-            let name = ReachPolicy.plain(text)
+            let name = ReachPolicy.normalized(text)
             let labels = name.split(separator: ".", omittingEmptySubsequences: false)
             guard name.utf8.count <= 253, labels.allSatisfy({ !$0.isEmpty }),
                 name.unicodeScalars.allSatisfy(Self.isInName),
@@ -53,7 +54,7 @@ package struct ReachPolicy: Sendable, Equatable {
 
     /// Whether an address or a host is always allowed.
     package func excepts(_ address: NetworkAddress?, host: String) -> Bool {
-        let name = Self.plain(host)
+        let name = Self.normalized(host)
         return exceptions.contains { exception in
             switch exception {
             case .host(let host): host == name
@@ -62,7 +63,7 @@ package struct ReachPolicy: Sendable, Equatable {
         }
     }
 
-    fileprivate static func plain(_ host: String) -> String {
+    fileprivate static func normalized(_ host: String) -> String {
         let name = host.lowercased()
         return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
@@ -76,6 +77,7 @@ package struct ReachTrail: Sendable {
     private var limit: AddressSpace?
     /// The refusal of the current hop: an address was refused, and none was allowed.
     private var refused: TransferError?
+    /// Whether an address of the current hop was allowed.
     private var wasAllowed = false
     /// The space of the last request's address; for an exception, that of the address that led to it.
     package private(set) var space: AddressSpace?
@@ -140,7 +142,7 @@ package struct ReachTrail: Sendable {
         switch peer {
         case .host(let address): return (policy.space(of: address), address)
         case .proxy:
-            let name = ReachPolicy.plain(host)
+            let name = ReachPolicy.normalized(host)
             // RFC 6761 §6.3.
             if name == "localhost" || name.hasSuffix(".localhost") { return (.loopback, nil) }
             let address = NetworkAddress(name)

@@ -3,21 +3,23 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var key: MediaID
     package var generation: Int
     package var state: TaskState
+    /// The number of present bytes.
     package var received: Int64
+    /// The size in bytes; `nil` while unknown.
     package var total: Int64?
-    /// Bytes per second over the last seconds; `nil` if no connection is active.
+    /// Bytes per second, averaged over the last five seconds; `nil` unless `state` is `running`.
     package var rate: Double?
     package var error: TransferError?
     package var present: ByteRanges
     /// Whether there is a task: the whole file is wanted.
     package var isTask: Bool
-    /// The priority of the task. A read raises `automatic` to `asked`.
+    /// The priority of the task. A player's read raises `automatic` to `asked`; a probe's does not.
     package var priority: TransferPriority
     /// Whether the task is automatic and waits until such tasks may run.
     package var isWaitingForConditions: Bool
     /// Whether the whole file has no space yet; `error` has the reason.
     package var isWaitingForSpace: Bool
-    /// Whether the server has failed and a retry is scheduled.
+    /// Whether the last connection has failed or was lost, and a retry is scheduled.
     package var isRetrying: Bool
     /// The time until the next attempt, counted from the snapshot; `nil` if none is scheduled.
     package var retryIn: Duration?
@@ -44,8 +46,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.retryIn = retryIn
     }
 
-    /// Whether the machine has more bytes than the snapshot shows, or the snapshot shows a rate, which falls with time
-    /// while no bytes arrive.
+    /// Whether the machine's number of present bytes differs from the snapshot's, or the snapshot shows a rate, which
+    /// falls with time while no bytes arrive.
     package func isOutdated(by machine: DownloadMachine) -> Bool {
         received != machine.present.byteCount || rate ?? 0 > 0
     }

@@ -14,7 +14,7 @@ package struct ResumeData: Codable, Sendable, Equatable {
     package var validator: String?
     /// The present ranges, as `ByteRanges.text`.
     package var present: String
-    /// The address of the file as given by the owner.
+    /// The file's first URL, as given by the owner.
     package var url: String
 
     package init(
@@ -29,7 +29,7 @@ package struct ResumeData: Codable, Sendable, Equatable {
     }
 
     /// Whether a download of that rendition can continue from these bytes: the cache file is that of the generation,
-    /// and the known facts of both agree. Unknown facts contradict nothing.
+    /// there are bytes, and the known facts of both agree. Unknown facts contradict nothing.
     package func fits(generation: Int, validator: String?, total: Int64?) -> Bool {
         guard version == Self.currentVersion, generation == self.generation else { return false }
         if let own = self.validator, let validator, own != validator { return false }

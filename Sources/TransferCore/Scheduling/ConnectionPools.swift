@@ -2,11 +2,13 @@ package import Platform
 
 /// Admission of connections from three pools, so that readers never wait behind background downloads or scans.
 ///
-/// Waiting background connections are admitted by priority, then in order of arrival; and a requested file replaces an
+/// Waiting background connections are admitted by priority, then in order of arrival; a requested download preempts an
 /// automatic one.
 ///
 /// A connection made for a blocked reader continues with background filling when the reader has its bytes. It moves to
-/// the filling pool when that has a free slot, and otherwise lingers for a while, until another reader needs its slot.
+/// the filling pool when that has a free slot; until then it lingers in the readers' pool, for at most `Limits.linger`,
+/// or less if another reader needs its slot.
+///
 /// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns.
 package struct ConnectionPools: Sendable {
@@ -18,7 +20,7 @@ package struct ConnectionPools: Sendable {
         /// The maximum number of connections for blocked readers in all, and to one host, the same as in browsers.
         package var readers = 64
         package var readersPerHost = 6
-        /// The maximum number of connections that only probes wait for in all, and to one host.
+        /// The maximum number of connections for probes in all, and to one host.
         package var probes = 8
         package var probesPerHost = 2
         /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
@@ -49,7 +51,7 @@ package struct ConnectionPools: Sendable {
         /// The time since which no reader has been blocked on it.
         var idleSince = Instant.start
 
-        /// Whether it fills in a reader's slot.
+        /// Whether it has a reader's slot, but no reader is blocked on it.
         var lingers: Bool { pool == .readers && !isServing }
     }
 
@@ -60,8 +62,8 @@ package struct ConnectionPools: Sendable {
 
     package init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Requests a slot. Returns `false` if the connection has to wait; the result of a later call then contains its
-    /// token.
+    /// Requests a slot. Returns `false` if the connection has to wait; the result of a later `release`, `setServing` or
+    /// `setPriority` then contains its token.
     package mutating func request(
         _ token: Token, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
         now: Instant

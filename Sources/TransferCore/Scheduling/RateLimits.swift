@@ -18,17 +18,19 @@ package struct RateLimits: Sendable {
     /// at a limit of one byte a second.
     private struct Bucket: Sendable {
         var limit: Int64
+        /// The credit of each connection; a negative level is a debt.
         var levels: [ID: Int64] = [:]
         /// The debt of connections that have ended.
         var debt: Int64 = 0
 
-        /// The maximum credit: a quarter of a second of the limit. A server that sends in bursts loses nothing by its
-        /// pauses, and the limit holds over any second.
-        private static let saved: Int64 = 250
+        /// The maximum credit in milliseconds of the limit: a quarter of a second. A server that sends in bursts loses
+        /// nothing by its pauses, and credit lets no second exceed the limit by more than a quarter.
+        private static let burst: Int64 = 250
 
         init(limit: Int64) { self.limit = min(limit, Self.largest) }
 
-        /// The maximum limit in bytes per second, above any link. A million times it fits into 64 bits.
+        /// The maximum limit in bytes per second, above any link. Its product with the milliseconds of `maxElapsed`
+        /// fits into 64 bits.
         private static let largest: Int64 = 1_000_000_000_000
 
         func allows(_ id: ID) -> Bool { levels[id, default: 1] > 0 }
@@ -44,18 +46,18 @@ package struct RateLimits: Sendable {
             var amount = limit * elapsed.milliseconds - debt
             debt = max(0, -amount)
             guard amount > 0, !levels.isEmpty else { return }
-            let most = max(limit * Self.saved / Int64(levels.count), 1)
+            let maxLevel = max(limit * Self.burst / Int64(levels.count), 1)
             var rest = Int64(levels.count)
             // Connections with the highest level first, so that the others share what these cannot use.
             for (id, level) in levels.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
-                let given = max(0, min(amount / rest, most - level))
+                let given = max(0, min(amount / rest, maxLevel - level))
                 levels[id] = level + given
                 amount -= given
                 rest -= 1
             }
         }
 
-        /// Returns the earliest time at which a connection in debt may continue, from the last refill.
+        /// Returns the delay from the last refill after which a connection in debt may continue.
         func pause(of id: ID) -> Duration {
             guard let level = levels[id], level <= 0 else { return .zero }
             return .milliseconds((debt - level) / limit + 1)
@@ -64,11 +66,15 @@ package struct RateLimits: Sendable {
 
     /// Bytes per second; no limit if 0 or less.
     package let limit: Int64
+    /// The bucket of all connections; `nil` without a limit.
     private var shared: Bucket?
+    /// The buckets of groups with limits of their own.
     private var groups: [Group: Bucket] = [:]
     /// The groups of limited connections.
     private var members: [ID: Group] = [:]
+    /// The connections without credit.
     private var blocked: Set<ID> = []
+    /// The time of the last refill.
     private var refilled = Instant.start
 
     /// The granularity of refills: smaller steps would cost processor time without a visible effect.

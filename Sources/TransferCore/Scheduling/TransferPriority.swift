@@ -1,4 +1,4 @@
-/// The priority of a transfer; the greater goes first.
+/// The priority of a transfer; higher ones go first.
 package enum TransferPriority: Int, Sendable, Codable, Comparable, CaseIterable {
     /// Not requested: an automatic download of a new episode. Runs only while conditions permit it.
     case automatic

@@ -6,7 +6,7 @@ extension UploadMachine {
     ///
     /// - Parameters:
     ///   - head: The head of the final response; redirects were not followed.
-    ///   - location: Its Location as an absolute address; `nil` if there is none, or if it is not http or https.
+    ///   - location: Its Location as an absolute URL; `nil` if there is none, or if it is not http or https.
     package mutating func answered(
         _ id: RequestID, _ head: ResponseHead, location: String?, now: Instant, random: Double
     ) -> [Action] {
@@ -14,9 +14,9 @@ extension UploadMachine {
         if let redirected = redirected(request, head, to: location) { return redirected }
         switch request {
         case .post: return postAnswered(head, location, now: now, random: random)
-        case .options(let place): return optionsAnswered(head, place, now: now, random: random)
-        case .head(let place): return headAnswered(head, place, now: now, random: random)
-        case .patch(let place, let offset): return patchAnswered(head, place, offset, now: now, random: random)
+        case .options(let mediaURL): return optionsAnswered(head, mediaURL, now: now, random: random)
+        case .head(let mediaURL): return headAnswered(head, mediaURL, now: now, random: random)
+        case .patch(let mediaURL, let offset): return patchAnswered(head, mediaURL, offset, now: now, random: random)
         case .put: return putAnswered(head, now: now, random: random)
         }
     }
@@ -32,13 +32,13 @@ extension UploadMachine {
         guard case .requesting(id, let request, _) = state else { return [] }
         var actions: [Action] = []
         if case .post = request, !wasSent { actions += withdrawPost() }
-        return actions + (isTransient ? tryLater(after: error, pause: nil, now: now, random: random) : fail(error))
+        return actions + (isTransient ? scheduleRetry(after: error, pause: nil, now: now, random: random) : fail(error))
     }
 
     // MARK: Redirects
 
     /// Handles a redirect. 301, 307 and 308 move the request unchanged. So does 302, except for a POST: before 303
-    /// existed, programs sent 302 in its place, and browsers treat it as a 303 (RFC 9110 §15.4.3).
+    /// existed, programs sent 302 instead, and browsers treat it as a 303 (RFC 9110 §15.4.3).
     private mutating func redirected(_ request: Request, _ head: ResponseHead, to location: String?) -> [Action]? {
         let isPost = if case .post = request { true } else { false }
         guard [301, 307, 308].contains(head.status) || head.status == 302 && !isPost else { return nil }
@@ -47,7 +47,7 @@ extension UploadMachine {
                 + fail(TransferError(.unusable, "the server redirects to an address that is not http or https"))
         }
         redirects += 1
-        if redirects > Self.longestChain {
+        if redirects > Self.maxRedirects {
             return (isPost ? withdrawPost() : [])
                 + fail(TransferError(.unusable, "the server's redirects form a loop"))
         }
@@ -91,12 +91,12 @@ extension UploadMachine {
         case 408, 425, 429, 503:
             // These statuses say that the server has not processed the POST.
             return withdrawPost()
-                + tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+                + scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 500...599:
-            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 409 where posts > 1 || attempts > 0:
             // An earlier attempt with the same key is still in progress (the draft's §2.7).
-            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return withdrawPost() + fail(Self.refusal(ofPost: head))
         }
     }
@@ -115,25 +115,27 @@ extension UploadMachine {
     }
 
     private mutating func optionsAnswered(
-        _ head: ResponseHead, _ place: String, now: Instant, random: Double
+        _ head: ResponseHead, _ mediaURL: String, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 408, 425, 429, 502, 503, 504:
-            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default:
             // Any other problem shows in the following request.
             let speaksTus = Self.offersTus(head)
             resumeData.speaksTus = speaksTus
-            return record(then: speaksTus ? .head(place) : .put(place))
+            return record(then: speaksTus ? .head(mediaURL) : .put(mediaURL))
         }
     }
 
     private mutating func headAnswered(
-        _ head: ResponseHead, _ place: String, now: Instant, random: Double
+        _ head: ResponseHead, _ mediaURL: String, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 200...299:
-            guard let offset = head["upload-offset"].flatMap({ Int64(digits: $0) }) else { return sendWhole(to: place) }
+            guard let offset = head["upload-offset"].flatMap({ Int64(digits: $0) }) else {
+                return sendWhole(to: mediaURL)
+            }
             if let length = head["upload-length"], Int64(digits: length) != size {
                 return fail(
                     TransferError(.unusable, "the server expects \(length.prefix(20)) bytes of a file of \(size)"))
@@ -145,15 +147,15 @@ extension UploadMachine {
             namesLength = head["upload-length"] == nil && head["upload-defer-length"] == "1"
             // An upload whose length the server does not know is not complete, however many bytes it has.
             if offset == size, !namesLength { return complete() }
-            return record(then: .patch(place, offset: offset))
-        case 405, 501: return sendWhole(to: place)
-        case 423: return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+            return record(then: .patch(mediaURL, offset: offset))
+        case 405, 501: return sendWhole(to: mediaURL)
+        case 423: return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return failed(head, now: now, random: random)
         }
     }
 
     private mutating func patchAnswered(
-        _ head: ResponseHead, _ place: String, _ offset: Int64, now: Instant, random: Double
+        _ head: ResponseHead, _ mediaURL: String, _ offset: Int64, now: Instant, random: Double
     ) -> [Action] {
         switch head.status {
         case 200...299:
@@ -162,21 +164,21 @@ extension UploadMachine {
             else {
                 // The next HEAD returns that number.
                 let error = TransferError(.unusable, "the server did not say how many bytes it has received")
-                return tryLater(after: error, pause: nil, now: now, random: random)
+                return scheduleRetry(after: error, pause: nil, now: now, random: random)
             }
             recordOffset(reached)
             namesLength = false
-            return reached == size ? complete() : record(then: .patch(place, offset: reached))
+            return reached == size ? complete() : record(then: .patch(mediaURL, offset: reached))
         case 409, 423:
             // 409: the server's offset differs. 423: a broken connection still holds the lock.
-            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return failed(head, now: now, random: random)
         }
     }
 
     private mutating func putAnswered(_ head: ResponseHead, now: Instant, random: Double) -> [Action] {
         switch head.status {
-        // 303: processed, with a description at another address.
+        // 303: processed, with a description at another URL.
         case 200...299, 303: return complete()
         default: return failed(head, now: now, random: random)
         }
@@ -191,10 +193,10 @@ extension UploadMachine {
     }
 
     /// Falls back to PUT, since the server does not support tus after all.
-    private mutating func sendWhole(to place: String) -> [Action] {
+    private mutating func sendWhole(to mediaURL: String) -> [Action] {
         resumeData.speaksTus = false
         resumeData.offset = 0
-        return record(then: .put(place))
+        return record(then: .put(mediaURL))
     }
 
     /// Records the number of bytes that the server reports.
@@ -208,7 +210,7 @@ extension UploadMachine {
     private mutating func failed(_ head: ResponseHead, now: Instant, random: Double) -> [Action] {
         switch head.status {
         case 408, 425, 429, 500...599:
-            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return fail(Self.failure(head))
         }
     }

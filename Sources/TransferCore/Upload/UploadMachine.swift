@@ -3,11 +3,11 @@ package import Platform
 /// The state machine of one upload: the bytes on the server, and the request in progress.
 ///
 /// Every event is a mutating method that returns the actions to perform, in order. There is no IO, clock or random
-/// number here. Times are milliseconds of a monotonic clock.
+/// number here. Times are instants of a monotonic clock.
 ///
 /// The life of an upload:
-/// - A **POST** announces the media. Its response, 303 or 201 with a Location, gives their address.
-/// - **OPTIONS** to that address finds out whether it supports tus (tus.io, version 1.0.0). If so, **HEAD** returns the
+/// - A **POST** announces the media. Its response, 201, 302 or 303 with a Location, gives their URL.
+/// - **OPTIONS** to that URL finds out whether it supports tus (tus.io, version 1.0.0). If so, **HEAD** returns the
 ///   number of bytes on the server, and **PATCH** sends the rest; otherwise **PUT** sends all of them.
 /// - Transient failures are retried after a delay, from the step that was reached.
 ///
@@ -22,7 +22,7 @@ package struct UploadMachine: Sendable {
     /// The id of a record to persist, chosen by the machine.
     package typealias RecordID = Int
 
-    /// A request to send; the text is its address.
+    /// A request to send; the text is its URL.
     package enum Request: Sendable, Equatable {
         case post(String)
         case options(String)
@@ -56,7 +56,7 @@ package struct UploadMachine: Sendable {
 
     /// The owner's finding about a POST with an unknown outcome.
     package enum Finding: Sendable, Equatable {
-        /// The server has received it, and the media go to this address.
+        /// The server has received it, and the media go to this URL.
         case arrived(location: String)
         /// The POST may be repeated without a second entry: the server has not received it, or supports the
         /// Idempotency-Key.
@@ -86,7 +86,7 @@ package struct UploadMachine: Sendable {
         case cancelled
     }
 
-    /// The address of the POST.
+    /// The URL of the POST.
     package let url: String
     /// The size of the media in bytes.
     package let size: Int64
@@ -95,11 +95,13 @@ package struct UploadMachine: Sendable {
     /// The number of media bytes sent or confirmed.
     package internal(set) var sent: Int64
     var state = State.suspended
-    /// The address to which redirects have moved the POST.
+    /// The URL to which redirects have moved the POST.
     var postURL: String
+    /// The number of redirects since `resume` or the last progress.
     var redirects = 0
     /// The number of consecutive failures without progress.
     var attempts = 0
+    /// The time of the first of these failures.
     var firstFailure: Instant?
     var lastError: TransferError?
     /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
@@ -112,8 +114,8 @@ package struct UploadMachine: Sendable {
     package internal(set) var namesLength = false
     private var lastID = 0
 
-    /// The maximum number of redirects, about the same as in browsers.
-    static let longestChain = 10
+    /// The maximum number of redirects, the same as for downloads.
+    static let maxRedirects = 10
     package static let tusVersion = "1.0.0"
 
     /// Creates an upload that is suspended until `resume`.
@@ -147,7 +149,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// The reason why it has failed or waits.
+    /// The reason why it has failed or waits for a retry.
     package var error: TransferError? {
         switch state {
         case .failed(let error): error
@@ -219,7 +221,7 @@ package struct UploadMachine: Sendable {
         return actions
     }
 
-    /// Reverts to the state before a POST that was persisted but not sent.
+    /// Reverts to the state before the POST: it was not sent or not processed, or a person decides about it.
     mutating func withdrawPost() -> [Action] {
         resumeData.step = .unposted
         return [.record(newID(), resumeData)]
@@ -288,7 +290,7 @@ package struct UploadMachine: Sendable {
         switch finding {
         case .arrived(let location): return posted(at: location, speaksTus: nil)
         case .repeatable: return send(.post(postURL))
-        case .later(let error, let after): return tryLater(after: error, pause: after, now: now, random: random)
+        case .later(let error, let after): return scheduleRetry(after: error, pause: after, now: now, random: random)
         case .unknown(let reason):
             // A person who resumes it has checked the server.
             return withdrawPost()
@@ -327,6 +329,7 @@ package struct UploadMachine: Sendable {
 
     mutating func progressed() {
         attempts = 0
+        redirects = 0
         firstFailure = nil
         lastError = nil
     }
@@ -339,7 +342,8 @@ package struct UploadMachine: Sendable {
 
     // MARK: Failures
 
-    mutating func tryLater(after error: TransferError, pause: Duration?, now: Instant, random: Double) -> [Action] {
+    mutating func scheduleRetry(after error: TransferError, pause: Duration?, now: Instant, random: Double) -> [Action]
+    {
         lastError = error
         attempts += 1
         let began = firstFailure ?? now

@@ -6,16 +6,16 @@ package struct UploadResumeData: Sendable, Equatable {
         case unposted
         /// A POST is about to be sent, or was sent with an unknown outcome.
         case posting
-        /// The server has given the address of the media.
+        /// The server has given the URL of the media.
         case posted
     }
 
     package var step: Step
-    /// The address of the media; set if and only if `step` is `posted`.
+    /// The URL of the media; set if and only if `step` is `posted`.
     package var location: String?
-    /// Whether that address supports tus; `nil` if unknown.
+    /// Whether that URL supports tus; `nil` if unknown.
     package var speaksTus: Bool?
-    /// The number of bytes on the server as reported by it, which only tus does.
+    /// The number of bytes that the server has, as it reports it over tus; 0 without tus.
     package var offset: Int64
 
     package init(
@@ -27,7 +27,7 @@ package struct UploadResumeData: Sendable, Equatable {
         self.offset = offset
     }
 
-    /// Returns the data of an upload with a known address, without a POST.
+    /// Returns the data of an upload to a known URL, without a POST.
     package static func at(_ location: String) -> UploadResumeData {
         UploadResumeData(step: .posted, location: location)
     }

@@ -4,10 +4,11 @@ package struct UploadSnapshot: Sendable, Equatable {
     package var state: TaskState
     /// The number of media bytes sent, or confirmed by the server.
     package var sent: Int64
+    /// The number of media bytes.
     package var size: Int64
-    /// Bytes per second over the last seconds; `nil` if nothing is being sent.
+    /// Bytes per second, averaged over the last five seconds; `nil` unless `state` is `running`.
     package var rate: Double?
-    /// The reason why it has failed or waits.
+    /// The reason why it has failed or waits for a retry.
     package var error: TransferError?
 
     package init(

@@ -29,9 +29,9 @@ package struct Authorities: Sendable, Equatable {
 
     /// Replaces standard paths by those of the environment.
     ///
-    /// A folder that nobody asked for is not used beside a bundle: libcurl would parse both for every new TLS
-    /// connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities, while a bundle alone is
-    /// parsed once (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
+    /// A folder that the environment does not name is not used beside a bundle: libcurl would parse both for every new
+    /// TLS connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities, while a bundle alone
+    /// is parsed once (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
     init(_ standard: Authorities, file: String?, folder: String?) {
         bundle = file ?? standard.bundle
         if let folder {
@@ -75,7 +75,7 @@ package struct Authorities: Sendable, Equatable {
     /// The maximum size in bytes of a file of certificates: a system's bundle has 200 to 300 KiB.
     private static let largestFile = 16 << 20
 
-    /// Returns why a file has no certificates in PEM format; `nil` if it has some.
+    /// Returns the reason why a file has no certificates in PEM format; `nil` if it has some.
     package static func defect(of file: String) -> String? {
         guard let bytes = contents(of: file) else { return String(cString: strerror(errno)) }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -15,10 +15,10 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         self.origin = origin
     }
 
-    /// Whether they may be sent to this address. User info in the address takes precedence.
+    /// Whether they may be sent to this URL. User info in the URL takes precedence.
     package func fit(_ url: String) -> Bool { Self.origin(of: url) == origin && !Self.hasUserInfo(url) }
 
-    /// Returns the origin of an http or https address; `nil` for other text.
+    /// Returns the origin of an http or https URL; `nil` for other text.
     package static func origin(of url: String) -> String? {
         guard let end = url.firstRange(of: "://") else { return nil }
         let scheme = url[..<end.lowerBound].lowercased()
@@ -47,6 +47,6 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         return url[end.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
     }
 
-    /// Omits the secret, since values are printed in logs.
+    /// The origin without the secrets, since values are printed in logs.
     package var description: String { "credentials for \(origin)" }
 }

@@ -22,6 +22,7 @@ package struct FormPart: Sendable, Equatable {
 // Requests with a body.
 extension EasyHandle {
     enum Method {
+        /// GET, or a POST if the request has a body in memory.
         case get
         case head
         case options
@@ -30,7 +31,8 @@ extension EasyHandle {
         /// PUT or PATCH.
         case send(method: String, UploadBody)
 
-        var sendsSomething: Bool {
+        /// Whether the request has a form or an `UploadBody`.
+        var sendsBody: Bool {
             switch self {
             case .get, .head, .options: false
             case .post, .send: true
@@ -62,8 +64,8 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the callbacks. Their context is this object, unretained like for the other callbacks: `deinit` cleans up
-    /// the handle, and the object is retained while it runs. It retains the body.
+    /// Sets the callbacks. Their context is this object, unretained as for the other callbacks. It retains the body, is
+    /// retained itself while the transfer runs, and cleans up the handle in `deinit`.
     private func setBodyCallbacks() {
         let handle = pointer
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -119,7 +121,7 @@ extension EasyHandle {
 
 /// The resolution of relative references, by curl's own rules (`curl_url_set`, RFC 3986).
 enum LocationField {
-    /// Returns the http or https address of a Location; `nil` if there is none.
+    /// Resolves a Location to a URL without a fragment; `nil` if the result is not an http or https URL.
     static func resolve(_ location: String, against base: String) -> String? {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }

@@ -15,7 +15,7 @@ extension EasyHandle {
     /// POLLRDHUP of <bits/poll.h>, which Glibc's module omits.
     private static let readSideClosed: Int16 = 0x2000
 
-    /// The own address of the connection; `nil` while there is none.
+    /// The local address of the connection; `nil` while there is none.
     var localAddress: NetworkAddress? {
         var text: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_LOCAL_IP, &text)

@@ -39,8 +39,8 @@ extension EasyHandle {
         return trail.allowsRequest(to: peer(address, port, of: hop), host: hop.host)
     }
 
-    /// Returns whether a connection leads to the configured proxy. A host that has the proxy's address and port is the
-    /// proxy.
+    /// Returns the peer of a connection: the configured proxy, or the host itself. A host that has the proxy's address
+    /// and port counts as the proxy.
     private func peer(_ address: NetworkAddress, _ port: Int, of hop: (scheme: String, host: String))
         -> ReachTrail.Peer
     {
@@ -50,7 +50,7 @@ extension EasyHandle {
         return .proxy
     }
 
-    /// The scheme and host of the current address.
+    /// The scheme and host of the current URL, after redirects; `nil` if it has none.
     var hop: (scheme: String, host: String)? {
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
@@ -69,7 +69,7 @@ extension EasyHandle {
         return String(cString: text)
     }
 
-    /// Returns the error of an exchange that ended with that code, and whether a retry may help.
+    /// Returns the error of an exchange that ended with `code`, and whether a retry may help.
     func failure(_ code: CurlCode) -> (error: TransferError, isTransient: Bool) {
         if let rejection { return (rejection, false) }
         if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }

@@ -34,7 +34,7 @@ final class EasyHandle {
         /// The body of a POST, whose type is in a field; `nil` for a GET.
         var body: [UInt8]?
         var userAgent: String
-        /// Credentials, sent only if they match the address.
+        /// Credentials, sent only to URLs of their origin.
         var credentials: Credentials?
         /// The connect timeout.
         var connectTimeout: Duration
@@ -50,31 +50,37 @@ final class EasyHandle {
         /// averages over at least the last three seconds, so that lowering it on a running handle stops the transfer
         /// until the average has caught up, which can look like a stall.
         var rateLimit: Int64 = 0
-        /// The number of concurrent handles: the more there are, the less memory each uses.
+        /// The number of other handles in progress: the more there are, the less memory each uses.
         var others = 0
         var followsRedirects = true
         var method = Method.get
     }
 
+    /// curl's handle.
     let raw: OpaquePointer
     weak var receiver: (any EasyHandleReceiver)?
     /// The body of a PUT or PATCH; curl's callbacks access it through this handle.
     let body: UploadBody?
     /// The form of a POST. curl reads it while the handle runs.
     var form: OpaquePointer?
+    /// The request's header fields.
     private var fieldList: UnsafeMutablePointer<curl_slist>?
+    /// The replacements of DNS results.
     private var resolved: UnsafeMutablePointer<curl_slist>?
     /// The check of the addresses that it connects to.
     var trail: ReachTrail
+    /// The head that is being received.
     private var head = ResponseHead(status: 0)
-    /// The name of the last field.
+    /// The name of the last field in it.
     private var lastField: String?
     private var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
+    /// The size in bytes of all heads received so far.
     private var headSize = 0
     /// The reason why the response was rejected before its body.
     private(set) var rejection: TransferError?
     private let followsRedirects: Bool
+    /// The initial value of `trail`, for a repetition of the request.
     private let reach: ReachTrail
     let network: NetworkConfiguration
     /// Whether the request may be repeated: it has no body, and has not been repeated yet.
@@ -84,6 +90,7 @@ final class EasyHandle {
     private(set) var isPaused = false
     /// Whether the request has no credentials of a show and no body.
     private let isPlain: Bool
+    /// Whether another object owns curl's handle now.
     private var isSurrendered = false
 
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time compared with the
@@ -97,7 +104,7 @@ final class EasyHandle {
     /// The minimum in bytes that curl accepts.
     private static let smallestReceiveBuffer = 1_024
     /// The maximum number of redirects; tracking prefixes chain up to seven.
-    private static let redirects = 10
+    private static let maxRedirects = 10
 
     /// - Parameter idle: A surrendered handle, owned by this object from now on.
     init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
@@ -108,9 +115,9 @@ final class EasyHandle {
         trail = reach
         followsRedirects = request.followsRedirects
         if case .send(_, let body) = request.method { self.body = body } else { body = nil }
-        canRepeatWithoutExpect = request.method.sendsSomething
-        canRepeat = request.body == nil && !request.method.sendsSomething
-        isPlain = request.credentials == nil && request.body == nil && !request.method.sendsSomething
+        canRepeatWithoutExpect = request.method.sendsBody
+        canRepeat = request.body == nil && !request.method.sendsBody
+        isPlain = request.credentials == nil && request.body == nil && !request.method.sendsBody
         configure(request)
         for answer in network.resolved() { resolved = curl_slist_append(resolved, answer) }
         if let resolved { ccurl_set_list(pointer, CURLOPT_RESOLVE, resolved) }
@@ -143,7 +150,7 @@ final class EasyHandle {
         ccurl_set_string(handle, CURLOPT_URL, request.url)
         ccurl_set_web_only(handle)
         ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, followsRedirects ? 1 : 0)
-        ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.redirects)
+        ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.maxRedirects)
         ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
         let buffer =
             request.decodes
@@ -219,8 +226,8 @@ final class EasyHandle {
         }
     }
 
-    /// The maximum size of all heads of an exchange: redirects with long cookies are far smaller, and it is below
-    /// curl's own limit of 300 KiB, which looks like a broken connection. curl limits a single line to 100 KiB.
+    /// The maximum size in bytes of all heads of an exchange. Redirects with long cookies need far less. Below curl's
+    /// own limit of 300 KiB, whose error looks like a broken connection. curl limits a single line to 100 KiB.
     private static let largestHead = 256 * 1024
 
     /// Processes one line of a head, with its line end.

@@ -14,8 +14,9 @@ final class Exchanges {
 
     private let multi: MultiHandle
     private var owners: [ObjectIdentifier: Owner] = [:]
-    /// curl handles of completed data requests, for reuse: as many as feeds are fetched concurrently.
+    /// curl handles of completed data requests, for reuse.
     private var idleHandles: [OpaquePointer] = []
+    /// Twice the default of `refresh.connections`, the number of feeds fetched concurrently.
     private static let maxIdleHandles = 16
     /// Whether curl has not yet started some requests.
     private(set) var hasNew = false
@@ -82,6 +83,7 @@ final class Exchanges {
         if idleHandles.count < Self.maxIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
     }
 
+    /// Cancels the data requests with a number. Must not be called in a callback.
     func cancelData(_ number: Int64) {
         for case .data(let exchange, number) in owners.values {
             if let handle = exchange.handle { remove(handle) }

@@ -2,9 +2,9 @@ internal import CCurl
 
 /// The TLS sessions of all requests of an engine.
 ///
-/// Easy handles of one multi handle share connections, but not TLS sessions (CURLOPT_SHARE(3)). Without them a new
-/// connection to a known host with TLS 1.2 costs a round trip more; with TLS 1.3 only processor time. libcurl 7.88
-/// retains the sessions of eight hosts.
+/// Easy handles of one multi handle share connections, but not TLS sessions (CURLOPT_SHARE(3)). Without sharing, a
+/// new connection to a known host costs one more round trip with TLS 1.2, and only processor time with TLS 1.3. libcurl
+/// 7.88 retains the sessions of eight hosts.
 ///
 /// Confined to the engine's thread, so no locks are set. A handle uses it only while it is added to the multi handle.
 final class TLSSessions {

@@ -3,12 +3,13 @@ internal import Dispatch
 internal import SystemPackage
 package import TransferCore
 
-/// The facts in a checkpoint of the cache, not compared with its file.
+/// The facts in a checkpoint of the cache, which were not compared with the file.
 package struct CachedFile: Sendable, Equatable {
     package var name: String
     package var key: MediaID
     package var generation: Int
     package var total: Int64?
+    /// The strong validator as `Validator.text`.
     package var validator: String?
     package var contentType: String?
     package var finalURL: String?
@@ -16,7 +17,7 @@ package struct CachedFile: Sendable, Equatable {
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
-    /// The state when it was completed.
+    /// The file's state when it was completed; `nil` before.
     package var state: FileState?
 
     package init(
@@ -105,6 +106,6 @@ extension TransferEngine {
 
     /// Removes a file that no program has open.
     ///
-    /// - Returns: `false` if a program has it open; nothing was removed then.
+    /// - Returns: `false` if a program has it open, or may have; nothing was removed then.
     package func evictFile(_ name: String) -> Bool { cache.evict(name) }
 }

@@ -9,33 +9,38 @@ struct CheckpointPace {
     private(set) var isBusy = false
     /// The time of the next checkpoint; `nil` if every byte is in one.
     private(set) var due: Instant?
+    /// The number of bytes received since the last checkpoint was started.
     private var behind: Int64 = 0
     /// The counters covered by the checkpoint being written; restored if it fails.
     private var inFlight: (behind: Int64, unsynced: Int64) = (0, 0)
+    /// The number of bytes received since the last sync was started.
     private var unsynced: Int64 = 0
     private var lastSync: Instant?
 
     private static let interval = Duration.seconds(1)
     /// The delay after a failed checkpoint, since each attempt costs a write.
     private static let retryInterval = Duration.seconds(5)
-    static let bytes: Int64 = 8 << 20
-    /// The interval of syncs. Bytes survive a kill without a sync, in the page cache; a sync protects
-    /// against a power failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
+    /// The number of bytes after which a checkpoint is due at once.
+    static let maxBehind: Int64 = 8 << 20
+    /// The interval of syncs. Bytes survive a kill without a sync, in the page cache; a sync protects against a power
+    /// failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
     private static let syncInterval = Duration.seconds(10)
     private static let syncBytes: Int64 = 64 << 20
 
     var isBehind: Bool { behind > 0 }
 
+    /// Records new bytes.
     mutating func add(_ count: Int64, at now: Instant) {
         if behind == 0 { due = now + Self.interval }
         behind += count
         unsynced += count
-        if behind >= Self.bytes { due = due.map { min($0, now) } }
+        if behind >= Self.maxBehind { due = due.map { min($0, now) } }
         if lastSync == nil { lastSync = now }
     }
 
     /// Starts a checkpoint.
     ///
+    /// - Parameter all: Whether the file must be synced in any case.
     /// - Returns: Whether the file must be synced first.
     mutating func start(at now: Instant, all: Bool) -> Bool {
         isBusy = true
@@ -61,10 +66,13 @@ struct CheckpointPace {
     }
 
     /// Retries soon, since the cause of the last failure has disappeared.
-    mutating func hurry(at now: Instant) {
+    mutating func retrySoon(at now: Instant) {
         if isBehind { due = due.map { min($0, now) } }
     }
 
+    /// Records that the checkpoint was written.
+    ///
+    /// - Parameter synced: The ranges that were synced before it; `nil` if none were.
     mutating func finish(synced: ByteRanges?) {
         isBusy = false
         if let synced { self.synced = synced }

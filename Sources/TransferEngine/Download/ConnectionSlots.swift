@@ -27,6 +27,7 @@ final class ConnectionSlots {
         return lastToken
     }
 
+    /// Requests a slot; `start` is called when the connection has it, perhaps before this returns.
     func request(
         _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, now: Instant,
         start: @escaping () -> Void
@@ -43,6 +44,7 @@ final class ConnectionSlots {
         }
     }
 
+    /// Releases a slot or withdraws its request; starts the connections that get slots now.
     func release(_ token: ConnectionPools.Token, now: Instant) {
         connections[token] = nil
         starts[token] = nil

@@ -5,6 +5,7 @@ internal import TransferCore
 
 // The persistent state of a download.
 extension Download {
+    /// Returns a checkpoint of the present bytes.
     func checkpoint() -> Checkpoint {
         var checkpoint = Checkpoint(key: source.key.rawValue, generation: machine.generation)
         checkpoint.total = machine.pin?.total
@@ -31,9 +32,12 @@ extension Download {
         engine.queues.storage.async { [data] in answer(data) }
     }
 
-    /// Whether checkpoints are written here; `finish` writes those of a file being finished.
+    /// Whether `saveCheckpoint` may write; `finish` writes the checkpoints of a file that is being finished.
     var savesCheckpoints: Bool { file != nil && !machine.isCached && !machine.isFinishing }
 
+    /// Saves a checkpoint on the storage queue, after a sync if one is due.
+    ///
+    /// - Parameter synchronously: Whether to sync in any case, and to wait for the checkpoint.
     func saveCheckpoint(synchronously: Bool) {
         guard let file, savesCheckpoints, synchronously || !checkpoints.isBusy else { return }
         let checkpoint = checkpoint()
@@ -86,7 +90,7 @@ extension Download {
         }
     }
 
-    /// Syncs, hashes and marks the complete file, off the engine's thread.
+    /// Syncs and hashes the complete file and writes its final checkpoint, off the engine's thread.
     func finish() {
         guard let file, let size = machine.pin?.total else { return }
         let partial = checkpoint()
@@ -102,7 +106,7 @@ extension Download {
                 // This checkpoint is written on the queue of the others, so that an older one cannot overwrite it, and
                 // before the sync: if the process is killed now, all bytes are in the page cache. A small file needs
                 // none, since its final checkpoint follows as quickly.
-                if size > CheckpointPace.bytes {
+                if size > CheckpointPace.maxBehind {
                     try storage.sync { try cache.save(partial, of: file, durably: false) }
                 }
                 do {
@@ -134,13 +138,15 @@ extension Download {
         }
     }
 
-    /// - Parameter result: The facts of the file; `nil` if it has not the hash that its source lists.
+    /// Handles the result of `finish`.
+    ///
+    /// - Parameter result: The facts of the file; `nil` if it does not have the hash that its source lists.
     private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile) {
         guard file === self.file, machine.isFinishing else { return }
         switch result {
         case .success(let facts?):
             checkpoints = CheckpointPace()
-            // The owner is notified before the readers that wait for the end, and before the state changes.
+            // The owner gets the facts before the progress event with the new state.
             emit(.completed(key: source.key, generation: machine.generation, facts))
             apply(machine.finished(nil, now: engine.now))
         case .success(nil):

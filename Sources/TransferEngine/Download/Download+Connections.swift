@@ -8,7 +8,7 @@ extension Download {
     private func performWithCurl(_ action: DownloadMachine.Action) {
         switch action {
         case .connect(let id, let request):
-            // An earlier action may have ended it already.
+            // The machine may have ended it meanwhile.
             if machine.has(id) { connect(id, request) }
         case .abort(let id):
             if let connection = connections[id] { remove(connection) }
@@ -231,6 +231,7 @@ extension Download {
         }
     }
 
+    /// Whether the file has these bytes at `offset`; `false` if it cannot be read.
     private func agrees(_ bytes: UnsafeRawBufferPointer, at offset: Int64, in file: CacheFile) -> Bool {
         let own = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
         defer { own.deallocate() }

@@ -10,8 +10,9 @@ final class Download {
     private(set) var source: DownloadSource
     unowned let engine: EngineLoop
     var machine: DownloadMachine
+    /// The cache file of the machine's generation; `nil` until bytes are stored.
     var file: CacheFile?
-    /// The address of the last response that the machine accepted.
+    /// The URL of the last response that the machine accepted.
     var origin: Origin?
     var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
     /// Whether it is in the engine's list of downloads with pending work.
@@ -19,13 +20,14 @@ final class Download {
     var pending = Pending()
     var checkpoints = CheckpointPace()
     var rate = RateMeter()
+    /// The answers to the waiting opens and reads.
     private var answers: [DownloadMachine.WaitID: TransferEngine.Answer] = [:]
     private var reports = Reports()
 
-    /// An address that a response came from.
+    /// The URL that a response came from.
     struct Origin {
         var url: String
-        /// The most private space that a request to `url` may reach; unknown after a restart.
+        /// The most private space that a request to `url` may reach; `nil` after a restart, when it is unknown.
         var reach: AddressSpace?
     }
 
@@ -53,12 +55,13 @@ final class Download {
     private struct Reports {
         /// The number of the last event.
         var lastEvent = 0
+        /// The last reported state; `nil` before the first report.
         var last: DownloadSnapshot?
         /// The time of the next attempt, as last reported.
         var nextTry: Instant?
         /// The time of the next progress report.
         var due = Instant.start
-        /// The digest of a file that was complete when it was loaded, until the owner was notified again.
+        /// The facts of a file that was complete when it was loaded, until the owner was notified again.
         var unreportedFacts: FileFacts?
     }
 
@@ -107,14 +110,14 @@ final class Download {
     /// The number of unanswered opens and reads.
     var waits: Int { answers.count }
 
-    /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner and
-    /// its loader know them.
+    /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner
+    /// has processed all events.
     var isIdle: Bool {
         machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
             && reports.last?.isOutdated(by: machine) != true && engine.isAcknowledged(reports.lastEvent)
     }
 
-    /// The time of the next `tick`, if any. After a `tick` it is later than that.
+    /// The time of the next `tick`, if any. After a `tick` it is later than that tick.
     var deadline: Instant? {
         let report = reports.last.flatMap { $0.isOutdated(by: machine) ? reports.due : nil }
         let checkpoint = savesCheckpoints && checkpoints.isBehind && !checkpoints.isBusy ? checkpoints.due : nil
@@ -203,7 +206,7 @@ final class Download {
     }
 
     func storageAvailable() {
-        checkpoints.hurry(at: engine.now)
+        checkpoints.retrySoon(at: engine.now)
         apply { machine, now in machine.storageAvailable(now: now) }
         report(force: false)
     }
@@ -235,13 +238,12 @@ final class Download {
     }
 
     /// Ends the connections of a removed file, and fails its waiting readers.
-    func forget() {
+    func discard() {
         apply(machine.shutDown(TransferError(.cancelled, "the file was removed from the cache")))
         process()
     }
 
-    /// Notifies an owner that does not know that the file is complete: the event was lost when an earlier process
-    /// ended.
+    /// Emits `completed` again for a file whose owner has missed the event: it was lost when an earlier process ended.
     private func notifyIfComplete() {
         guard let facts = reports.unreportedFacts else { return }
         reports.unreportedFacts = nil
@@ -366,19 +368,20 @@ final class Download {
         let now = engine.now
         let state = machine.state
         let reported = reports.last
-        let isNews =
+        let hasChanged =
             force || reported?.state != state || reported?.generation != machine.generation
             || reported?.error != machine.error || reported?.priority != machine.priority
             || reported?.isWaitingForConditions != machine.isWaitingForConditions
+            || reported?.isWaitingForSpace != machine.isWaitingForSpace || reported?.isTask != machine.isFilling
             || reported?.isRetrying != machine.isRetrying || reports.nextTry != machine.nextTry
-        guard isNews || now >= reports.due && reports.last?.isOutdated(by: machine) != false else { return }
+        guard hasChanged || now >= reports.due && reports.last?.isOutdated(by: machine) != false else { return }
         let snapshot = self.snapshot
         // Loading a machine is not worth an event.
-        let isNewsToOwner = force || reported != nil || state != .remote
+        let emitsEvent = force || reported != nil || state != .remote
         reports.last = snapshot
         reports.nextTry = machine.nextTry
         reports.due = now + Self.reportInterval
-        if isNewsToOwner { emit(.progress(snapshot)) }
+        if emitsEvent { emit(.progress(snapshot)) }
     }
 
     var snapshot: DownloadSnapshot {

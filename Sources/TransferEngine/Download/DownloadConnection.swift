@@ -9,12 +9,15 @@ internal import TransferCore
 final class DownloadConnection: EasyHandleReceiver {
     let id: DownloadMachine.ConnectionID
     let token: ConnectionPools.Token
+    /// The requested URL.
     let url: String
     let request: DownloadMachine.ConnectRequest
     unowned let download: Download
+    /// The exchange; `nil` until the connection has had a slot.
     var handle: EasyHandle?
     /// A head that the machine has not processed yet.
     var head: ResponseHead?
+    /// The result of the exchange; `nil` while it runs.
     var ending: DownloadMachine.Ending?
     /// Whether the machine has released it; it only completes its exchange.
     var isReleased = false
@@ -49,7 +52,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     var isEmpty: Bool { buffer.isEmpty }
 
-    /// Whether its next bytes start the file, and no byte of the file is stored yet.
+    /// Whether its next bytes are the first of the file, and these are not stored yet.
     var startsFile: Bool {
         guard head == nil, download.machine.position(of: id) == 0, case .write = download.machine.step(id) else {
             return false

@@ -18,21 +18,22 @@ package struct DownloadSource: Sendable {
 
     /// The owner's key of the file; there is one download for each key.
     package var key: MediaID
-    /// Where the file is, in the order of the requests: the next location is tried when one is refused. Never empty.
+    /// The file's locations in the order of the requests: when one fails permanently, the next is tried. Never empty.
     package private(set) var locations: [Location]
-    /// The current number of the rendition.
+    /// The number of the current rendition.
     package var generation: Int
-    /// The size of this generation confirmed by a server.
+    /// The size of this generation confirmed by a server; `nil` while unknown.
     package var confirmedSize: Int64?
-    /// The cache file of this generation.
+    /// The name of this generation's cache file; `nil` if there is none.
     package var file: String?
     /// The expected content; anything else is an error.
     package var expects: ContentExpectation
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The space of the feed that contains the address; see `ReachPolicy`. `nil` if a person entered it.
+    /// The space of the feed that contains the addresses; see `ReachPolicy`. `nil` if a person entered
+    /// them.
     package var reach: AddressSpace?
-    /// Credentials, sent only to matching addresses.
+    /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
     /// The rate limit of this download in bytes per second, in addition to that of all; `nil` or 0 for none.
     package var rateLimit: Int64?
@@ -42,7 +43,7 @@ package struct DownloadSource: Sendable {
     package var priority: TransferPriority
     /// The reason why the whole file has no space yet; see `TransferEngine.setAwaitsSpace`.
     package var awaitsSpace: TransferError?
-    /// Whether the owner knows that the cache file is complete. If not, and it is, the owner is notified again.
+    /// Whether the owner knows that the cache file is complete; otherwise a complete file is reported again.
     package var isComplete: Bool
 
     package init(
@@ -87,13 +88,14 @@ package struct ReadGrant: Sendable {
     /// The name of the cache file; `nil` if nothing has been stored.
     package var file: String?
     package var present: ByteRanges
-    /// The first bytes, if the server has sent them with the head and nothing is stored.
+    /// The first bytes of the file, if they have arrived with the response head and are not stored yet.
     package var head: [UInt8] = []
 }
 
 /// The events sent to the engine's owner, in order.
 package enum TransferEvent: Sendable {
-    /// A server has confirmed the size; the first event of a generation.
+    /// A server has described the rendition, with its size if it stated one. The first event of a generation, sent
+    /// again when the size becomes known.
     case confirmed(key: MediaID, generation: Int, Pin)
     /// The generation has a cache file.
     case fileCreated(key: MediaID, generation: Int, file: String, Pin, finalURL: String?)
@@ -103,18 +105,18 @@ package enum TransferEvent: Sendable {
     case progress(DownloadSnapshot)
     case completed(key: MediaID, generation: Int, FileFacts)
     case failed(key: MediaID, TransferError)
-    /// No space was left for bytes of this download. All writing downloads are suspended until `setStorageFull(nil)`;
-    /// the event is not repeated before.
+    /// No space was left for bytes of this download. Until `setStorageFull(nil)` all writing downloads are suspended,
+    /// and the event is not repeated.
     case storageFull(key: MediaID, TransferError)
-    /// The address of this download was refused, and with `Limits.renewsAddress` it waits for a newer one: the owner
-    /// must answer with `renew`.
+    /// Every address of this download has failed, the first with a refusal. Sent with `Limits.renewsAddress`: the
+    /// download waits for a newer address, and the owner must answer with `renew`.
     case addressRefused(key: MediaID, TransferError)
     case upload(UploadEvent)
 }
 
 /// The facts of a complete file.
 package struct FileFacts: Sendable, Equatable {
-    /// Bytes.
+    /// The size in bytes.
     package var size: Int64
     package var sha256: String
     /// Whether it has the hash that its source lists.
@@ -139,7 +141,7 @@ package struct TransferConfiguration: Sendable {
     package init(userAgent: String) { self.userAgent = userAgent }
 }
 
-/// Where requests may be sent.
+/// The hosts that requests may be sent to, and how they are found and verified.
 package struct NetworkConfiguration: Sendable {
     package var reach = ReachPolicy()
     /// The certificate authorities of https servers.

@@ -1,21 +1,22 @@
 internal import ContentCache
 internal import TransferCore
 
-/// The hashes of a file's locations, to check the complete file with. Pure.
+/// The hashes of a file's locations, to check the complete file with. A value without IO.
 ///
 /// Each location may list a hash of its own, since some are other encodings. After a restart the location of the bytes
-/// is not known for certain, so a file that has the hash of any location is good.
+/// is not known for certain, so a file that has the hash of any location is accepted.
 struct ExpectedHashes: Sendable {
     enum Match: Sendable, Equatable {
         /// The file has a listed hash.
         case verified
         /// The location of the bytes lists a hash, and the file has none of those listed.
         case differs
-        /// No hash is known of the location.
+        /// The location of the bytes lists no hash, and the file has none of the listed ones.
         case unknown
     }
 
     private let hashes: Set<FileHash>
+    /// Whether the location of the bytes lists a hash.
     private let isRequired: Bool
 
     /// - Parameter current: The position of the location that the bytes come from.
@@ -29,7 +30,8 @@ struct ExpectedHashes: Sendable {
 
     /// Compares the hashes with the file's.
     ///
-    /// - Parameter digest: Returns the digest of the file in lower-case hexadecimal; called once for each algorithm.
+    /// - Parameter digest: Returns the digest of the file in lower-case hexadecimal; called at most once for each
+    ///   algorithm.
     func check(_ digest: (FileHash.Algorithm) throws -> String) rethrows -> Match {
         for algorithm in FileHash.Algorithm.allCases {
             let listed = hashes.filter { $0.algorithm == algorithm }.flatMap(\.digests)

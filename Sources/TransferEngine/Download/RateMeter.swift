@@ -1,12 +1,13 @@
 internal import Platform
 
-/// The rate in bytes per second over the last few seconds.
+/// The rate in bytes per second, averaged over the last five seconds.
 struct RateMeter {
     /// The bytes of each of the last seconds, newest last.
     private var seconds: [(second: Int64, bytes: Int64)] = []
+    /// The time of the first bytes.
     private var began: Instant?
 
-    /// The averaged seconds: long enough to be steady, short enough to show a change.
+    /// The averaging time in seconds: long enough to be steady, short enough to show a change.
     private static let window: Int64 = 5
 
     mutating func add(_ count: Int, at now: Instant) {

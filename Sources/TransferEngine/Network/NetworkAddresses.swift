@@ -4,19 +4,20 @@ internal import TransferCore
 /// The addresses of this computer's interfaces, kept current by the kernel's messages (rtnetlink(7)). A value without
 /// IO.
 struct NetworkAddresses {
-    /// The meaning of a batch of messages for connections.
+    /// The effect of a batch of messages on connections.
     struct Change: Equatable {
         /// Addresses that were removed: connections from them are dead, whether they are assigned again or not.
         var lost: Set<NetworkAddress> = []
-        /// Whether a way to servers may exist that did not before: an address, a carrier or a default route.
+        /// Whether servers may be reachable that were not before: there is a new address, carrier or default route.
         var isBack = false
 
         var isNone: Bool { lost.isEmpty && !isBack }
     }
 
+    /// The current addresses.
     private(set) var assigned: Set<NetworkAddress>
     /// Interfaces that were reported without a carrier.
-    private var idleInterfaces: Set<Int32> = []
+    private var interfacesWithoutCarrier: Set<Int32> = []
 
     init(assigned: Set<NetworkAddress>) { self.assigned = assigned }
 
@@ -56,12 +57,12 @@ struct NetworkAddresses {
             // struct ifinfomsg: family, type, index, flags, change.
             let index = body.loadUnaligned(fromByteOffset: 4, as: Int32.self)
             if body.loadUnaligned(fromByteOffset: 8, as: UInt32.self) & Self.isRunning == 0 {
-                idleInterfaces.insert(index)
-            } else if idleInterfaces.remove(index) != nil {
+                interfacesWithoutCarrier.insert(index)
+            } else if interfacesWithoutCarrier.remove(index) != nil {
                 change.isBack = true
             }
         case RTM_DELLINK where body.count >= 16:
-            idleInterfaces.remove(body.loadUnaligned(fromByteOffset: 4, as: Int32.self))
+            interfacesWithoutCarrier.remove(body.loadUnaligned(fromByteOffset: 4, as: Int32.self))
         case RTM_NEWROUTE where body.count >= 12:
             // struct rtmsg: family, length of the destination's prefix, …, type.
             if body[1] == 0, body[7] == UInt8(RTN_UNICAST) { change.isBack = true }
@@ -84,7 +85,7 @@ struct NetworkAddresses {
             guard (4...attribute.count).contains(length) else { break }
             let value = UnsafeRawBufferPointer(rebasing: attribute[4..<length])
             switch Int(attribute.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) {
-            // The own address of a point-to-point link, where the other one is the peer's.
+            // The local address. On a point-to-point link IFA_ADDRESS is the peer's.
             case IFA_LOCAL: found = NetworkAddress(networkBytes: value) ?? found
             case IFA_ADDRESS: found = found ?? NetworkAddress(networkBytes: value)
             default: break

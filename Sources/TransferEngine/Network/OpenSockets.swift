@@ -4,7 +4,7 @@ internal import TransferCore
 /// The internet sockets of this process. Finding them costs two system calls for each descriptor, too much for every
 /// iteration of a loop.
 enum OpenSockets {
-    /// Returns the socket with these two ports.
+    /// Returns the connection with these two ports; `nil` if there is none.
     static func connected(from local: Int, to remote: Int) -> Int32? {
         descriptors.first { port($0, getsockname) == local && port($0, getpeername) == remote }
     }
@@ -14,7 +14,7 @@ enum OpenSockets {
     static func shutDown(from addresses: Set<NetworkAddress>) {
         for socket in descriptors {
             var storage = sockaddr_storage()
-            // Only connections: a peer is asked first.
+            // Skip sockets without a peer, which are not connected.
             guard read(socket, getpeername, into: &storage), read(socket, getsockname, into: &storage) else {
                 continue
             }
@@ -37,7 +37,7 @@ enum OpenSockets {
         guard read(socket, query, into: &storage),
             [sa_family_t(AF_INET), sa_family_t(AF_INET6)].contains(storage.ss_family)
         else { return nil }
-        // The port has the same offset in both.
+        // The port has the same offset in sockaddr_in and sockaddr_in6.
         return withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) }
     }
 

@@ -10,16 +10,20 @@ final class Upload: EasyHandleReceiver {
     private unowned let engine: EngineLoop
     private(set) var machine: UploadMachine
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
+    /// The head of the response to the current request; `nil` until it has arrived.
     private var head: ResponseHead?
-    /// The least private space that a response came from; unknown after a restart.
+    /// The least private space that a response came from; `nil` after a restart, when it is unknown.
     private var space: AddressSpace?
     /// The number of bytes of the response's body, which is ignored.
     private var ignored = 0
     private var rate = RateMeter()
+    /// The number of sent bytes at the last `updateSent`.
     private var counted: Int64 = 0
+    /// The last reported state.
     private var reported: UploadSnapshot?
+    /// The time of the next progress report.
     private var reportDue = Instant.start
-    /// The time at which the server closed its side of the connection; `nil` while it is open.
+    /// The time of the check that found the server's side of the connection closed; `nil` while it is open.
     private var closedSince: Instant?
     /// The time of the next check of the connection, while there is one.
     private var closeCheckDue = Instant.start
@@ -28,11 +32,11 @@ final class Upload: EasyHandleReceiver {
 
     /// The interval of progress reports, the same as for downloads.
     private static let reportInterval = Duration.milliseconds(250)
-    /// The factor for the stall limit of downloads: a server that has received a large file may take a while to store
-    /// it before it responds.
-    private static let patience = 6
+    /// The factor by which the stall limit exceeds that of downloads: a server that has received a large file may take
+    /// a while to store it before it responds.
+    private static let stallFactor = 6
     /// The maximum number of bytes read from a response's body, so that the connection can be reused.
-    private static let longestAnswer = 1 << 20
+    private static let maxResponseBody = 1 << 20
 
     /// The interval of checks of the connection; also the time allowed for reading the bytes that a server has sent
     /// before closing its side.
@@ -65,7 +69,7 @@ final class Upload: EasyHandleReceiver {
     }
 
     /// Whether it has ended permanently.
-    var isOver: Bool { [.completed, .cancelled].contains(machine.people) }
+    var hasEnded: Bool { [.completed, .cancelled].contains(machine.people) }
 
     /// Aborts the request when the process exits. No event is sent: the persisted state counts.
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
@@ -81,12 +85,12 @@ final class Upload: EasyHandleReceiver {
     }
 
     /// Detects a server that closes the connection during a body. The sender may otherwise wait for a window that never
-    /// opens: for a minute after a close Linux answers its probes with a closed window.
+    /// opens: for a minute after a close a Linux server answers window probes with a closed window.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
-        let isStill = counted == checkedCount
+        let isUnchanged = counted == checkedCount
         checkedCount = counted
-        guard isStill, head == nil, handle.peerHasClosed else { return closedSince = nil }
+        guard isUnchanged, head == nil, handle.peerHasClosed else { return closedSince = nil }
         guard let since = closedSince else { return closedSince = engine.now }
         guard engine.now - since >= Self.closeCheckInterval else { return }
         let wasSent = handle.hasSentRequest
@@ -124,7 +128,7 @@ final class Upload: EasyHandleReceiver {
         var asked = EasyHandle.Request(
             url: request.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
             connectTimeout: engine.configuration.limits.stall,
-            stall: max(.seconds(1), engine.configuration.limits.stall) * Self.patience)
+            stall: max(.seconds(1), engine.configuration.limits.stall) * Self.stallFactor)
         asked.method = method
         asked.fields = fields(of: request)
         asked.reach = reach(for: request.url)
@@ -175,8 +179,8 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
-    /// Returns the space of the address that led to a URL: a person entered the address of the POST; the server named
-    /// the others.
+    /// Returns the space of the address that led to a URL. `nil` for the origin of the POST, whose URL a person
+    /// entered; other URLs were named by the server.
     private func reach(for url: String) -> AddressSpace? {
         if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
         return space ?? .public
@@ -196,7 +200,7 @@ final class Upload: EasyHandleReceiver {
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         ignored += bytes.count
-        return ignored > Self.longestAnswer ? .stop : .accepted
+        return ignored > Self.maxResponseBody ? .stop : .accepted
     }
 
     /// Handles the end of the exchange.
@@ -233,8 +237,8 @@ final class Upload: EasyHandleReceiver {
         // The start of the media is reported at once.
         let start = source.resumeData.offset
         let hasBegun = machine.sent > start && reported?.sent ?? start <= start
-        let isNews = reported?.state != state || reported?.error != machine.error || hasBegun
-        guard isNews || now >= reportDue && reported?.sent != machine.sent else { return }
+        let hasChanged = reported?.state != state || reported?.error != machine.error || hasBegun
+        guard hasChanged || now >= reportDue && reported?.sent != machine.sent else { return }
         let snapshot = UploadSnapshot(
             key: source.key, state: state, sent: machine.sent, size: source.size,
             rate: state == .running ? rate.bytesPerSecond(at: now) : nil, error: machine.error)

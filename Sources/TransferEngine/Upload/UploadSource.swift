@@ -1,21 +1,23 @@
 package import TransferCore
 
-/// The content of an upload, its address, and its progress.
+/// The content of an upload, its URL, and its progress.
 package struct UploadSource: Sendable {
     /// The owner's key of the upload.
     package var key: TaskID
-    /// The address of the POST.
+    /// The URL of the POST.
     package var url: String
     /// The form of the POST.
     package var form: [FormPart] = []
     package var content: UploadContent
     /// The size of the content in bytes.
     package var size: Int64
+    /// The media type of the content; `nil` if unknown.
     package var contentType: String?
     /// The key sent with every attempt of the POST.
     package var idempotencyKey: String
+    /// The progress of earlier runs.
     package var resumeData = UploadResumeData()
-    /// Credentials, sent only to matching addresses.
+    /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
@@ -33,7 +35,7 @@ package struct UploadSource: Sendable {
 package enum UploadEvent: Sendable {
     /// Progress to persist; the upload waits for `TransferEngine.recorded`.
     case record(key: TaskID, UploadMachine.RecordID, UploadResumeData)
-    /// A POST with an unknown outcome; the owner must answer with `TransferEngine.settle`.
+    /// A POST with an unknown outcome; the owner must answer with `TransferEngine.resolveDoubt`.
     case doubtful(key: TaskID, TransferError?)
     /// Sent when the state changes, and a few times a second while bytes are sent.
     case progress(UploadSnapshot)

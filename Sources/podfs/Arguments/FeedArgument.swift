@@ -1,17 +1,18 @@
 import Foundation
 import Glibc
 
-/// An argument that means the address of a feed. Pure, except that it looks for a file of that name.
+/// Interpretation of an argument as the URL of a feed. Pure, except that it looks for a file of that name.
 enum FeedArgument {
-    /// Schemes by which web pages hand feeds to podcast programs; the address behind them is http or https.
-    private static let handlers: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]
+    /// URL schemes with which web pages open a feed in a podcast program; the feed itself has an http or https URL.
+    private static let feedSchemes: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]
 
-    /// Returns the address that was meant: `example.com/feed.xml` and `feed://example.com/feed.xml` mean https.
+    /// Returns the URL; `example.com/feed.xml` and `feed://example.com/feed.xml` mean https. Surrounding white space,
+    /// quotes and angle brackets are removed. Text that is neither a URL nor a host name is not changed further.
     ///
-    /// - Throws: If the argument is a file.
+    /// - Throws: `CommandError` if the argument is a file.
     static func address(_ argument: String) throws(CommandError) -> String {
         let text = trimmed(argument)
-        if let colon = text.firstIndex(of: ":"), handlers.contains(text[..<colon].lowercased()) {
+        if let colon = text.firstIndex(of: ":"), feedSchemes.contains(text[..<colon].lowercased()) {
             var rest = text[text.index(after: colon)...]
             if rest.hasPrefix("//") { rest = rest.dropFirst(2) }
             return rest.contains("://") ? String(rest) : "https://" + rest
@@ -24,7 +25,8 @@ enum FeedArgument {
         return isHost(text.prefix { $0 != "/" && $0 != "?" }) ? "https://" + text : text
     }
 
-    /// Returns advice on words that are no address; `nil` for what looks like one.
+    /// Returns advice for an argument that was refused as a URL; `nil` if it cannot be the name of a show, since it
+    /// contains a slash, starts with a hyphen or is empty.
     static func advice(on argument: String) -> String? {
         let text = trimmed(argument)
         guard !text.isEmpty, !text.contains("://"), !text.contains("/"), !text.hasPrefix("-") else { return nil }
@@ -35,7 +37,7 @@ enum FeedArgument {
         argument.trimmingCharacters(in: CharacterSet.whitespacesAndNewlines.union(CharacterSet(charactersIn: "<>\"")))
     }
 
-    /// Whether a word is a host's name with a dot, or `localhost`, with an optional port.
+    /// Whether the text is a host name with a dot, or `localhost`, with an optional port.
     private static func isHost(_ text: Substring) -> Bool {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = parts.first, parts.count == 1 || UInt16(parts[1]) != nil else { return false }

@@ -10,13 +10,14 @@ enum NameCompletion {
         shell(shows(beginning: unquoted(prefix)))
     }
 
-    /// Completes a PATH argument: shows, `SHOW/EPISODE`, and paths of files.
+    /// Completes a PATH argument: shows, `SHOW/EPISODE`, and file paths.
     static let paths = CompletionKind.custom { _, _, prefix in
         shell(paths(beginning: unquoted(prefix)))
     }
 
-    /// The number of candidates that shells display without asking.
-    private static let enough = 100
+    /// The maximum number of episodes offered before the slash after the show's name is typed. Shells ask before they
+    /// display more than 100 candidates.
+    private static let episodeLimit = 100
 
     private static func library() -> Library? {
         InstallationPaths(environment: ProcessInfo.processInfo.environment).flatMap {
@@ -36,8 +37,8 @@ enum NameCompletion {
             return episodes(of: show, library).filter { $0.hasPrefix(prefix) } + files
         }
         let found = folders.filter { $0.name.hasPrefix(prefix) }
-        // If only one show matches, its newest episodes are offered too.
-        let below = found.count == 1 && !prefix.isEmpty ? episodes(of: found[0], library).prefix(enough) : []
+        // If only one show matches, its newest episodes are also offered.
+        let below = found.count == 1 && !prefix.isEmpty ? episodes(of: found[0], library).prefix(episodeLimit) : []
         return found.map(\.name) + below + files
     }
 
@@ -45,7 +46,7 @@ enum NameCompletion {
         ((try? library.entries(of: show.id)) ?? []).map { "\(show.name)/\($0.name)" }
     }
 
-    /// Completes files and folders if a path was begun; a bare word does not access a mount.
+    /// Completes a word with a slash as a file path. For a bare word the current folder, possibly a mount, is not read.
     private static func files(beginning prefix: String) -> [String] {
         guard let slash = prefix.lastIndex(of: "/") else { return [] }
         let folder = String(prefix[...slash])
@@ -58,7 +59,7 @@ enum NameCompletion {
 
     // MARK: Shells
 
-    /// Removes the shell's quotes from the typed word.
+    /// Removes the shell's quoting from the typed word.
     static func unquoted(_ word: String) -> String {
         var result = ""
         var quote: Character?
@@ -80,11 +81,13 @@ enum NameCompletion {
         return result
     }
 
-    /// Quotes names, which come from feeds, for the shell. Bash expands the words of a completion (`compgen -W`),
-    /// including command substitution: every ASCII character that is not a letter or digit is quoted. When bash inserts
-    /// the completed word into the command line, it quotes it, except for dollar signs and backquotes: names with these
-    /// are not offered, since they would be executed. The same holds for an exclamation mark in zsh, unless it is the
-    /// last character. Zsh treats the text after a colon as a description (`_describe`).
+    /// Quotes names, which come from feeds, for the shell that requests the completion.
+    ///
+    /// Bash expands the words of a completion (`compgen -W`), including command substitution: every ASCII character
+    /// that is not a letter or digit is quoted. When bash inserts the completed word into the command line, it quotes
+    /// everything but dollar signs and backquotes. Names with these are not offered, since they would be expanded. The
+    /// same holds for an exclamation mark in zsh, unless it is the last character. Zsh treats the text after a colon as
+    /// a description (`_describe`).
     private static func shell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
         case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)

@@ -8,23 +8,25 @@ import PodcastProtocol
 import PodcastService
 import TransferCore
 
-/// Resolves a PATH argument: a path inside a mount, or `SHOW` or `SHOW/EPISODE`.
+/// The resolution of PATH arguments: paths in a mount, `SHOW`, or `SHOW/EPISODE`.
 struct PathResolver {
     enum Target: Equatable {
         case show(ShowID)
         case episode(EpisodeID)
     }
 
-    /// The part of a show's name that has to be given.
+    /// The part of a show's name that an argument must contain.
     enum Matching {
-        /// All of it, in upper or lower case: for commands that change or remove something.
+        /// All of it, ignoring case: for commands that change or remove something.
         case whole
-        /// A part that only one show has.
+        /// Any part that only one show's name contains.
         case part
     }
 
     let library: Library
 
+    /// Returns the show or episode that the argument refers to; a file that exists is identified by its extended
+    /// attributes.
     func resolve(_ path: String, matching: Matching = .whole) throws -> Target {
         if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) {
             return .episode(EpisodeID(episode))
@@ -32,14 +34,14 @@ struct PathResolver {
         if Self.attribute("user.podfs.feed.state", of: path) != nil, let show = Self.show(at: path) {
             return .show(show)
         }
-        if Self.isPath(path) { throw Self.outside(path) }
+        if Self.isPath(path) { throw Self.unresolvable(path) }
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
         guard let name = parts.first else { throw CommandError(.usage, "the path is empty") }
         let show: (id: ShowID, name: String)
         do {
             show = try self.show(name, matching: matching)
         } catch {
-            throw access(path, F_OK) == 0 ? Self.outside(path) : error
+            throw access(path, F_OK) == 0 ? Self.unresolvable(path) : error
         }
         guard parts.count == 2 else { return .show(show.id) }
         let episode = parts[1].hasSuffix("/") ? String(parts[1].dropLast()) : parts[1]
@@ -48,54 +50,57 @@ struct PathResolver {
 
     // MARK: Names
 
-    /// Finds a show by the name of its folder: the exact name, otherwise the only one that is equal except for case,
-    /// otherwise, if that is enough, the only one that contains it.
+    /// Finds a show by its folder's name: the exact name, otherwise the only one that is equal except for case,
+    /// otherwise, with `Matching.part`, the only one that contains it.
     func show(_ name: String, matching: Matching = .whole) throws -> (id: ShowID, name: String) {
         let name = name.hasSuffix("/") ? String(name.dropLast()) : name
         if let found = try library.folder(named: name) { return (found.id, found.name) }
         let folders = try library.folders()
         let folded = FileName.folded(name)
-        let alike = folders.filter { FileName.folded($0.name) == folded }
-        if let found = alike.first, alike.count == 1 { return (found.id, found.name) }
-        let partly = name.isEmpty ? [] : folders.filter { FileName.folded($0.name).contains(folded) }
-        if let found = partly.first, partly.count == 1, matching == .part { return (found.id, found.name) }
-        throw CommandError(.failed, "there is no show '\(name)'" + Self.hint(name, partly, folders))
+        let equal = folders.filter { FileName.folded($0.name) == folded }
+        if let found = equal.first, equal.count == 1 { return (found.id, found.name) }
+        let partial = name.isEmpty ? [] : folders.filter { FileName.folded($0.name).contains(folded) }
+        if let found = partial.first, partial.count == 1, matching == .part { return (found.id, found.name) }
+        throw CommandError(.failed, "there is no show '\(name)'" + Self.hint(name, partial, folders))
     }
 
-    /// Returns what was probably meant by a name that no show has.
-    private static func hint(_ name: String, _ partly: [FolderEntry], _ all: [FolderEntry]) -> String {
+    /// Returns the part of the error message that suggests shows for an unknown name.
+    ///
+    /// - Parameter partial: The shows whose names contain it.
+    private static func hint(_ name: String, _ partial: [FolderEntry], _ all: [FolderEntry]) -> String {
         if all.isEmpty { return ": there are no subscriptions yet; podfs subscribe URL adds one" }
-        if partly.count > 1 {
-            let names = partly.prefix(shownNames).map { "'\($0.name)'" }.joined(separator: ", ")
-            let more = partly.count > shownNames ? ", and others" : ""
-            return "; \(partly.count) shows have this in their names: \(names)\(more)"
+        if partial.count > 1 {
+            let names = partial.prefix(shownNames).map { "'\($0.name)'" }.joined(separator: ", ")
+            let more = partial.count > shownNames ? ", and others" : ""
+            return "; \(partial.count) shows have this in their names: \(names)\(more)"
         }
-        let near = partly.first?.name ?? nearest(to: name, in: all.map(\.name))
-        return near.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
+        let suggestion = partial.first?.name ?? nearest(to: name, in: all.map(\.name))
+        return suggestion.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
     }
 
-    /// The maximum number of names in a message.
+    /// The maximum number of shows named in a message.
     private static let shownNames = 4
 
-    /// Finds an episode of a show by its file's name, with or without the extension, in upper or lower case.
+    /// Finds an episode of a show by its file name, with or without the extension, ignoring case if only one matches.
     private func episode(_ name: String, of show: (id: ShowID, name: String)) throws -> EpisodeID {
         if let entry = try library.entry(of: show.id, named: name) { return entry.id }
         if name.hasPrefix(Alternate.folder + "/"), let id = try library.alternate(of: show.id, path: name) { return id }
         let entries = try library.entries(of: show.id)
         let folded = FileName.folded(name)
-        let alike = entries.filter {
+        let matches = entries.filter {
             let own = FileName.folded($0.name)
             return own == folded || FileName.stem(ofFile: own) == folded
         }
-        if let found = alike.first, alike.count == 1 { return found.id }
-        let near = Self.nearest(to: name, in: entries.prefix(Self.comparedNames).map(\.name))
-        let hint = near.map { "did you mean '\($0)'?" } ?? "see: podfs list '\(show.name)'"
+        if let found = matches.first, matches.count == 1 { return found.id }
+        let suggestion = Self.nearest(to: name, in: entries.prefix(Self.comparedNames).map(\.name))
+        let hint = suggestion.map { "did you mean '\($0)'?" } ?? "see: podfs list '\(show.name)'"
         throw CommandError(.failed, "'\(show.name)' has no episode '\(name)'; \(hint)")
     }
 
-    /// The maximum number of names that are compared letter by letter.
+    /// The maximum number of episodes searched for a similar name: the edit distance is slow to compute.
     private static let comparedNames = 1_000
 
+    /// Returns the name with the smallest edit distance, ignoring case; `nil` if none is similar.
     private static func nearest(to name: String, in names: [String]) -> String? {
         SettingText.nearest(to: FileName.folded(name), in: names.map(FileName.folded)).flatMap { found in
             names.first { FileName.folded($0) == found }
@@ -104,19 +109,18 @@ struct PathResolver {
 
     // MARK: Paths
 
-    /// Whether an argument can only be the path of a file, not the name of a show.
+    /// Whether an argument can only be a file path, not the name of a show.
     private static func isPath(_ argument: String) -> Bool {
         [".", "..", "~"].contains(argument) || ["/", "./", "../", "~/"].contains { argument.hasPrefix($0) }
     }
 
-    /// Returns the error for a file that is neither a show nor an episode.
-    private static func outside(_ path: String) -> CommandError {
+    /// Returns the error for a path that leads to neither a show nor an episode.
+    private static func unresolvable(_ path: String) -> CommandError {
         if attribute(PodcastFilesystem.processAttribute, of: path) != nil {
             return CommandError(.failed, "'\(path)' is the mounted folder itself: name a show or an episode in it")
         }
-        let mounts = MountedFolder.all().filter { $0.type == "fuse.podfs" }.map { $0.path + "/" }
         let whole = MountPoint.absolute(path)
-        if mounts.contains(where: { whole.hasPrefix($0) }) {
+        if MountedFolder.all().contains(where: { whole.hasPrefix($0.path + "/") && $0.isPodfs }) {
             let reason = access(path, F_OK) == 0 ? "is neither a show nor an episode" : "does not exist"
             return CommandError(.failed, "'\(path)' \(reason); see: podfs list")
         }
@@ -127,7 +131,7 @@ struct PathResolver {
 
     // MARK: Episodes
 
-    /// Returns the episodes that the paths refer to; for a show, those of its episodes to which `action` applies.
+    /// Returns the episodes that the paths refer to; for a show, the episodes to which `action` applies.
     func episodes(
         _ paths: [String], for action: TaskAction, matching: Matching = .whole
     ) throws -> [EpisodeID] {
@@ -149,7 +153,8 @@ struct PathResolver {
         return number.show
     }
 
-    /// Returns an extended attribute's value; the corresponding C function is `getxattr`.
+    /// Returns the value of an extended attribute; `nil` if it is missing or cannot be read. The corresponding C
+    /// function is `getxattr`.
     static func attribute(_ name: String, of path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = buffer.withUnsafeMutableBytes { getxattr(path, name, $0.baseAddress, $0.count) }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 import PodcastService
 
-/// A command line that cannot be understood: what is wrong, what was probably meant, and where to look.
+/// The error message for a command line that cannot be parsed: the mistake, a suggestion, and the command's help.
 ///
-/// The argument parser's own messages begin with `Error:`; these speak like all others of podfs.
+/// It replaces the argument parser's own message, which begins with `Error:`, and has the form of podfs's other errors.
 struct UsageMistake {
     /// The lines for standard error, without the program's name.
     let lines: [String]
@@ -27,7 +27,7 @@ struct UsageMistake {
         lines = [text, (form.isEmpty ? "" : "usage: \(form); ") + "see: \(command) --help"]
     }
 
-    /// Names of commands in other programs.
+    /// Names of commands in other programs, with the command of podfs that does the same.
     private static let synonyms = [
         "add": "subscribe", "follow": "subscribe", "remove": "unsubscribe", "rm": "unsubscribe",
         "delete": "unsubscribe",
@@ -40,7 +40,7 @@ struct UsageMistake {
         "install": "service install", "login": "sync login", "logout": "sync logout", "version": "--version",
     ]
 
-    /// Returns the message for a word that is no command; `nil` if the commands are all known.
+    /// Returns the message for a word that is not a command; `nil` if all commands are known.
     private static func unknownCommand(_ arguments: [String], _ root: any ParsableCommand.Type) -> String? {
         let path = path(arguments, root)
         let commands = command(path, root).configuration.subcommands.compactMap { $0.configuration.commandName }
@@ -68,6 +68,7 @@ struct UsageMistake {
         return path
     }
 
+    /// Returns the command type at a path of names.
     private static func command(_ path: [String], _ root: any ParsableCommand.Type) -> any ParsableCommand.Type {
         path.dropFirst().reduce(root) { type, name in
             type.configuration.subcommands.first { $0.configuration.commandName == name } ?? type

@@ -1,53 +1,53 @@
 import PodcastLibrary
 import PodcastService
 
-/// An invalid value of a key, with the expected form.
+/// The error of an invalid value, with the expected form.
 struct ConfigurationValueError: Error {
     let message: String
 }
 
-/// A key of the file, and the setter of its value in a `Configuration`.
+/// A key of the configuration file, and the setter of its value in a `Configuration`.
 struct ConfigurationKey: Sendable {
     /// The names, separated by dots.
     let path: String
     let apply: @Sendable (ConfigurationValue, inout Configuration) throws(ConfigurationValueError) -> Void
 
-    private typealias Place<Value> = any WritableKeyPath<Configuration, Value> & Sendable
+    private typealias Property<Value> = any WritableKeyPath<Configuration, Value> & Sendable
 
     private static func size(
-        _ path: String, _ place: Place<Int64>, minimum: Int64
+        _ path: String, _ property: Property<Int64>, minimum: Int64
     ) -> Self {
         Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: place] = try value.size(minimum: minimum)
+            configuration[keyPath: property] = try value.size(minimum: minimum)
         }
     }
 
     private static func number(
-        _ path: String, _ place: Place<Int>, in range: ClosedRange<Int>
+        _ path: String, _ property: Property<Int>, in range: ClosedRange<Int>
     ) -> Self {
         Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: place] = try value.number(in: range)
+            configuration[keyPath: property] = try value.number(in: range)
         }
     }
 
     private static func duration(
-        _ path: String, _ place: Place<Duration>,
+        _ path: String, _ property: Property<Duration>,
         minimum: Duration = .milliseconds(1)
     ) -> Self {
         Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: place] = try value.duration(minimum: minimum)
+            configuration[keyPath: property] = try value.duration(minimum: minimum)
         }
     }
 
     private static func flag(
-        _ path: String, _ place: Place<Bool>
+        _ path: String, _ property: Property<Bool>
     ) -> Self {
         Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: place] = try value.flag()
+            configuration[keyPath: property] = try value.flag()
         }
     }
 
-    /// A rule of automatic downloads, as for `podfs set`.
+    /// Returns the key of a rule of automatic downloads, which has the same values as in `podfs set`.
     private static func rule(_ key: ShowSettingKey) -> Self {
         Self(path: key.rawValue) { (value, configuration) throws(ConfigurationValueError) in
             let text = try value.text()
@@ -59,16 +59,16 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// A shell command, which may have several lines.
+    /// Returns the key of a shell command, which may have several lines.
     private static func command(
-        _ path: String, _ place: Place<String?>
+        _ path: String, _ property: Property<String?>
     ) -> Self {
         Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: place] = try value.command()
+            configuration[keyPath: property] = try value.command()
         }
     }
 
-    /// All keys. The upper bounds of connections catch typing errors: no server would tolerate more from one client.
+    /// All keys. The upper bounds for connections catch typing errors: no server tolerates more from one client.
     static let all: [Self] = [
         .size("cache.limit", \.cache.limit, minimum: 1),
         Self(path: "cache.keep_free") { (value, configuration) throws(ConfigurationValueError) in
@@ -84,7 +84,7 @@ struct ConfigurationKey: Sendable {
         .duration("transfers.stall", \.transfers.stall),
         .duration("transfers.give_up", \.transfers.giveUp),
         Self(path: "transfers.allow_private") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.transfers.allowPrivate = try value.places()
+            configuration.transfers.allowPrivate = try value.reachExceptions()
         },
         Self(path: "transfers.ca_file") { (value, configuration) throws(ConfigurationValueError) in
             configuration.transfers.authorities = try value.certificateFile()
@@ -184,6 +184,7 @@ extension Configuration {
         }
     }
 
+    /// Returns the error message for an unknown key, with the nearest known one.
     private static func unknown(_ entry: ConfigurationDocument.Entry) -> String {
         let keys = ConfigurationKey.all.map(\.path)
         let nested = keys.filter { $0.hasPrefix(entry.path + ".") }

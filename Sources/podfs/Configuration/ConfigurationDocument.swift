@@ -6,6 +6,7 @@ struct ConfigurationDocument: Sendable {
         /// The names from the root, separated by dots.
         let path: String
         let value: ConfigurationValue
+        /// The line from 1; `nil` if it is unknown.
         let line: Int?
     }
 
@@ -13,7 +14,9 @@ struct ConfigurationDocument: Sendable {
     let entries: [Entry]
     private let path: String
 
-    /// - Parameter path: The file's name, for error messages only.
+    /// Parses the text of a file.
+    ///
+    /// - Parameter path: The file's path, for error messages only.
     init(bytes: [UInt8], path: String) throws(ConfigurationError) {
         self.path = path
         let text = try Self.text(bytes, path: path)
@@ -29,16 +32,18 @@ struct ConfigurationDocument: Sendable {
         let lines = TOMLKeyLines(text)
         var entries: [Entry] = []
         Self.collect(table, below: [], lines, into: &entries)
-        // TOMLKit sorts by name. Entries whose line the scan could not find come last.
+        // TOMLKit sorts keys by name: restore the order of the file. Entries of unknown line come last.
         self.entries = entries.enumerated().sorted {
             ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
         }.map(\.element)
     }
 
+    /// Returns an error of this file.
     func error(at line: Int?, _ message: String) -> ConfigurationError {
         ConfigurationError(path: path, line: line, message: message)
     }
 
+    /// Returns the line of a key; `nil` if the file does not have it.
     func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
 
     /// Decodes the file: TOML is UTF-8 without NUL (which would truncate the text in C).
@@ -55,6 +60,7 @@ struct ConfigurationDocument: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Appends the entries of a table and of the tables in it.
     private static func collect(
         _ table: TOMLTable, below parents: [String], _ lines: TOMLKeyLines, into entries: inout [Entry]
     ) {
@@ -63,11 +69,11 @@ struct ConfigurationDocument: Sendable {
             let names = parents + [name]
             let path = names.joined(separator: ".")
             guard let inner = value.table, !keys.contains(path) else {
-                entries.append(Entry(path: path, value: reading(value), line: lines.line(of: names)))
+                entries.append(Entry(path: path, value: converted(value), line: lines.line(of: names)))
                 continue
             }
             collect(inner, below: names, lines, into: &entries)
-            // An empty table is valid if it could have keys: they may be commented out. Any other is a misspelt
+            // An empty table is valid if there are keys for it, which may be commented out. Any other is a misspelt
             // heading.
             if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
                 entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
@@ -75,12 +81,12 @@ struct ConfigurationDocument: Sendable {
         }
     }
 
-    private static func reading(_ value: some TOMLValueConvertible) -> ConfigurationValue {
+    private static func converted(_ value: some TOMLValueConvertible) -> ConfigurationValue {
         if let text = value.string { return .string(text) }
         if let number = value.int { return .integer(number) }
         if let number = value.double { return .double(number) }
         if let flag = value.bool { return .boolean(flag) }
-        if let array = value.array { return .array(array.map { reading($0) }) }
+        if let array = value.array { return .array(array.map { converted($0) }) }
         return .other(value.type.description)
     }
 }

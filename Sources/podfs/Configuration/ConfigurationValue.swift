@@ -3,16 +3,17 @@ import PodcastService
 import TransferCore
 import TransferEngine
 
-/// A TOML value of the file, and its conversions.
+/// A TOML value of the configuration file, and its conversions.
 enum ConfigurationValue: Sendable, Equatable {
     case string(String)
     case integer(Int)
     case double(Double)
     case boolean(Bool)
     case array([ConfigurationValue])
-    /// The name of a type that no key accepts: a table, a date or a time.
+    /// A value of a type that no key accepts, by the name of the type: a table, a date or a time.
     case other(String)
 
+    /// Returns the error that names the expected and the found value.
     func unexpected(_ expected: String) -> ConfigurationValueError {
         ConfigurationValueError(message: "expected \(expected), found \(shown)")
     }
@@ -42,7 +43,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return number
     }
 
-    /// Returns one line of text that is not blank.
+    /// Returns a text that is one line and not blank.
     func text() throws(ConfigurationValueError) -> String {
         guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
@@ -57,6 +58,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return text
     }
 
+    /// Returns file names of programs.
     func names() throws(ConfigurationValueError) -> [String] {
         let expected = "names of programs, such as [\"updatedb\", \"baloo_file\"]"
         guard case .array(let values) = self else { throw unexpected(expected) }
@@ -70,21 +72,22 @@ enum ConfigurationValue: Sendable, Equatable {
         return names
     }
 
-    /// Returns hosts and address blocks.
-    func places() throws(ConfigurationValueError) -> [ReachPolicy.Exception] {
+    /// Returns the private hosts and address blocks to which feeds of less private networks may refer.
+    func reachExceptions() throws(ConfigurationValueError) -> [ReachPolicy.Exception] {
         let expected = "hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]"
         guard case .array(let values) = self else { throw unexpected(expected) }
-        var places: [ReachPolicy.Exception] = []
+        var exceptions: [ReachPolicy.Exception] = []
         for value in values {
-            guard case .string(let text) = value, let place = ReachPolicy.Exception(text) else {
+            guard case .string(let text) = value, let exception = ReachPolicy.Exception(text) else {
                 throw value.unexpected(expected)
             }
-            places.append(place)
+            exceptions.append(exception)
         }
-        return places
+        return exceptions
     }
 
-    /// Returns the path of a file of certificates. `~/` means the home folder.
+    /// Returns the absolute path of a file of certificates, in which `~/` is replaced by the home folder. Throws if the
+    /// file is not usable.
     func certificateFile() throws(ConfigurationValueError) -> String {
         var path = try text()
         if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {
@@ -104,7 +107,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return text
     }
 
-    /// Returns an address to which paths are appended, without a slash at its end.
+    /// Returns a URL to which paths are appended, without a slash at its end.
     func baseAddress() throws(ConfigurationValueError) -> String {
         let expected = "an http or https address without a query, such as \"https://nas.example/podcasts\""
         guard case .string(let text) = self, let components = URLComponents(string: text),
@@ -130,10 +133,13 @@ enum ConfigurationValue: Sendable, Equatable {
     }
 
     func duration(minimum: Duration) throws(ConfigurationValueError) -> Duration {
-        let expected =
-            minimum > .zero
-            ? "a duration above zero, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
-            : "a time, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
+        let kind =
+            switch minimum {
+            case ...Duration.zero: "a time"
+            case ..<Duration.seconds(1): "a duration above zero"
+            default: "a duration of at least \(minimum.components.seconds) s"
+            }
+        let expected = "\(kind), such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
         let duration: Duration?
         switch self {
         case .integer(let seconds): duration = Self.duration(Double(seconds), seconds: 1)
@@ -146,12 +152,15 @@ enum ConfigurationValue: Sendable, Equatable {
 
     // MARK: Numbers with units
 
+    /// The seconds of each unit.
     private static let seconds: [String: Double] = [
         "ms": 0.001, "": 1, "s": 1, "sec": 1, "second": 1, "seconds": 1,
         "min": 60, "minute": 60, "minutes": 60, "h": 3_600, "hour": 3_600, "hours": 3_600,
         "d": 86_400, "day": 86_400, "days": 86_400,
     ]
 
+    /// Returns a number of bytes; `nil` if the value is not a size.
+    ///
     /// - Parameter suffix: The text allowed after the unit.
     private func bytes(suffix: String) -> Int64? {
         switch self {
@@ -170,7 +179,7 @@ enum ConfigurationValue: Sendable, Equatable {
     }
 
     private static func duration(_ number: Double, seconds: Double) -> Duration? {
-        // The maximum is ten years: longer is a mistake, and much longer overflows a clock's nanoseconds.
+        // At most ten years: a longer duration is a mistake, and a much longer one overflows a clock's nanoseconds.
         let value = number * seconds
         return (0...315_360_000).contains(value) ? .milliseconds(Int64((value * 1_000).rounded())) : nil
     }

@@ -1,6 +1,6 @@
 /// The line numbers of the keys in a TOML document, which the parser does not report.
 ///
-/// Reads headers and keys and skips values. The text must have been accepted by the parser: nothing is validated here.
+/// Reads headers and keys, and skips values. Nothing is validated: the parser must have accepted the text.
 struct TOMLKeyLines: Sendable {
     private var lines: [[String]: Int] = [:]
 
@@ -29,7 +29,7 @@ struct TOMLKeyLines: Sendable {
         }
     }
 
-    /// Returns the line of a key, from 1; for a key in an inline table that of the table.
+    /// Returns the line of a key, from 1; for a key in an inline table, the table's line; `nil` if it is not found.
     func line(of names: [String]) -> Int? {
         for count in stride(from: names.count, to: 0, by: -1) {
             if let line = lines[Array(names[..<count])] { return line }

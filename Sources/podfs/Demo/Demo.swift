@@ -9,11 +9,13 @@ import TransferCore
 
 /// The demonstration: starts a server, a daemon, a mount and a reader, and removes everything at the end.
 struct Demo {
+    /// The folder to mount on; `nil` means `~/podfs-demo`.
     let folder: String?
+    /// Whether to exit when the first episode is cached.
     let once: Bool
 
-    /// The rate of each response in bytes per second: an episode of two megabytes takes about eight seconds, time
-    /// enough to look around.
+    /// The rate of each media response in bytes per second. An episode of two megabytes takes about eight seconds, long
+    /// enough to watch the download.
     private static let rate = 250_000
 
     func run() async throws {
@@ -42,6 +44,8 @@ struct Demo {
         if !isClean { throw CommandError(.failed, "left behind: \(home.root)") }
     }
 
+    /// Subscribes to the shows, mounts them and reads the first episode. With `once`, returns after that; otherwise
+    /// runs until the task is cancelled.
     private func show(_ home: DemoHome, _ server: DemoServer) async throws {
         _ = try await server.start()
         let installation = try Installation()
@@ -107,7 +111,7 @@ struct Demo {
         return first
     }
 
-    /// Reads a whole file, and displays the progress until the daemon reports its completion.
+    /// Reads a whole episode, and shows the progress of its download until the daemon reports its completion.
     private func read(_ path: String, _ events: AsyncStream<Event>) async throws {
         guard let id = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }).map({ EpisodeID($0) })
         else {

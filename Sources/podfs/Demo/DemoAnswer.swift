@@ -1,13 +1,14 @@
 import FlyingFox
 
-/// Responses to GET and HEAD for one representation, with conditional requests and ranges (RFC 9110 §13, §14).
+/// Responses to GET and HEAD requests for one resource, with conditional requests and ranges (RFC 9110 §13, §14).
 struct DemoAnswer: Sendable {
+    /// The size in bytes.
     let size: Int
     let contentType: String
     /// A strong entity tag, with its quotes.
     let tag: String
 
-    /// Creates the response. `body` returns the bytes of a range, and is called only if they are sent.
+    /// Returns the response. `body` returns the bytes of a range; it is called only if they are sent.
     func response(
         to request: HTTPRequest, body: (Range<Int>) async -> HTTPBodySequence
     ) async -> HTTPResponse {
@@ -33,7 +34,7 @@ struct DemoAnswer: Sendable {
         return HTTPResponse(statusCode: .partialContent, headers: headers, body: await body(range))
     }
 
-    /// Compares If-None-Match weakly, with any tag of a list (RFC 9110 §13.1.2).
+    /// Whether the value of If-None-Match contains the entity tag, by weak comparison (RFC 9110 §13.1.2).
     private func matches(_ field: String) -> Bool {
         field.split(separator: ",").contains { candidate in
             let candidate = candidate.drop { $0 == " " }
@@ -42,12 +43,13 @@ struct DemoAnswer: Sendable {
     }
 }
 
-/// One range of bytes of a Range field. Sets of several ranges are ignored, which RFC 9110 §14.2 allows.
+/// The byte range of a Range header field. A field with several ranges is ignored, which RFC 9110 §14.2 allows.
 private enum DemoRange {
     case closed(Int, Int)
     case from(Int)
     case suffix(Int)
 
+    /// Parses the field's value; `nil` if it is malformed, or has several ranges or another unit than bytes.
     init?(_ field: String) {
         guard field.hasPrefix("bytes=") else { return nil }
         let parts = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
@@ -60,6 +62,7 @@ private enum DemoRange {
         }
     }
 
+    /// Returns the range in a resource of this size; `nil` if it is not satisfiable.
     func resolved(size: Int) -> Range<Int>? {
         switch self {
         case .closed(let first, let last): first < size ? first..<min(last, size - 1) + 1 : nil

@@ -7,25 +7,25 @@ struct DemoAudio: Sendable, Hashable {
     /// The two frequencies, in hertz.
     let low: Int
     let high: Int
-    /// The duration of the whole file; a whole number, so that a feed can state it exactly.
+    /// The duration of the file in seconds; a whole number, so that a feed can state it exactly.
     let seconds: Int
 
     static let sampleRate = 22_050
     static let contentType = "audio/wav"
     /// The duration of one tone in seconds.
-    static let turn = 10
+    static let toneDuration = 10
 
     private static let headerSize = 44
     private static let bytesPerSample = 2
 
     private var sampleCount: Int { seconds * Self.sampleRate }
 
-    /// The size of the whole file in bytes.
+    /// The size of the file in bytes.
     var size: Int { Self.headerSize + sampleCount * Self.bytesPerSample }
 
     /// The start of each tone in seconds, and its frequency.
-    var turns: [(start: Int, frequency: Int)] {
-        stride(from: 0, to: seconds, by: Self.turn).map { ($0, $0 / Self.turn % 2 == 0 ? low : high) }
+    var tones: [(start: Int, frequency: Int)] {
+        stride(from: 0, to: seconds, by: Self.toneDuration).map { ($0, $0 / Self.toneDuration % 2 == 0 ? low : high) }
     }
 
     /// Renders the file.
@@ -33,10 +33,10 @@ struct DemoAudio: Sendable, Hashable {
         var bytes = header()
         bytes.reserveCapacity(size)
         let rate = Double(Self.sampleRate)
-        for (start, frequency) in turns {
-            let length = min(Self.turn, seconds - start) * Self.sampleRate
+        for (start, frequency) in tones {
+            let length = min(Self.toneDuration, seconds - start) * Self.sampleRate
             for index in 0..<length {
-                // Half a second of fading at both ends avoids clicks.
+                // Fading for half a second at both ends avoids clicks.
                 let edge = min(1, Double(min(index, length - 1 - index)) / (0.5 * rate))
                 let level = 0.5 * edge * sin(2 * .pi * Double(frequency) * Double(index) / rate)
                 let sample = UInt16(bitPattern: Int16(level * Double(Int16.max)))

@@ -2,7 +2,7 @@
 struct DemoShow: Sendable {
     struct Episode: Sendable {
         let title: String
-        /// The date in the format of RFC 822.
+        /// The publication date in the format of RFC 822.
         let published: String
         let season: Int?
         let number: Int
@@ -35,7 +35,7 @@ extension DemoShow {
 
     private func stem(_ episode: Episode) -> String { "\(episode.season ?? 1)-\(episode.number)" }
 
-    /// Returns the feed, RSS 2.0, newest first. `base` is the server's address, without a slash at the end.
+    /// Returns the feed as RSS 2.0, newest episode first. `base` is the server's URL without a slash at the end.
     func feed(base: String) -> String {
         var text = """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -95,9 +95,9 @@ extension DemoShow {
 
     /// Returns a description of the tones as WebVTT.
     func transcript(_ episode: Episode) -> String {
-        episode.audio.turns.reduce(into: "WEBVTT\n") { text, turn in
-            let end = min(turn.start + DemoAudio.turn, episode.audio.seconds)
-            text += "\n\(time(turn.start)) --> \(time(end))\n♪ \(turn.frequency) Hz\n"
+        episode.audio.tones.reduce(into: "WEBVTT\n") { text, tone in
+            let end = min(tone.start + DemoAudio.toneDuration, episode.audio.seconds)
+            text += "\n\(time(tone.start)) --> \(time(end))\n♪ \(tone.frequency) Hz\n"
         }
     }
 
@@ -109,7 +109,7 @@ extension DemoShow {
 
     /// Returns JSON chapters 1.2: one for each tone.
     func chapters(_ episode: Episode) -> String {
-        let chapters = episode.audio.turns.map { #"{"startTime": \#($0.start), "title": "\#($0.frequency) hertz"}"# }
+        let chapters = episode.audio.tones.map { #"{"startTime": \#($0.start), "title": "\#($0.frequency) hertz"}"# }
         return #"{"version": "1.2.0", "chapters": [\#(chapters.joined(separator: ", "))]}"# + "\n"
     }
 }

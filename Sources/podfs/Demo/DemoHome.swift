@@ -6,11 +6,15 @@ import PodcastProtocol
 
 /// The folders of the demonstration: a temporary folder with all XDG folders, and the mount point.
 ///
-/// Creating it changes this process's environment, which the daemon and the mount inherit.
+/// The initializer creates the temporary folder, and the mount point if it is missing. It changes the environment of
+/// this process, which the daemon and the mount inherit.
 final class DemoHome: Sendable {
+    /// The temporary folder.
     let root: String
+    /// The mount point.
     let folder: String
-    private let madeFolder: Bool
+    /// Whether the initializer has created the mount point, which then has to be removed.
+    private let createdFolder: Bool
 
     init(folder: String?) throws {
         let environment = ProcessInfo.processInfo.environment
@@ -29,15 +33,15 @@ final class DemoHome: Sendable {
                 rmdir(root)
                 throw CommandError(.failed, "cannot make \(wanted): \(error.localizedDescription)")
             }
-            madeFolder = true
+            createdFolder = true
         } else {
-            madeFolder = false
+            createdFolder = false
         }
         self.folder = wanted
         do {
             _ = try MountPoint.prepare(wanted)
         } catch {
-            if madeFolder { rmdir(wanted) }
+            if createdFolder { rmdir(wanted) }
             rmdir(root)
             throw error
         }
@@ -47,17 +51,18 @@ final class DemoHome: Sendable {
         setenv("XDG_RUNTIME_DIR", root + "/run", 1)
     }
 
-    /// The folder, quoted for a shell.
+    /// The mount point, quoted for a shell.
     var quotedFolder: String { folder.contains(" ") ? "'\(folder)'" : folder }
 
+    /// Starts the mount's process, and returns when the mount answers.
     func mount() throws {
-        let places = try Installation().places
+        let paths = try Installation().paths
         try SpawnedSelf.start(
             ["mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "--", folder],
-            log: places.state + "/mount.log")
+            log: paths.state + "/mount.log")
     }
 
-    /// Stops mount and daemon, and removes all created files.
+    /// Stops the mount and the daemon, and removes everything that was created.
     ///
     /// - Returns: Whether everything was removed.
     func remove() -> Bool {
@@ -68,15 +73,15 @@ final class DemoHome: Sendable {
             if let process { Self.wait(process) }
             if MountedFolder.at(folder)?.isPodfs ?? false { try? Unmount.perform(folder, detach: true) }
         }
-        if let places = try? Installation().places,
-            let text = try? String(contentsOfFile: places.pidFile, encoding: .utf8),
+        if let paths = try? Installation().paths,
+            let text = try? String(contentsOfFile: paths.pidFile, encoding: .utf8),
             let daemon = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines))
         {
             let process = clinux_pidfd_open(daemon)
             kill(daemon, SIGTERM)
             Self.wait(process)
         }
-        if madeFolder { rmdir(folder) }
+        if createdFolder { rmdir(folder) }
         do {
             try FileManager.default.removeItem(atPath: root)
         } catch {
@@ -85,7 +90,7 @@ final class DemoHome: Sendable {
         return true
     }
 
-    /// Waits until the process has exited, ten seconds at most.
+    /// Waits until a process has exited, at most ten seconds, and closes its pidfd.
     private static func wait(_ process: Int32) {
         guard process >= 0 else { return }
         var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)

@@ -5,15 +5,16 @@ import Platform
 
 /// The web server of the demonstration: feeds and media on a loopback port.
 ///
-/// Media are sent at a limited rate, so that the progress is visible. The responses are the same in every run, so that
-/// an interrupted download resumes.
+/// Media are sent at a limited rate, so that the progress is visible. The media and their entity tags are the same in
+/// every run, so that an interrupted download resumes.
 actor DemoServer {
+    /// The rate of each media response.
     private let bytesPerSecond: Int
     private let shows: [DemoShow]
     private let audio = DemoAudioCache()
     private var running: (server: HTTPServer, task: Task<Void, any Error>)?
 
-    /// The time for the server to start listening, in seconds. Only an overloaded machine needs more than a moment.
+    /// The maximum time until the server listens, in seconds; only an overloaded machine needs more than a moment.
     private static let startDeadline = 60.0
 
     /// - Parameter bytesPerSecond: The rate of each media response; feeds are sent at once.
@@ -22,7 +23,7 @@ actor DemoServer {
         self.shows = shows
     }
 
-    /// Listens on a free port and returns the address without a slash at the end, `http://127.0.0.1:PORT`.
+    /// Listens on a free port and returns the URL without a slash at the end, `http://127.0.0.1:PORT`.
     func start() async throws -> String {
         if let base = try await base() { return base }
         // With port 0 the kernel chooses one.
@@ -46,11 +47,11 @@ actor DemoServer {
         running = nil
         await server.stop(timeout: 0)
         task.cancel()
-        // After the stop `run` throws an error of its own.
+        // `run` throws when the server is stopped; the error means nothing.
         _ = await task.result
     }
 
-    /// Returns the addresses of the feeds. The server must have been started.
+    /// Returns the URLs of the feeds; none if the server has not been started.
     func feedURLs() async throws -> [String] {
         guard let base = try await base() else { return [] }
         return shows.map { base + $0.feedPath }
@@ -102,7 +103,7 @@ private actor DemoAudioCache {
 
     func bytes(of audio: DemoAudio) async -> [UInt8] {
         if let task = rendered[audio] { return await task.value }
-        // In another task: rendering takes a while, and the server's tasks share few threads.
+        // On a thread of its own: rendering takes a while, and the threads of the worker pool are few.
         let task = Task(executorPreference: WorkerPool.shared) {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { continuation.resume(returning: audio.render()) }

@@ -8,6 +8,7 @@ struct ThrottledBytes: AsyncBufferedSequence {
     let bytes: ArraySlice<UInt8>
     let bytesPerSecond: Int
 
+    /// The number of bytes that the server requests at once.
     static let largestPiece = 64 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(rest: bytes, bytesPerSecond: bytesPerSecond) }
@@ -16,6 +17,7 @@ struct ThrottledBytes: AsyncBufferedSequence {
         fileprivate var rest: ArraySlice<UInt8>
         fileprivate let bytesPerSecond: Int
         private let start = ContinuousClock.now
+        /// The number of bytes returned.
         private var sent = 0
 
         fileprivate init(rest: ArraySlice<UInt8>, bytesPerSecond: Int) {
@@ -25,7 +27,8 @@ struct ThrottledBytes: AsyncBufferedSequence {
 
         mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
 
-        /// Waits until the next piece is due: a twentieth of a second's bytes, for a smooth transfer.
+        /// Returns the next piece when it is due. It has at most the bytes of a twentieth of a second, for a smooth
+        /// transfer.
         mutating func nextBuffer(suggested count: Int) async throws -> ArraySlice<UInt8>? {
             guard !rest.isEmpty else { return nil }
             let piece = rest.prefix(Swift.min(count, Swift.max(1, bytesPerSecond / 20)))

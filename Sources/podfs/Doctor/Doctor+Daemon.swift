@@ -10,22 +10,22 @@ import TransferEngine
 
 // Checks of the daemon, its systemd units, and its access to servers.
 extension Doctor {
-    /// The time for a daemon to answer a hello.
-    private static let patience = Duration.seconds(10)
+    /// The maximum time for a daemon to answer the hello.
+    private static let helloTimeout = Duration.seconds(10)
 
-    /// Checks the socket and the daemon that listens on it. Only the hello is sent: unlike other commands this does not
+    /// Checks the socket and the daemon that listens on it. Sends only the hello: unlike other commands, it does not
     /// make a daemon of another version exit.
     func daemon() async -> [Finding] {
-        let places = installation.places
+        let paths = installation.paths
         var status = stat()
-        if stat(places.socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+        if stat(paths.socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
             return [
-                .problem("socket", "\(places.socket) is not a socket", remedy: "remove it: rm '\(places.socket)'")
+                .problem("socket", "\(paths.socket) is not a socket", remedy: "remove it: rm '\(paths.socket)'")
             ]
         }
         let connection: DaemonConnection
         do {
-            guard let found = try DaemonConnection.connect(to: places.socket) else {
+            guard let found = try DaemonConnection.connect(to: paths.socket) else {
                 return [.ok("daemon", "not running; commands and mounts start it on demand")]
             }
             connection = found
@@ -34,30 +34,30 @@ extension Doctor {
         }
         defer { connection.close() }
         let hello = Hello(
-            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: places.library,
-            cache: places.cache, role: .command, pid: getpid())
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
+            cache: paths.cache, role: .command, pid: getpid())
         let deadline = Task(executorPreference: WorkerPool.shared) {
-            await Timers.sleep(for: Self.patience)
+            await Timers.sleep(for: Self.helloTimeout)
             if !Task.isCancelled { connection.close() }
         }
         defer { deadline.cancel() }
-        let pid = (try? String(contentsOfFile: places.pidFile, encoding: .utf8))?
+        let pid = (try? String(contentsOfFile: paths.pidFile, encoding: .utf8))?
             .trimmingCharacters(in: .whitespacesAndNewlines)
         guard let frame = try? await connection.exchange(.hello, WireJSON.encode(hello)), frame.kind == .welcome,
             let welcome = WireJSON.decode(Welcome.self, frame.payload)
         else {
             return [
                 .problem(
-                    "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(places.socket)",
+                    "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(paths.socket)",
                     remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
             ]
         }
-        return [Self.finding(for: welcome, places)]
+        return [Self.finding(for: welcome, paths)]
     }
 
-    private static func finding(for welcome: Welcome, _ places: InstallationPaths) -> Finding {
+    private static func finding(for welcome: Welcome, _ paths: InstallationPaths) -> Finding {
         let name = "process \(welcome.pid), version \(welcome.version)"
-        if welcome.library != places.library || welcome.cache != places.cache {
+        if welcome.library != paths.library || welcome.cache != paths.cache {
             return .problem(
                 "daemon", "\(name), serves \(welcome.library) and \(welcome.cache)",
                 remedy: "give each environment its own XDG_RUNTIME_DIR")
@@ -73,16 +73,16 @@ extension Doctor {
         return .ok("daemon", name)
     }
 
-    /// Reports work during which two daemons have died, and which does not run by itself for a day.
+    /// Reports unattended work that is skipped for a day because two daemons in succession died during it.
     func skippedWork() -> [Finding] {
-        WorkJournal.skipped(installation.places, now: Int64(time(nil))).map { entry in
+        WorkJournal.skipped(installation.paths, now: Int64(time(nil))).map { entry in
             .warning(
                 "work", entry.explanation,
-                remedy: "\(installation.places.log) has the errors, before its last start message")
+                remedy: "\(installation.paths.log) has the errors, before its last start message")
         }
     }
 
-    /// Checks the user's units as written by `podfs service`.
+    /// Checks the user's unit files, as written by `podfs service install`.
     func services() -> Finding {
         let service = Service(installation: installation)
         guard service.isInstalled else {

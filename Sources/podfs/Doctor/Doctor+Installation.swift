@@ -11,18 +11,18 @@ import PodcastService
 import SystemPackage
 import TransferCore
 
-// Checks of podfs's files.
+// Checks of the files of podfs.
 extension Doctor {
     // MARK: Folders
 
-    /// Checks owner, mode and writability of the folders and of the files with secrets.
+    /// Checks the owner, mode and writability of the folders, and the owner and mode of the files with secrets.
     func folders() -> [Finding] {
-        let places = installation.places
+        let paths = installation.paths
         var found: [Finding] = []
-        for folder in [places.data, places.cache, places.config, places.state, places.runtime] {
+        for folder in [paths.data, paths.cache, paths.config, paths.state, paths.runtime] {
             if let finding = examine(folder: folder) { found.append(finding) }
         }
-        for file in [places.library, places.libraryBackup, places.subscriptionsCopy, places.credentials] {
+        for file in [paths.library, paths.libraryBackup, paths.subscriptionsCopy, paths.credentials] {
             var status = stat()
             guard stat(file, &status) == 0 else { continue }
             if status.st_uid != geteuid() {
@@ -32,17 +32,17 @@ extension Doctor {
                     .problem("folders", "\(file) is readable by other users", remedy: "chmod 600 \(Self.quoted(file))"))
             }
         }
-        if found.isEmpty { found = [.ok("folders", "\(places.data), \(places.cache), \(places.state)")] }
+        if found.isEmpty { found = [.ok("folders", "\(paths.data), \(paths.cache), \(paths.state)")] }
         return found
     }
 
-    /// Checks a folder.
+    /// Checks a folder, or if it is missing whether it can be created.
     ///
     /// - Returns: `nil` if there is no problem.
     private func examine(folder: String) -> Finding? {
         var status = stat()
         guard stat(folder, &status) == 0 else {
-            // It is created on demand, which the nearest existing parent must allow.
+            // It is created on demand, for which the nearest existing parent must be writable.
             var above = folder
             while access(above, F_OK) != 0, above != "/" {
                 above = URL(fileURLWithPath: above).deletingLastPathComponent().path
@@ -73,6 +73,7 @@ extension Doctor {
         return nil
     }
 
+    /// Returns the finding for a file of another user.
     private static func foreign(_ path: String, _ status: stat) -> Finding {
         .problem(
             "folders", "\(path) belongs to user \(status.st_uid), you are \(geteuid())",
@@ -86,7 +87,7 @@ extension Doctor {
     }
 
     func configuration() -> Finding {
-        let file = installation.places.configFile
+        let file = installation.paths.configFile
         do {
             _ = try installation.configuration()
             let isThere = access(file, F_OK) == 0
@@ -99,11 +100,11 @@ extension Doctor {
     // MARK: Library
 
     func library() -> [Finding] {
-        let places = installation.places
-        let backup = Self.check(places.libraryBackup)
+        let paths = installation.paths
+        let backup = Self.check(paths.libraryBackup)
         let library: Library
         do {
-            library = try Library.openForReading(at: places.library)
+            library = try Library.openForReading(at: paths.library)
             try library.check()
         } catch LibraryError.missing {
             guard let count = subscriptionsCount, count > 0 else {
@@ -111,25 +112,25 @@ extension Doctor {
             }
             return [
                 .warning(
-                    "library", "\(places.library) does not exist",
+                    "library", "\(paths.library) does not exist",
                     remedy: "the next command subscribes again to the \(count) show\(count == 1 ? "" : "s") that "
-                        + "\(places.subscriptionsCopy) lists")
+                        + "\(paths.subscriptionsCopy) lists")
             ]
         } catch LibraryError.damaged(_, let reason) {
             let remedy =
                 if case .sound(let age)? = backup {
                     "stop the daemon (podfs status shows its tasks); the next command restores the backup of \(age) "
                         + "and renames the damaged file"
-                } else if access(places.subscriptionsCopy, R_OK) == 0 {
-                    "stop the daemon; the next command subscribes again to the shows in \(places.subscriptionsCopy)"
+                } else if access(paths.subscriptionsCopy, R_OK) == 0 {
+                    "stop the daemon; the next command subscribes again to the shows in \(paths.subscriptionsCopy)"
                 } else {
                     "there is no backup: rename the file and subscribe again"
                 }
-            return [.problem("library", "\(places.library) is damaged (\(reason))", remedy: remedy)]
+            return [.problem("library", "\(paths.library) is damaged (\(reason))", remedy: remedy)]
         } catch LibraryError.olderSchema {
             return [.ok("library", "it is from an older version; the daemon migrates it")]
         } catch {
-            return [.problem("library", "\(error)", remedy: "see \(places.log)")]
+            return [.problem("library", "\(error)", remedy: "see \(paths.log)")]
         }
         let shows = (try? library.folders().count) ?? 0
         let summary = "\(shows) show\(shows == 1 ? "" : "s"), sound"
@@ -139,7 +140,7 @@ extension Doctor {
         case .damaged(let reason):
             found.append(
                 .warning(
-                    "backup", "\(places.libraryBackup) is damaged (\(reason))",
+                    "backup", "\(paths.libraryBackup) is damaged (\(reason))",
                     remedy: "remove it: the daemon makes a new one within a day"))
         case nil where shows > 0:
             found.append(
@@ -148,7 +149,7 @@ extension Doctor {
         }
         if let finding = subscriptionsCopy(shows: shows) { found.append(finding) }
         do {
-            _ = try CredentialStore<ShowID>.reading(places.credentials)
+            _ = try CredentialStore<ShowID>.reading(paths.credentials)
         } catch {
             found.append(
                 .problem("credentials", "\(error)", remedy: "subscribe again with the names and passwords"))
@@ -156,11 +157,15 @@ extension Doctor {
         return found
     }
 
+    /// The state of the library's backup.
     private enum Backup {
+        /// The backup is usable. The text is its mtime, as ISO 8601.
         case sound(String)
+        /// The backup is not usable, for the reason in the text.
         case damaged(String)
     }
 
+    /// Checks a backup; `nil` if it does not exist.
     private static func check(_ path: String) -> Backup? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -174,9 +179,11 @@ extension Doctor {
         }
     }
 
-    /// Checks the list from which a lost library is restored.
+    /// Checks the copy of the subscriptions, from which a lost library is restored.
+    ///
+    /// - Parameter shows: The number of shows in the library.
     private func subscriptionsCopy(shows: Int) -> Finding? {
-        let path = installation.places.subscriptionsCopy
+        let path = installation.paths.subscriptionsCopy
         guard access(path, F_OK) == 0 else {
             if shows == 0 { return nil }
             return .warning(
@@ -191,9 +198,9 @@ extension Doctor {
         return .ok("subscriptions", "\(count) in \(path)")
     }
 
-    /// The number of shows in the list; `nil` if it cannot be read.
+    /// The number of shows in the copy of the subscriptions; `nil` if it is missing or damaged.
     private var subscriptionsCount: Int? {
-        guard let data = FileManager.default.contents(atPath: installation.places.subscriptionsCopy) else { return nil }
+        guard let data = FileManager.default.contents(atPath: installation.paths.subscriptionsCopy) else { return nil }
         let parser = OPMLParser()
         data.withUnsafeBytes { parser.parse($0) }
         return (try? parser.finish())?.subscriptions.count
@@ -201,9 +208,9 @@ extension Doctor {
 
     // MARK: Cache
 
-    /// Checks the size of the media against the limit, and the disk's free space.
+    /// Checks the size of the cached media against `cache.limit`, and the disk's free space against `cache.keep_free`.
     func cache() -> Finding {
-        let folder = installation.places.cache
+        let folder = installation.paths.cache
         let settings = ((try? installation.configuration()) ?? Configuration()).cache
         let limits = StorageLimits(capacity: settings.limit, keepFree: settings.keepFree)
         var above = folder
@@ -236,7 +243,7 @@ extension Doctor {
         return .ok("cache", "\(sizes); \(evict)")
     }
 
-    /// Returns the allocated size of a folder in bytes; `st_blocks` counts 512 bytes each (stat(2)).
+    /// Returns the allocated size of the files in a folder, in bytes; `st_blocks` is in units of 512 bytes (stat(2)).
     private static func allocated(_ folder: String) -> Int64 {
         let names = FileManager.default.enumerator(atPath: folder)
         var sum: Int64 = 0

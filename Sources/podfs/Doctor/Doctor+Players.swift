@@ -2,11 +2,11 @@ import Foundation
 import Players
 import PodcastPages
 
-// Checks of the connection to players.
+// The check of the connection to players.
 extension Doctor {
     private static let remedy = "mpv reports without it: podfs player mpv --install"
 
-    /// Checks whether there is a session bus, and names the players on it.
+    /// Checks whether the session bus answers, and lists the players on it.
     func players() -> Finding {
         guard (try? installation.configuration().listening.mpris) ?? true else {
             return .ok("players", "listening.mpris is false: players on the session bus are not watched")

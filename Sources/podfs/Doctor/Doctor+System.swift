@@ -33,7 +33,7 @@ extension Doctor {
             return .problem(
                 "/dev/fuse", "is missing",
                 remedy: "load the kernel module (modprobe fuse), or pass the device to the container")
-        // fusermount3 opens it with the calling user's permissions, not with its own.
+        // fusermount3 opens the device with the calling user's permissions, not as root.
         case EACCES where geteuid() != 0:
             return .problem(
                 "/dev/fuse", "you may not open it, so you cannot mount", remedy: "as root: chmod 666 /dev/fuse")
@@ -48,6 +48,7 @@ extension Doctor {
         }
     }
 
+    /// Whether fusermount3 is set-user-id root.
     private static var helperIsPrivileged: Bool {
         var status = stat()
         guard let path = program("fusermount3"), stat(path, &status) == 0 else { return false }
@@ -72,6 +73,7 @@ extension Doctor {
         return .ok("fusermount3", path)
     }
 
+    /// Reports whether users may mount with `allow_other` (mount.fuse3(8)).
     func otherUsers() -> Finding {
         let path = "/etc/fuse.conf"
         let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
@@ -83,17 +85,17 @@ extension Doctor {
 
     // MARK: Mounts
 
-    /// The time for a mount to answer a getxattr, in seconds; it needs no request to the daemon.
-    private static let patience = 5.0
+    /// The maximum time for a mount to answer a getxattr, in seconds. The mount answers without the daemon.
+    private static let attributeTimeout = 5.0
 
     func mounts() -> [Finding] {
         let mounts = MountedFolder.all().filter(\.isPodfs)
         if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
         return mounts.map { mount in
-            // If the process of a mount is stopped the call never returns, so it runs on another thread.
+            // The call does not return while the mount's process is stopped, so it runs on another thread.
             let answer = OneShot<Bool>()
             startThread("podfs-doctor") { answer.deliver(mount.isDead) }
-            guard let isDead = answer.wait(seconds: Self.patience) else {
+            guard let isDead = answer.wait(seconds: Self.attributeTimeout) else {
                 return .problem(
                     "mounts", "\(mount.path) does not answer",
                     remedy: "its process hangs or is stopped; to detach it: podfs unmount --force \(mount.path)")

@@ -10,17 +10,18 @@ import SystemPackage
 extension Doctor {
     private struct Item {
         var rendition: Rendition
+        /// The size of the file in bytes.
         var size: Int64
         /// `SHOW/EPISODE`.
         var path: String
     }
 
     /// Reads every complete file of the cache and compares its digest with that of the download. The daemon, the only
-    /// writer of the cache, checks the differing files again and evicts the bad ones.
+    /// writer of the cache, checks differing files a second time, and evicts the damaged ones.
     func verification() async -> [Finding] {
         let items: [Item]
         do {
-            items = try wholeFiles()
+            items = try completeFiles()
         } catch {
             return [.problem("episodes", "\(CommandError(error))", remedy: "see the finding about the library")]
         }
@@ -47,7 +48,8 @@ extension Doctor {
         return found + [.ok("episodes", summary)]
     }
 
-    private func wholeFiles() throws -> [Item] {
+    /// Returns the complete files of the cache; none if there is no library.
+    private func completeFiles() throws -> [Item] {
         guard let library = try installation.library() else { return [] }
         return try library.renditions().compactMap { rendition in
             guard rendition.complete, let size = rendition.size,
@@ -58,19 +60,22 @@ extension Doctor {
         }
     }
 
-    /// Whether a file has its recorded state and digest. A file that was just evicted counts as good.
+    /// Whether a file has its recorded state and digest. `false` also for a file that was just evicted, about which the
+    /// daemon then reports no problem.
+    ///
+    /// - Parameter progress: Called repeatedly with the number of bytes read since its previous call.
     private func isGood(_ item: Item, progress: (Int) -> Void) -> Bool {
         let state = item.rendition.fileState.flatMap(FileState.init(text:))
         guard
             let reader = try? MediaReader(
-                name: item.rendition.file, in: FilePath(installation.places.cache),
+                name: item.rendition.file, in: FilePath(installation.paths.cache),
                 expecting: .recorded(state, size: item.size))
         else { return false }
         return (try? reader.sha256(progress: progress)) == item.rendition.sha256
     }
 
-    /// Asks the daemon to check suspect files again: a file restored from a backup has another state than the recorded
-    /// one, although its content is good.
+    /// Asks the daemon to check the suspect files again, and returns the problems that it reports. A file restored from
+    /// a backup is suspect because its state differs from the recorded one, but its content is good.
     private func findings(for suspects: [Item]) async -> [Finding] {
         let daemon: DaemonConnection
         do {

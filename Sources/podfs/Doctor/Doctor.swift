@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// The checks of `podfs doctor`. They only read and start no process, unless their comments say otherwise.
+/// The checks of `podfs doctor`. They change nothing and start no daemon, unless their comments say otherwise.
 struct Doctor: Sendable {
     let installation: Installation
 
-    /// Returns all findings, in the order of dependency.
+    /// Returns the findings of all checks, ordered so that a check follows those it depends on.
     func examine(online: Bool) async -> [Finding] {
         var findings = [kernel(), device(), helper(), otherUsers()]
         findings += folders() + [configuration()]
@@ -21,11 +21,12 @@ struct Doctor: Sendable {
         return findings
     }
 
-    /// Returns the first executable with this name in PATH.
+    /// Returns the path of the first executable with this name in PATH; `nil` if there is none.
     static func program(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
+    /// Returns the message of an errno value.
     static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

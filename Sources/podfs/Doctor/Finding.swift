@@ -4,9 +4,9 @@ import PodcastFeed
 struct Finding: Equatable, Sendable {
     enum Status: String, Sendable {
         case ok
-        /// A condition under which podfs still works.
+        /// A defect with which podfs still works.
         case warning
-        /// A condition under which podfs does not work.
+        /// A defect with which podfs, or a part of it, does not work.
         case problem
     }
 
@@ -14,7 +14,7 @@ struct Finding: Equatable, Sendable {
     var check: String
     var status: Status
     var message: String
-    /// The user's remedy.
+    /// The remedy for the user; `nil` if there is nothing to do.
     var remedy: String?
 
     static func ok(_ check: String, _ message: String) -> Finding {

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// A log file of limited size: a full file is renamed, replacing the previous one, and a new file is started.
+/// A log file of limited size: a full file is renamed to `oldPath`, replacing the file there, and a new one is started.
 struct LogFile: Sendable {
     let path: String
     /// The size in bytes at which the file is full.
     var limit: Int64 = 1 << 20
 
-    /// The path of the previous file.
+    /// The path of the full file.
     var oldPath: String { path + ".1" }
 
-    /// Rotates a full log; call it before the file is opened for a new process.
+    /// Renames the file if it is full; call it before the file is opened for a new process.
     func rotate() {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= limit else {
@@ -29,7 +29,7 @@ struct LogFile: Sendable {
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
-        // Unlocks explicitly: running hooks may keep the old open file description, and with it the lock, for long.
+        // Unlock explicitly: hooks may hold the old open file description, and with it the lock, for a long time.
         defer { flock(descriptor, LOCK_UN) }
         var there = stat()
         let isThere = lstat(path, &there) == 0

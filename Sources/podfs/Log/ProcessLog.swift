@@ -6,7 +6,7 @@ import Synchronization
 
 /// The log of a process: standard error, which is a file if the process runs in the background.
 ///
-/// This is the only place where text of feeds and servers enters the log: characters that could control a terminal or
+/// Messages contain text of feeds and servers. They are escaped only here: characters that could control a terminal or
 /// forge a line are written as `\u{1B}`.
 struct ProcessLog: LogHandler {
     var metadata: Logger.Metadata = [:]
@@ -38,7 +38,7 @@ struct ProcessLog: LogHandler {
         }
     }
 
-    /// Formats `2026-11-22T07:45:18+0000 info podfs.daemon: [PodcastService] leaving`, with a line feed.
+    /// Formats a line, `2026-11-22T07:45:18+0000 info podfs.daemon: [PodcastService] MESSAGE`, with a line feed.
     static func line(level: String, label: String, source: String, message: String, at moment: time_t) -> String {
         var moment = moment
         var parts = tm()
@@ -49,7 +49,7 @@ struct ProcessLog: LogHandler {
         return "\(date) \(level) \(label): [\(source)] \(escaped(message))\n"
     }
 
-    /// Escapes control characters, so that the text is on one line.
+    /// Escapes control characters, line ends and marks that change the text direction, so that the text is on one line.
     static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: PlainText.isHarmful) else { return text }
         var result = ""
@@ -63,5 +63,6 @@ struct ProcessLog: LogHandler {
         return result
     }
 
+    /// The log file to rotate. The lock also keeps lines of several threads apart.
     private static let file = Mutex<LogFile?>(nil)
 }

@@ -11,12 +11,12 @@ import PodcastProtocol
 import Synchronization
 import SystemPackage
 
-/// The process that serves a mounted folder.
+/// A mount served by this process.
 final class Mount: Sendable {
     private let filesystem: PodcastFilesystem
     private let session: Session
 
-    /// The number of threads. Requests are short and none waits for the network: more threads would only contend.
+    /// The number of threads that serve requests. None waits for the network, so more threads would only contend.
     private static let threads = 4
 
     init(
@@ -24,9 +24,9 @@ final class Mount: Sendable {
     ) throws {
         let library = try Self.library(installation)
         var filesystemOptions = PodcastFilesystem.Options(
-            owner: try Self.owner(options), cache: FilePath(installation.places.cache),
-            cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
-            assets: FilePath(installation.places.assets),
+            owner: try Self.owner(options), cache: FilePath(installation.paths.cache),
+            cacheLimit: configuration.cache.limit, feeds: FilePath(installation.paths.feeds),
+            assets: FilePath(installation.paths.assets),
             indexers: Set(configuration.indexers), mounter: getuid())
         filesystemOptions.probes =
             switch options.probe {
@@ -42,7 +42,7 @@ final class Mount: Sendable {
             library: library, options: filesystemOptions, link: DaemonLink(launcher: installation.launcher))
         var session = SessionOptions(fsname: options.fsname ?? "podfs", subtype: options.subtype ?? "podfs")
         session.allowOther = options.allowOther
-        session.backingFolder = options.passthrough ? installation.places.cache : nil
+        session.backingFolder = options.passthrough ? installation.paths.cache : nil
         session.extra = options.kernel
         self.session = try Session(operations: filesystem, options: session)
         if configuration.listening.mpris, case .folder(let path) = point {
@@ -64,17 +64,17 @@ final class Mount: Sendable {
     /// Opens the library. If it is missing, old or damaged, the daemon creates, migrates or repairs it first.
     private static func library(_ installation: Installation) throws -> Library {
         do {
-            return try Library.openForReading(at: installation.places.library)
+            return try Library.openForReading(at: installation.paths.library)
         } catch LibraryError.missing, LibraryError.olderSchema, LibraryError.damaged {
             try installation.launcher.connectOrStart(role: .command).close()
-            return try Library.openForReading(at: installation.places.library)
+            return try Library.openForReading(at: installation.paths.library)
         }
     }
 
-    /// Serves requests until the folder is unmounted, by any process; SIGTERM, SIGINT and SIGHUP unmount it. SIGUSR1
-    /// fails all waiting reads, so that the readers can close their files.
+    /// Serves requests until the folder is unmounted, by this or another process; SIGTERM, SIGINT and SIGHUP unmount
+    /// it. SIGUSR1 fails all parked reads, so that the readers can close their files.
     ///
-    /// - Parameter ready: Called once, when the mount answers requests.
+    /// - Parameter ready: Called once the mount answers requests.
     func run(ready: @escaping @Sendable () -> Void) throws {
         signal(SIGPIPE, SIG_IGN)
         let sources = [SIGTERM, SIGINT, SIGHUP].map { number in
@@ -83,7 +83,7 @@ final class Mount: Sendable {
                 try? session.unmount()
             }
         }
-        let drain = signalSource(SIGUSR1) { [self] in filesystem.failParked() }
+        let failReads = signalSource(SIGUSR1) { [self] in filesystem.failParked() }
         filesystem.onReady { [self] in
             filesystem.start(
                 notifier: session.invalidator, backings: session.backingFiles, startsDaemon: true)
@@ -92,7 +92,7 @@ final class Mount: Sendable {
         }
         defer {
             filesystem.stop()
-            for source in sources + [drain] { source.cancel() }
+            for source in sources + [failReads] { source.cancel() }
         }
         try session.run(threads: Self.threads)
     }

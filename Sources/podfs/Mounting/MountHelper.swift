@@ -1,12 +1,12 @@
 import Foundation
 
-/// The argument form in which mount(8) calls podfs for a line of fstab.
+/// The command line with which mount(8) calls podfs for a line of fstab.
 ///
 /// With `mount -t fuse.podfs SOURCE DIR`, mount.fuse3(8) runs `podfs SOURCE DIR -o OPTIONS`. Under the name
 /// `mount.fuse.podfs` or `mount.podfs` the program is called by mount(8) itself, with
 /// `SOURCE DIR [-sfnvrw] [-o OPTIONS] [-t TYPE]`.
 enum MountHelper {
-    /// The names of the program as a helper of mount(8). The source may be any word, and is shown by `mount` and `df`.
+    /// The names under which mount(8) calls the program. SOURCE may be any word; `mount` and `df` show it.
     private static let names: Set<String> = ["mount.podfs", "mount.fuse.podfs"]
 
     /// Translates a helper's arguments to those of `podfs mount`, without the program's name.

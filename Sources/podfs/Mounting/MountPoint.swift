@@ -5,20 +5,21 @@ import Glibc
 import Platform
 import PodcastFilesystem
 
-/// A folder to mount on, or a filesystem already mounted that waits to be served.
+/// A folder to mount on, or the descriptor of a filesystem that is mounted already but not yet served.
 enum MountPoint: Equatable {
     case folder(String)
-    /// An open /dev/fuse with which another program has mounted the filesystem.
+    /// A descriptor of /dev/fuse, with which another program has mounted the filesystem.
     case descriptor(Int32)
 
     /// - Parameter argument: A folder, or `/dev/fd/N`.
     init(_ argument: String) throws {
-        if argument.hasPrefix(Self.descriptors) {
-            guard let number = Int32(argument.dropFirst(Self.descriptors.count)), fcntl(number, F_GETFD) >= 0 else {
+        if argument.hasPrefix(Self.descriptorPrefix) {
+            guard let number = Int32(argument.dropFirst(Self.descriptorPrefix.count)), fcntl(number, F_GETFD) >= 0
+            else {
                 throw CommandError(
                     .failed, "\(argument) is not open: it must be the /dev/fuse with which the folder was mounted")
             }
-            // A daemon started before the descriptor is used must not inherit it.
+            // A daemon that is started before the descriptor is used must not inherit it.
             SpawnedSelf.setCloseOnExec(number)
             self = .descriptor(number)
         } else {
@@ -26,14 +27,14 @@ enum MountPoint: Equatable {
         }
     }
 
-    private static let descriptors = "/dev/fd/"
+    private static let descriptorPrefix = "/dev/fd/"
 
-    /// Checks the folder, and detaches a mount whose process has died.
+    /// Checks that the folder can be mounted on, and detaches a dead mount of podfs there.
     ///
     /// - Returns: The folder's absolute path.
     static func prepare(_ folder: String) throws -> String {
-        // After the process of a mount has died the kernel answers stat(2) from its cache for a while, so the mount
-        // table is checked first.
+        // After a mount's process has died, the kernel answers stat(2) from its cache for a while. The mount table is
+        // therefore checked first.
         if let mounted = MountedFolder.at(absolute(folder)), mounted.isPodfs {
             guard mounted.isDead else {
                 throw CommandError(.failed, "\(folder) is mounted already; to unmount it: podfs unmount \(folder)")
@@ -80,7 +81,8 @@ enum MountPoint: Equatable {
         return CommandError(.failed, "\(folder): \(String(cString: strerror(code)))")
     }
 
-    /// Returns the absolute path, also if the last component does not respond.
+    /// Returns the absolute path. Symbolic links are resolved, unless a component cannot be accessed: it is missing, or
+    /// a dead mount.
     static func absolute(_ folder: String) -> String {
         if let path = realpath(folder, nil) {
             defer { free(path) }
@@ -94,21 +96,22 @@ enum MountPoint: Equatable {
 /// An entry of the kernel's mount table.
 struct MountedFolder: Equatable {
     var path: String
+    /// The filesystem type, `fuse.podfs` by default.
     var type: String
 
-    /// Whether the mount is podfs's. The option `subtype` may change the type; then an attribute of the mount decides.
+    /// Whether it is a mount of podfs. The option `subtype` may change the type; then an extended attribute decides.
     var isPodfs: Bool {
         type == "fuse.podfs"
             || type.hasPrefix("fuse.") && getxattr(path, PodcastFilesystem.processAttribute, nil, 0) > 0
     }
 
-    /// Whether the process of a podfs mount has died. Extended attributes are never cached, so reading one reaches the
-    /// process.
+    /// Whether the process of a podfs mount has died. The kernel does not cache extended attributes, so getxattr(2)
+    /// reaches the process, and blocks while the process is stopped.
     var isDead: Bool {
         getxattr(path, PodcastFilesystem.processAttribute, nil, 0) < 0 && (errno == ENOTCONN || errno == ECONNABORTED)
     }
 
-    /// Returns the topmost mount at a path.
+    /// Returns the topmost mount at a path; `nil` if nothing is mounted there.
     static func at(_ path: String) -> MountedFolder? { all().last { $0.path == path } }
 
     static func all() -> [MountedFolder] {

@@ -6,7 +6,7 @@ import Platform
 import Players
 
 extension PlayerWatch.Options {
-    /// The watch of a mount on `folder`, on the bus of this process's environment.
+    /// Returns the options for a mount on `folder`, with the session bus of this process's environment.
     static func system(folder: String, resumes: Bool) -> PlayerWatch.Options {
         PlayerWatch.Options(
             folder: folder, address: { SessionBus.address(ProcessInfo.processInfo.environment) }, resumes: resumes,
@@ -14,11 +14,13 @@ extension PlayerWatch.Options {
     }
 }
 
-/// Follows the links of a path in a process of its own, which can be killed if a disk does not answer.
+/// Resolution of symbolic links in a child process, which is abandoned if a disk does not respond.
 enum LinkResolver {
-    private static let patience: Int64 = 2_000
+    /// The maximum time for the child to answer, in milliseconds.
+    private static let timeout: Int64 = 2_000
 
-    /// Returns the components of `path` below `folder`; `nil` if it does not lead there, or the process took too long.
+    /// Returns the components of `path` below `folder`; `nil` if it does not lead there, or the child took too long.
+    /// Blocks for at most `timeout`.
     static func resolve(_ path: String, below folder: String) -> [String]? {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { return nil }
@@ -30,15 +32,15 @@ enum LinkResolver {
         let child = try? spawner.start()
         close(ends[1])
         guard let child else { return nil }
-        let answer = read(ends[0], until: SystemClock.monotonic.milliseconds + patience)
-        // It has exited, or waits for a disk. In the second case it cannot be reaped now.
+        let answer = read(ends[0], until: SystemClock.monotonic.milliseconds + timeout)
+        // The child has exited, or is blocked by a disk. A blocked child dies and can be reaped only later.
         kill(child, SIGKILL)
         startThread("podfs-reap") { _ = waitForExit(of: child) }
         guard let answer else { return nil }
         return FileURL.components(answer).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Reads to the end; `nil` after the deadline.
+    /// Reads until the end of the pipe; `nil` after the deadline, on an error, or if the text is too long.
     private static func read(_ descriptor: Int32, until deadline: Int64) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count <= FileURL.longest {
@@ -54,7 +56,7 @@ enum LinkResolver {
         return nil
     }
 
-    /// Writes the result to the pipe, in the child.
+    /// Resolves the path and writes the components to the pipe; called in the child.
     static func answer(_ path: String, below folder: String) {
         let table = SystemFile.contents("/proc/self/mountinfo") ?? ""
         let links = LinkedPath(mountInfo: table) { path in

@@ -2,16 +2,17 @@ import Foundation
 import Glibc
 import Platform
 
-/// The script for mpv.
+/// The script for mpv that reports positions to podfs.
 enum MPVScript {
-    /// The first line, by which an installed script is recognized.
+    /// The start of the first line, by which an installed script is recognized.
     private static let mark = "-- podfs: reports what is listened to"
 
-    /// Where the Debian package has the script, for all users.
+    /// The path at which the Debian package installs the script for all users.
     private static let system = "/etc/mpv/scripts/podfs.lua"
 
-    /// The source, for mpv's Lua API (mpv(1), LUA SCRIPTING). Programs are started with argument lists, without a
-    /// shell, and paths come after `--`. One report at a time, so that they arrive in order.
+    /// The source, for mpv's Lua API (mpv(1), LUA SCRIPTING). It starts podfs with an argument list, without a shell,
+    /// and with the path after `--`. One process runs at a time, so that the reports arrive in order; only the last
+    /// report, when the file is closed, does not wait.
     static let text = #"""
         -- podfs: reports what is listened to, and continues where you stopped. See podfs-listening(7).
         -- Another program than podfs in PATH: --script-opts=podfs-program=/path/to/podfs
@@ -125,11 +126,11 @@ enum MPVScript {
 
         """#
 
-    /// Writes the script to mpv's folder of scripts.
+    /// Writes the script to the user's folder of mpv scripts, unless it is installed for all users.
     ///
-    /// - Returns: the script's path.
+    /// - Returns: The path of the installed script.
     static func install() throws -> String {
-        // mpv would load both, and report everything twice.
+        // mpv would load both scripts, and report everything twice.
         if FileManager.default.fileExists(atPath: system) { return system }
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? NSHomeDirectory()

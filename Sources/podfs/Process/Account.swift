@@ -8,7 +8,8 @@ struct Account: Equatable {
     var gid: UInt32
     var home: String
 
-    /// - Parameter user: A name or a number. A number without an entry is accepted.
+    /// Finds an entry by user name or number. A number without an entry is accepted: its group has the same number, its
+    /// home is `/`.
     init(user: String) throws {
         if let found = getpwnam(user) {
             self.init(found.pointee)
@@ -19,6 +20,7 @@ struct Account: Equatable {
         }
     }
 
+    /// Finds the entry of a user; `nil` if there is none.
     init?(uid: UInt32) {
         guard let found = getpwuid(uid) else { return nil }
         self.init(found.pointee)
@@ -34,7 +36,7 @@ struct Account: Equatable {
         (self.name, self.uid, self.gid, self.home) = (name, uid, gid, home)
     }
 
-    /// Returns a group's number, given its name or number.
+    /// Returns the number of a group, which is given by name or number. A number without an entry is accepted.
     static func group(_ group: String) throws -> UInt32 {
         if let found = getgrnam(group) { return found.pointee.gr_gid }
         guard let number = UInt32(group) else { throw CommandError(.failed, "there is no group '\(group)'") }
@@ -52,8 +54,8 @@ struct Account: Equatable {
         }
     }
 
-    /// Sets the home and XDG variables to those of the user who owns the process, not of the program that started it:
-    /// at boot HOME is root's or unset, and mount.fuse3(8) changes only HOME.
+    /// Corrects HOME, USER, LOGNAME and the XDG variables if they are those of another user than the process's: at boot
+    /// HOME is root's or unset, and mount.fuse3(8) changes only HOME.
     static func setUserEnvironment() {
         let environment = ProcessInfo.processInfo.environment
         guard let account = Account(uid: getuid()) else { return }
@@ -65,13 +67,14 @@ struct Account: Equatable {
         }
         for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
             guard let value = environment[name] else { continue }
-            // A folder that does not exist yet has no owner; its variable stays if HOME belongs to the user.
+            // A folder that does not exist yet has no owner. Its variable stays if HOME is the user's own.
             if owner(of: value) != account.uid, !isOwn || owner(of: value) != nil { unsetenv(name) }
         }
         let runtime = "/run/user/\(account.uid)"
         if getenv("XDG_RUNTIME_DIR") == nil, owner(of: runtime) == account.uid { setenv("XDG_RUNTIME_DIR", runtime, 1) }
     }
 
+    /// Returns the uid of a file's owner; `nil` if the file cannot be accessed.
     private static func owner(of path: String) -> UInt32? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_uid : nil

@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Returns freed memory to the system after large work, when the process is idle.
+/// A scheduler of malloc_trim(3), which returns freed memory to the system once the process is idle after work.
 ///
 /// malloc retains freed memory: after a feed of 100,000 items the daemon had 480 MB of which 6 MB were in use, a mount
 /// after large pages 180 MB. Two measures fix that. A single arena instead of one for each thread (`begin`) keeps the
@@ -12,7 +12,7 @@ import Synchronization
 final class HeapTrimmer: Sendable {
     private struct State {
         /// Whether a check is scheduled.
-        var isArranged = false
+        var isScheduled = false
         /// Whether work was done since the last check.
         var isBusy = false
     }
@@ -34,26 +34,26 @@ final class HeapTrimmer: Sendable {
     func recordWork() {
         let isFirst = state.withLock { state in
             state.isBusy = true
-            defer { state.isArranged = true }
-            return !state.isArranged
+            defer { state.isScheduled = true }
+            return !state.isScheduled
         }
-        if isFirst { arrange() }
+        if isFirst { scheduleCheck() }
     }
 
-    private func arrange() { queue.asyncAfter(deadline: .now() + pause) { [self] in trimIfIdle() } }
+    private func scheduleCheck() { queue.asyncAfter(deadline: .now() + pause) { [self] in trimIfIdle() } }
 
     private func trimIfIdle() {
-        let isAtRest = state.withLock { state in
+        let isIdle = state.withLock { state in
             defer { state.isBusy = false }
-            state.isArranged = state.isBusy
+            state.isScheduled = state.isBusy
             return !state.isBusy
         }
-        // Work was done since: check again after another pause. The check after the last work trims.
-        if isAtRest { trim() } else { arrange() }
+        // If work was done since, check again after another pause. The check that follows a pause without work trims.
+        if isIdle { trim() } else { scheduleCheck() }
     }
 
-    /// Configures malloc for a long-running process; call it before the first thread starts. With explicit limits
-    /// malloc does not raise them when a large block is freed. The corresponding C function is `mallopt`.
+    /// Configures malloc for a long-running process; call it before the first thread starts. Limits that are set
+    /// explicitly are not raised by malloc when a large block is freed. The corresponding C function is `mallopt`.
     static func begin() {
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_TRIM_THRESHOLD, 256 << 10)

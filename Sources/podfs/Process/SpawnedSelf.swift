@@ -5,19 +5,19 @@ import Platform
 
 /// A background process of podfs that outlives the process that starts it: the daemon, a mount.
 ///
-/// It has a session of its own, empty standard input and output, a log as standard error, and a pipe as descriptor 3,
-/// to which it writes `ok` or the reason why it cannot start.
+/// It has a session of its own, /dev/null as standard input and output, a log file as standard error, and a pipe as
+/// descriptor 3, to which it writes `ok` or the reason why it cannot start.
 enum SpawnedSelf {
-    /// The descriptor of the pipe in the child.
+    /// The number of the pipe's descriptor in the child.
     static let readyDescriptor: Int32 = 3
-    /// The descriptor of the passed file in the child.
-    static let handedDescriptor: Int32 = 4
+    /// The number that a passed descriptor has in the child.
+    static let passedDescriptor: Int32 = 4
 
-    /// Starts `/proc/self/exe` with `arguments` and waits for its message on the pipe.
+    /// Starts `/proc/self/exe` with `arguments` and waits for its message on the pipe; throws it unless it is `ok`.
     ///
     /// - Parameters:
-    ///   - log: The file for its standard error, opened for appending.
-    ///   - descriptor: A descriptor of this process that the child gets as `handedDescriptor`.
+    ///   - log: The path of its log file, which is rotated if it is full.
+    ///   - descriptor: A descriptor of this process that the child gets as `passedDescriptor`.
     static func start(_ arguments: [String], log: String, inheriting descriptor: Int32? = nil) throws {
         LogFile(path: log).rotate()
         var ends: [Int32] = [-1, -1]
@@ -35,13 +35,13 @@ enum SpawnedSelf {
         } catch {
             throw CommandError(.failed, "cannot start \(arguments.first ?? ""): \(error)")
         }
-        let said = String(decoding: readAll(ends[0]) ?? [], as: UTF8.self)
-        if said == "ok" { return }
+        let message = String(decoding: readAll(ends[0]) ?? [], as: UTF8.self)
+        if message == "ok" { return }
         _ = waitForExit(of: child)
-        throw CommandError(.failed, said.isEmpty ? "the process exited at once; see \(log)" : said)
+        throw CommandError(.failed, message.isEmpty ? "the process exited at once; see \(log)" : message)
     }
 
-    /// Writes the message to the pipe and closes it.
+    /// Writes the child's message, `ok` or an error, to the pipe and closes it.
     static func report(_ word: String, to descriptor: Int32) {
         Terminal.write(word, to: descriptor)
         close(descriptor)

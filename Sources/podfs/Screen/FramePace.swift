@@ -3,13 +3,14 @@ struct FramePace {
     /// The interval in seconds; faster changes of numbers cannot be read.
     static let interval = 0.2
 
+    /// The time of the last drawn frame. All times are in seconds of one monotonic clock.
     private var last = -Double.infinity
-    /// The time of a requested frame that is not drawn yet.
+    /// The time of a requested frame that is not drawn yet; `nil` if there is none.
     private var due: Double?
 
-    /// Requests a frame for a change now, or at `when`.
+    /// Requests a frame at `when`, or later if the last one was drawn a moment ago.
     ///
-    /// - Returns: The seconds after which to call `isDue`; `nil` if a call is scheduled already.
+    /// - Returns: The seconds after which to call `isDue`; `nil` if a call is already scheduled.
     mutating func requestFrame(at when: Double, now: Double) -> Double? {
         let time = max(when, last + Self.interval)
         if let due, due <= time { return nil }
@@ -17,7 +18,7 @@ struct FramePace {
         return max(0, time - now)
     }
 
-    /// Whether the requested frame is due; if so it counts as drawn.
+    /// Returns whether the requested frame is due; if it is, records it as drawn.
     mutating func isDue(now: Double) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil

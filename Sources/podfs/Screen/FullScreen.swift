@@ -3,14 +3,15 @@ import Glibc
 /// The alternate screen of a terminal; leaving it restores the previous contents.
 struct FullScreen {
     private let descriptor: Int32
+    /// The terminal's mode before; `nil` if it could not be read.
     private let former: termios?
 
-    // Private modes of xterm, supported by all current terminals (ctlseqs: 1049 alternate screen, 25 cursor, 7
-    // wrapping: a name that a terminal draws wider than computed must not break the following lines).
+    // Private modes of xterm, supported by all current terminals (ctlseqs): 1049 alternate screen, 25 cursor, 7
+    // wrapping. Wrapping is off because a name that is drawn wider than computed must not shift the following lines.
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Switches to the alternate screen, and turns off echo and the editing of lines, so that a key arrives at once.
+    /// Switches to the alternate screen, and turns off echo and line buffering (ICANON), so that a key arrives at once.
     init(descriptor: Int32) {
         self.descriptor = descriptor
         var mode = termios()
@@ -28,8 +29,8 @@ struct FullScreen {
     func draw(_ lines: [String]) {
         var text = "\u{1B}[H"
         for (index, line) in lines.enumerated() {
-            // Erase before the line is written: after a line as wide as the screen the cursor is still on its last
-            // cell, which an erasure would clear.
+            // Erase before writing the line: after a line as wide as the screen the cursor is still on its last cell,
+            // which would be erased.
             text += (index > 0 ? "\r\n" : "") + (index == lines.count - 1 ? "\u{1B}[J" : "\u{1B}[K") + line
         }
         Terminal.write(lines.isEmpty ? text + "\u{1B}[J" : text, to: descriptor)

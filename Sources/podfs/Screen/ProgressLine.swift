@@ -9,16 +9,17 @@ import TransferCore
 final class ProgressLine: Sendable {
     private struct State {
         var isDrawn = false
+        /// The time of the last frame, in seconds of a monotonic clock.
         var last = -Double.infinity
         /// The number of columns of the drawn text.
         var columns = 0
-        /// The text of the next frame.
+        /// The text of the next frame; `nil` if none is scheduled.
         var pending: String?
-        /// Whether drawing has ended: events may still arrive while a command finishes.
+        /// Whether the line is no longer drawn, although events may still arrive while a command finishes.
         var hasEnded = false
     }
 
-    /// Whether the line is visible; otherwise callers need not compute its text.
+    /// Whether the descriptor is a terminal that can redraw a line. Otherwise callers need not compute its text.
     let isShown: Bool
     private let descriptor: Int32
     private let state = Mutex(State())
@@ -28,14 +29,14 @@ final class ProgressLine: Sendable {
         isShown = TerminalTraits(descriptor: descriptor).isScreen
     }
 
-    /// Replaces the line; delayed if it was drawn a moment ago.
+    /// Replaces the line, at most once per `FramePace.interval`: of several texts in that time only the last is drawn.
     func show(_ text: @autoclosure () -> String) {
         guard isShown else { return }
         state.withLock { state in
             guard !state.hasEnded else { return }
-            let isArranged = state.pending != nil
+            let isScheduled = state.pending != nil
             state.pending = text()
-            if isArranged { return }
+            if isScheduled { return }
             let wait = state.last + FramePace.interval - ContinuousClock.now.seconds
             if wait <= 0 { return draw(&state) }
             Timers.after(.seconds(wait)) { [self] in drawPending() }
@@ -56,8 +57,8 @@ final class ProgressLine: Sendable {
         state.columns = TextWidth.columns(line)
     }
 
-    /// Returns the control sequence that moves to the start of the drawn line. A terminal that has become narrower has
-    /// wrapped it, so that the cursor is some rows below its start; xterm and the Linux console cut lines instead.
+    /// Returns the control sequence that moves to the start of the drawn line. A terminal that was made narrower has
+    /// wrapped the line, and the cursor is some rows below its start; xterm and the Linux console cut lines instead.
     static func start(
         of columns: Int, in width: Int, environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String {
@@ -78,7 +79,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Clears the line permanently.
+    /// Clears the line, and draws it no more.
     func finish() {
         state.withLock { $0.hasEnded = true }
         clear()

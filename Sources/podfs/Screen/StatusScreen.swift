@@ -1,17 +1,18 @@
 import PodcastPages
 import TransferCore
 
-/// The rendering of `podfs status --watch`: a pure function of the tasks, the terminal's size and colours.
+/// The rendering of `podfs status --watch`: a pure function of the tasks, and of the terminal's size and colours.
 struct StatusScreen {
+    /// The number of columns.
     var width: Int
-    /// The maximum number of lines; `nil` for all.
+    /// The maximum number of lines; `nil` means no limit, and no footer.
     var height: Int?
     var hasColour: Bool
     /// The task to which keys apply.
     var selected: TaskID?
-    /// The last line: the keys, or the answer to the last one.
+    /// The last line: the explanation of the keys, or the result of the last one.
     var footer: String?
-    /// Whether the transfers that have ended are listed below the active ones.
+    /// Whether the transfers that have ended are listed below the tasks.
     var listsEnded = false
 
     /// Select Graphic Rendition (ECMA-48, 8.3.117).
@@ -30,10 +31,10 @@ struct StatusScreen {
         var style: Style?
     }
 
-    /// The width from which a task takes one line instead of two.
+    /// The minimum width at which a task takes one line instead of two.
     private static let wide = 110
 
-    /// The number of lines from which there is a footer.
+    /// The minimum height at which there is a footer.
     private static let tall = 8
 
     /// Returns at most `height` lines, none wider than `width`.
@@ -103,7 +104,7 @@ struct StatusScreen {
     // MARK: Tasks
 
     private func block(_ task: StatusReport.Task) -> [[Piece]] {
-        // Names are untrusted: they must not control the terminal.
+        // Names come from feeds: they must not control the terminal.
         let isSelected = task.id == selected
         let path = (isSelected && !hasColour ? "> " : "") + PlainText.oneLine(task.path)
         let pathStyle: Style? = isSelected ? .inverse : nil
@@ -119,7 +120,7 @@ struct StatusScreen {
         }
         if width >= Self.wide {
             let label = Piece(text: TextWidth.padded(state, to: 9), style: style)
-            // Details are in columns of fixed width, and the path gets the remaining width.
+            // The details are in columns of fixed width; the path gets the remaining width.
             let columns = hasBar(task) ? details(of: task, style: style, width: Self.wide - 40) : []
             let used = (columns + [label]).reduce(0) { $0 + TextWidth.columns($1.text) + 1 }
             return [[label] + columns + [Piece(text: TextWidth.cutMiddle(path, to: width - used), style: pathStyle)]]
@@ -144,7 +145,7 @@ struct StatusScreen {
         ]
     }
 
-    /// Whether a task has a bar; the size of feeds is unknown.
+    /// Whether a task has a bar: every download, and other tasks once they have transferred bytes.
     private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == "download" || task.received > 0 }
 
     private static func style(of state: TaskState) -> Style? {
@@ -156,7 +157,8 @@ struct StatusScreen {
         }
     }
 
-    /// Returns bar, percent, size, rate and remaining time: as many as fit, the same for all tasks.
+    /// Returns bar, percent, size, rate and remaining time. If they do not fit, the size is left out first, then the
+    /// rate, the remaining time, and at last the bar; the choice is the same for all tasks.
     private func details(
         of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
     ) -> [Piece] {
@@ -169,7 +171,7 @@ struct StatusScreen {
             (TextWidth.padded(task.rate.map(ByteText.rate) ?? "-", to: 12, atStart: true), 13),
             (TextWidth.padded(size, to: 21, atStart: true), 22),
         ]
-        // Without frame and percent even a bar of four characters is useful.
+        // A bar of four characters, without its brackets, is still useful.
         var room = width - 7
         var extra: [String] = []
         while let (text, columns) = optional.first, room - columns >= 12 {
@@ -187,7 +189,7 @@ struct StatusScreen {
 
     private static func percent(_ progress: Double?) -> String {
         guard let progress else { return "     ?" }
-        // Never 100 before the last byte has arrived.
+        // Rounded down, so that it is not 100 before the last byte has arrived.
         let tenths = Int((progress * 10).rounded(.down))
         return TextWidth.padded("\(tenths / 10).\(tenths % 10)%", to: 6, atStart: true)
     }

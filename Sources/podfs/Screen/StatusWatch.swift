@@ -7,27 +7,33 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// `podfs status --watch`: displays the daemon's events until it is interrupted. It never affects the transfers.
+/// `podfs status --watch`: displays the daemon's tasks until it is interrupted or `q` is typed. Ending the display does
+/// not affect the transfers; keys can suspend, resume or cancel the selected task.
 struct StatusWatch {
     let installation: Installation
 
+    /// An input of the loop in `run`.
     private enum Input: Sendable {
+        /// The daemon has sent its tasks, and sends events.
         case connected(DaemonConnection, [TaskInfo])
         case event(Event)
         /// The daemon has exited, or could not be reached.
         case lost(any Error)
         case signal(Int32)
         case keys([WatchKey])
-        /// The answer to a key.
+        /// The result of a key, for the footer.
         case message(String)
+        /// A scheduled frame is due.
         case frame
     }
 
-    /// Returns when a signal has ended the display; the signal then gets its default action.
+    /// Displays events until `q` is typed. A signal that ends the display also ends the process, by its default action.
+    ///
+    /// - Throws: If no daemon can be reached.
     func run() async throws {
         let (inputs, inbox) = AsyncStream<Input>.makeStream()
         let traits = TerminalTraits(descriptor: 1)
-        // Output as consecutive lines needs no cleanup after a signal.
+        // Output as lines needs no cleanup after a signal.
         let numbers = traits.isScreen ? [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH] : []
         let sources = numbers.map { number in
             signalSource(number) { inbox.yield(.signal(number)) }
@@ -53,7 +59,7 @@ struct StatusWatch {
                 failures = 0
                 wanted = output.apply(event)
             case .lost(let error):
-                guard connection != nil, failures < Self.patience else {
+                guard connection != nil, failures < Self.maximumFailures else {
                     output.close()
                     throw error
                 }
@@ -91,10 +97,10 @@ struct StatusWatch {
         }
     }
 
-    /// The maximum number of consecutive daemons that exit without an event.
-    private static let patience = 6
+    /// The maximum number of consecutive reconnections without an event.
+    private static let maximumFailures = 6
 
-    /// Connects outside the loop: starting a daemon takes time, and Ctrl-C must not wait for it.
+    /// Connects in a task of its own: starting a daemon takes time, and the loop must still handle Ctrl-C.
     private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
         Task(executorPreference: WorkerPool.shared) {
             await Timers.sleep(for: pause)
@@ -110,11 +116,11 @@ struct StatusWatch {
             do {
                 _ = try await connection.perform(.watch)
                 guard case .tasks(let tasks) = try await connection.perform(.tasks) else {
-                    throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 inbox.yield(.connected(connection, tasks))
             } catch {
-                // The end of the connection is reported by its callback.
+                // `onClose` reports the end of the connection.
                 connection.close()
             }
         }
@@ -126,7 +132,7 @@ struct StatusWatch {
         source.setEventHandler {
             var bytes = [UInt8](repeating: 0, count: 256)
             let count = read(0, &bytes, bytes.count)
-            // The terminal has gone.
+            // The end of the input: the terminal was closed.
             if count == 0 { action([.quit]) }
             if count > 0 { action(WatchKey.keys(in: Array(bytes.prefix(count)))) }
         }
@@ -140,8 +146,8 @@ struct StatusWatch {
         var numbers = sigset_t()
         sigemptyset(&numbers)
         sigaddset(&numbers, number)
-        // A signal to the process could be delivered to another thread, after this one has left main. A signal to this
-        // thread stays pending while it is blocked, as it is on libdispatch's threads, and is delivered before
+        // raise(3) sends the signal to this thread: one sent to the process could be delivered to another thread after
+        // the exit has begun. It stays pending while it is blocked, as on the pool's threads, and is delivered before
         // pthread_sigmask(3) returns.
         raise(number)
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
@@ -149,18 +155,20 @@ struct StatusWatch {
     }
 }
 
-/// An output of the watch. Methods that change it return the number of seconds after which to call `draw`, if
-/// necessary.
+/// An output of the watch. Its methods return the number of seconds after which to call `draw`; `nil` if no call is
+/// needed.
 private protocol StatusOutput {
     mutating func replace(with tasks: [TaskInfo]) -> Double?
     mutating func apply(_ event: Event) -> Double?
     mutating func resize() -> Double?
     mutating func draw() -> Double?
+    /// Continues after SIGTSTP and SIGCONT.
     mutating func resume() -> Double?
+    /// Restores the terminal. The output may be continued by `resume`.
     mutating func close()
-    /// Moves the selection.
+    /// Applies a key to the selection: an arrow moves it, another key selects the first task if none is selected.
     mutating func press(_ key: WatchKey) -> Double?
-    /// Shows the answer to a key.
+    /// Shows the result of a key until the next key.
     mutating func show(_ message: String) -> Double?
     /// The task to which keys apply.
     var selected: TaskInfo? { get }
@@ -199,10 +207,12 @@ private struct ScreenOutput: StatusOutput {
     private let board = TaskBoard()
     private var pace = FramePace()
     private var traits: TerminalTraits
+    /// The alternate screen; `nil` until the first frame, and after `close`.
     private var screen: FullScreen?
 
     private let hasKeys: Bool
-    private var choice: TaskID?
+    private var selection: TaskID?
+    /// The result of the last key.
     private var message: String?
 
     /// - Parameter hasKeys: Whether keys can be typed.
@@ -213,29 +223,30 @@ private struct ScreenOutput: StatusOutput {
 
     private var now: Double { ContinuousClock.now.seconds }
 
+    /// - Parameter isWhole: Whether to return all lines, without footer and selection.
     private func lines(isWhole: Bool = false) -> [String] {
         var screen = StatusScreen(
             width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
         screen.listsEnded = true
         if hasKeys, !isWhole {
-            screen.selected = choice
+            screen.selected = selection
             let help = TextWidth.columns(WatchKey.help) <= traits.width ? WatchKey.help : WatchKey.shortHelp
             screen.footer = message ?? help
         }
         return screen.lines(board, now: now)
     }
 
-    var selected: TaskInfo? { choice.flatMap(board.info(of:)) }
+    var selected: TaskInfo? { selection.flatMap(board.info(of:)) }
 
     mutating func press(_ key: WatchKey) -> Double? {
         message = nil
         let ids = board.tasks(now: now).map(\.id)
-        let index = choice.flatMap { ids.firstIndex(of: $0) }
+        let index = selection.flatMap { ids.firstIndex(of: $0) }
         switch key {
-        case .down: choice = index.map { ids[min($0 + 1, ids.count - 1)] } ?? ids.first
-        case .up: choice = index.map { ids[max($0 - 1, 0)] } ?? ids.last
+        case .down: selection = index.map { ids[min($0 + 1, ids.count - 1)] } ?? ids.first
+        case .up: selection = index.map { ids[max($0 - 1, 0)] } ?? ids.last
         // A key without a selection applies to the first task.
-        case .suspend, .resume, .cancel, .open: choice = index.map { ids[$0] } ?? ids.first
+        case .suspend, .resume, .cancel, .open: selection = index.map { ids[$0] } ?? ids.first
         case .quit: break
         }
         return pace.requestFrame(at: now, now: now)
@@ -273,7 +284,7 @@ private struct ScreenOutput: StatusOutput {
         return pace.requestFrame(at: now + 1, now: now)
     }
 
-    /// Prints the last frame below the restored screen.
+    /// Restores the previous screen, and prints all lines of the last frame below it.
     mutating func close() {
         guard let screen else { return }
         screen.restore()
@@ -285,6 +296,6 @@ private struct ScreenOutput: StatusOutput {
 extension ContinuousClock.Instant {
     private static let origin = ContinuousClock.now
 
-    /// The seconds of a monotonic clock since some time in this process.
+    /// The seconds since the first use of this property in the process.
     var seconds: Double { Self.origin.duration(to: self) / .seconds(1) }
 }

@@ -2,13 +2,13 @@ import PodcastClient
 import PodcastProtocol
 import Synchronization
 
-/// The progress of a synchronization on standard error, if that is a terminal: shows fetched, added and removed, one
-/// after the other.
+/// The progress of a synchronization on standard error, if that is a terminal: the number of shows fetched, added and
+/// removed, and the name of the last one.
 final class SyncProgress: Sendable {
     private let line = ProgressLine()
     private let done = Mutex(0)
 
-    /// Subscribes to the daemon's events, if the line is visible.
+    /// Subscribes to the daemon's events, if the line is shown.
     func begin(_ daemon: DaemonConnection) async throws {
         guard line.isShown else { return }
         _ = try await daemon.perform(.watch)

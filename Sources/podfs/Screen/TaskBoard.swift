@@ -3,31 +3,33 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// The current tasks according to the daemon's events, for display. Confined to one loop.
+/// The current tasks according to the daemon's events, for display. Not thread-safe.
 final class TaskBoard {
     private let live = LiveTasks()
-    /// The time of the last event of each task, by its number.
+    /// The time of each task's last event, in seconds of a monotonic clock.
     private var lastEvent: [TaskID: Double] = [:]
-    /// The number of downloads completed since the board was created.
+    /// The number of downloads and uploads completed since the board was created.
     private(set) var done = 0
-    private(set) var doneBytes: Int64 = 0
-    /// The transfers that ended since the board was created, newest first; at most `endedLimit`.
+    /// The number and the total size in bytes of the downloads among them.
+    private var downloads = (count: 0, bytes: Int64(0))
+    /// The transfers that finished or failed since the board was created, newest first; at most `endedLimit`.
     private(set) var ended: [Ended] = []
 
-    /// A transfer that has ended.
+    /// A transfer that has finished or failed.
     struct Ended {
         var path: String
         var size: Int64?
-        /// The reason of a failure.
+        /// The reason of a failure; `nil` if the transfer is complete.
         var error: String?
     }
 
     static let endedLimit = 5
 
-    /// The seconds without an event after which a rate has expired; the daemon reports progress four times a second.
-    private static let silence = 5.0
+    /// The seconds without an event after which a rate is no longer shown; the daemon reports progress four times a
+    /// second.
+    private static let rateLifetime = 5.0
 
-    /// Replaces the tasks with the daemon's list, at the start and after a change of daemons.
+    /// Replaces the tasks with the daemon's list, at the start and after connecting to another daemon.
     ///
     /// - Parameter now: Seconds of a monotonic clock.
     func replace(with tasks: [TaskInfo], now: Double) {
@@ -41,7 +43,10 @@ final class TaskBoard {
         if let task = event.task?.id { lastEvent[task] = now }
         if case .completed(let task) = event.body {
             done += 1
-            doneBytes += LiveTasks.bytes(task.received ?? 0)
+            if task.kind == .download {
+                downloads.count += 1
+                downloads.bytes += LiveTasks.bytes(task.received ?? 0)
+            }
         }
         guard let report = event.task, let path = report.path else { return }
         switch event.kind {
@@ -56,19 +61,19 @@ final class TaskBoard {
         if ended.count > Self.endedLimit { ended.removeLast() }
     }
 
-    /// Returns the daemon's description of a task.
+    /// Returns the daemon's description of a task; `nil` if it has ended.
     func info(of task: TaskID) -> TaskInfo? { live.all.first { $0.id == task } }
 
-    /// The tasks, active ones first.
+    /// Returns the tasks, ordered by state, active ones first, then by start.
     func tasks(now: Double) -> [StatusReport.Task] {
         let order = StatusReport.counted
-        func place(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
+        func rank(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
         return StatusReport(live.all).tasks.map { task in
             var task = task
-            if task.state != .running || now - (lastEvent[task.id] ?? 0) > Self.silence { task.rate = nil }
+            if task.state != .running || now - (lastEvent[task.id] ?? 0) > Self.rateLifetime { task.rate = nil }
             return task
         }
-        .sorted { (place($0), $0.started, $0.id) < (place($1), $1.started, $1.id) }
+        .sorted { (rank($0), $0.started, $0.id) < (rank($1), $1.started, $1.id) }
     }
 
     /// The sums over all active and completed downloads.
@@ -78,8 +83,8 @@ final class TaskBoard {
         var isEstimate: Bool
     }
 
-    /// Returns the sums; `nil` if no download is active. Queued downloads of unknown size count as the average of the
-    /// others.
+    /// Returns the sums; `nil` if no download is running or queued. A download of unknown size counts as the average of
+    /// the others.
     func total(now: Double) -> Total? {
         let active = tasks(now: now).filter {
             $0.kind == "download" && ($0.state == .running || $0.state == .queued)
@@ -88,12 +93,12 @@ final class TaskBoard {
         let known = active.compactMap { task in (task.expected ?? task.estimate).map { max($0, task.received) } }
         let unknown = active.count - known.count
         let sum = known.reduce(0, +)
-        let (all, count) = (sum + doneBytes, known.count + done)
+        let (all, count) = (sum + downloads.bytes, known.count + downloads.count)
         let guess: Int64? = count > 0 ? all / Int64(count) * Int64(unknown) : unknown > 0 ? nil : 0
         let rates = active.compactMap(\.rate)
         let task = StatusReport.Task(
             id: 0, kind: "download", path: "", state: .running,
-            received: active.reduce(doneBytes) { $0 + $1.received }, expected: guess.map { all + $0 },
+            received: active.reduce(downloads.bytes) { $0 + $1.received }, expected: guess.map { all + $0 },
             rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
         return Total(task: task, isEstimate: active.contains { $0.expected == nil })
     }

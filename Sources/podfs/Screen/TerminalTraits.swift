@@ -3,7 +3,7 @@ import Glibc
 
 /// The capabilities of the terminal behind a descriptor.
 struct TerminalTraits: Equatable {
-    /// Whether lines can be redrawn: false if the terminal can only print lines.
+    /// Whether the descriptor is a terminal that can redraw lines, unlike `dumb`.
     var isScreen: Bool
     var hasColour: Bool
     var width: Int
@@ -20,8 +20,9 @@ struct TerminalTraits: Equatable {
             environment: environment)
     }
 
-    /// The range of plausible sizes, whatever a variable contains: lines are padded with spaces to the width.
-    private static let sides = 1...10_000
+    /// The plausible widths and heights. Others are ignored, since the status screen is filled with empty lines to the
+    /// height.
+    private static let sizes = 1...10_000
 
     /// - Parameters:
     ///   - width, height: 0 if the terminal does not report them.
@@ -30,7 +31,7 @@ struct TerminalTraits: Equatable {
         isScreen = isTerminal && !kind.isEmpty && kind != "dumb"
         hasColour = isScreen && (environment["NO_COLOR"] ?? "").isEmpty
         // The size of the VT100 is the usual default.
-        self.width = [width, environment["COLUMNS"].flatMap { Int($0) } ?? 0].first(where: Self.sides.contains) ?? 80
-        self.height = [height, environment["LINES"].flatMap { Int($0) } ?? 0].first(where: Self.sides.contains) ?? 24
+        self.width = [width, environment["COLUMNS"].flatMap { Int($0) } ?? 0].first(where: Self.sizes.contains) ?? 80
+        self.height = [height, environment["LINES"].flatMap { Int($0) } ?? 0].first(where: Self.sizes.contains) ?? 24
     }
 }

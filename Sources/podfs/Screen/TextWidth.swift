@@ -1,12 +1,12 @@
-/// The number of terminal columns of a text: two for East Asian wide characters and emoji, none for characters that
-/// combine with the previous one.
+/// The number of columns that a terminal needs for a text: two for East Asian wide characters and emoji, none for
+/// characters that combine with the previous one.
 enum TextWidth {
     static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
 
     /// Returns the columns of a character, which may consist of several scalars.
     static func columns(_ character: Character) -> Int {
         let scalars = character.unicodeScalars
-        // An emoji with a skin tone, a family, a flag of two letters, or one selected by VARIATION SELECTOR-16.
+        // An emoji of several scalars: with a skin tone, a family, a flag, or one selected by VARIATION SELECTOR-16.
         if scalars.count > 1, let first = scalars.first, first.properties.isEmoji,
             scalars.dropFirst().contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation })
         {
@@ -45,7 +45,7 @@ enum TextWidth {
         return width < 1 ? "" : prefix(text, width - 1) + "…"
     }
 
-    /// Cuts the middle of a text: of `SHOW/EPISODE.mp3` the beginning and the end are the most informative.
+    /// Cuts the middle of a text to fit the width: the start and the end of `SHOW/EPISODE.mp3` say most.
     static func cutMiddle(_ text: String, to width: Int) -> String {
         if columns(text) <= width { return text }
         if width < 3 { return cut(text, to: width) }
@@ -54,6 +54,7 @@ enum TextWidth {
         return head + "…" + String(tail.reversed())
     }
 
+    /// Returns the characters that fit the width.
     private static func prefix(_ text: String, _ width: Int) -> String {
         var rest = width
         return String(

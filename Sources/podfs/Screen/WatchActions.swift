@@ -9,7 +9,7 @@ struct WatchActions: Sendable {
     let installation: Installation
     let connection: DaemonConnection
 
-    /// Returns the line to show; `nil` for a key that only moves the selection.
+    /// Performs the action of a key, and returns the line to show; `nil` for an arrow key or `q`.
     func perform(_ key: WatchKey, on task: TaskInfo) async -> String? {
         switch key {
         case .suspend: await act(.suspend, on: task, "suspended")
@@ -35,11 +35,11 @@ struct WatchActions: Sendable {
         }
     }
 
-    /// Opens the episode with the desktop's program, through a folder where it is mounted.
+    /// Opens the episode's file in a mount with the desktop's program for it.
     private func open(_ task: TaskInfo) -> String {
         guard task.kind == .download else { return "\(task.path): there is no file to open" }
-        let mounts = MountedFolder.all().filter { $0.type == "fuse.podfs" }
-        guard let folder = mounts.first(where: { access("\($0.path)/\(task.path)", F_OK) == 0 }) else {
+        let mounts = MountedFolder.all()
+        guard let folder = mounts.first(where: { $0.isPodfs && access("\($0.path)/\(task.path)", F_OK) == 0 }) else {
             return "not mounted: podfs mount DIR"
         }
         var spawner = ProcessSpawner(

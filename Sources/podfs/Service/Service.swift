@@ -6,27 +6,27 @@ import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 
-/// podfs as a systemd service of the user.
+/// The installation of podfs as a systemd user service.
 struct Service {
     let units: Units
-    /// `$XDG_CONFIG_HOME/systemd/user`.
+    /// The folder of the unit files, `$XDG_CONFIG_HOME/systemd/user`.
     let folder: String
-    private let places: InstallationPaths
+    private let paths: InstallationPaths
     private let environment: [String: String]
 
     init(installation: Installation) {
-        places = installation.places
+        paths = installation.paths
         environment = ProcessInfo.processInfo.environment
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "podfs"
-        units = Units(executable: own, places: places, environment: environment)
-        folder = URL(fileURLWithPath: places.config).deletingLastPathComponent().path + "/systemd/user"
+        units = Units(executable: own, paths: paths, environment: environment)
+        folder = URL(fileURLWithPath: paths.config).deletingLastPathComponent().path + "/systemd/user"
     }
 
     func path(_ unit: String) -> String { "\(folder)/\(unit)" }
 
     var isInstalled: Bool { units.all.contains { access(path($0.name), F_OK) == 0 } }
 
-    /// The path of a unit that is missing, was edited, or was written by another version of podfs.
+    /// The path of the first unit file that is missing, was edited, or was written by another version of podfs.
     var staleUnit: String? {
         units.all.first {
             FileManager.default.contents(atPath: path($0.name)).map { [UInt8]($0) } != Array($0.text.utf8)
@@ -34,7 +34,7 @@ struct Service {
         .map { path($0.name) }
     }
 
-    /// The mounts that start at login, from the links that `systemctl enable` creates.
+    /// The names of the units that mount folders at login, from the links that `systemctl enable` creates.
     var mounts: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/default.target.wants")) ?? []
         return names.filter { $0.hasPrefix("podfs-mount@") }.sorted()
@@ -44,9 +44,9 @@ struct Service {
 
     func write() throws { try Self.write(units, to: folder) }
 
-    /// Writes the units of a package.
+    /// Writes the unit files of a package.
     ///
-    /// - Parameter root: The folder that becomes `/`.
+    /// - Parameter root: The folder that represents `/`.
     static func writePackagedUnits(root: String) throws {
         guard let units = Units.packaged else { throw CommandError(.failed, "there are no paths for the units") }
         try write(units, to: root + "/usr/lib/systemd/user")
@@ -65,9 +65,9 @@ struct Service {
         }
     }
 
-    /// Removes the units.
+    /// Removes the unit files.
     ///
-    /// - Returns: The removed units.
+    /// - Returns: The names of the removed units.
     func remove() throws -> [String] {
         var removed: [String] = []
         for unit in units.all where access(path(unit.name), F_OK) == 0 {
@@ -81,9 +81,10 @@ struct Service {
 
     // MARK: Service manager
 
+    /// The path of systemctl; `nil` if it is not in PATH.
     var manager: String? { Doctor.program("systemctl") }
 
-    /// Runs `systemctl --user`; its messages are in the result.
+    /// Runs `systemctl --user` and returns its exit status and messages.
     @discardableResult
     func control(_ arguments: String...) -> ChildProgram.Result {
         guard let manager else { return ChildProgram.Result(status: 127, errors: "there is no systemctl") }
@@ -91,13 +92,14 @@ struct Service {
             manager, ["systemctl", "--user", "--no-ask-password"] + arguments, environment: environment)
     }
 
-    /// Reloads the units, which is required before they can be enabled. Returns whether the user's manager runs.
+    /// Reloads the unit files, which is required before the units can be enabled. Returns whether the user's service
+    /// manager runs.
     func reload() -> Bool { control("daemon-reload").status == 0 }
 
-    /// Makes a daemon that a command has started exit, since it holds the library's lock and the socket that the
-    /// service needs.
+    /// Makes the running daemon, if there is one, exit: it holds the library's lock and the socket, which the service
+    /// needs.
     func replaceDaemon() async throws {
-        guard let daemon = try DaemonLauncher(places: places, schema: Library.schemaVersion).connect(role: .command)
+        guard let daemon = try DaemonLauncher(paths: paths, schema: Library.schemaVersion).connect(role: .command)
         else { return }
         _ = try? await daemon.perform(.leave)
         daemon.close()
@@ -109,8 +111,30 @@ struct Service {
         [Desktop Entry]
         Type=Application
         Name=podfs
-        Exec="\(units.executable)" mount "\(folder)"
+        Exec=\(Self.execArgument(units.executable)) mount \(Self.execArgument(folder))
 
         """
+    }
+
+    /// Returns an argument of `Exec`: quoted, then escaped as a string value, because a desktop removes the escaping
+    /// before the quoting (Desktop Entry Specification, "The Exec key").
+    static func execArgument(_ text: String) -> String {
+        var quoted = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "`", "$", "\\": quoted += "\\\\"
+            // A single `%` starts a field code.
+            case "%": quoted += "%"
+            default: break
+            }
+            switch scalar {
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\t": quoted += "\\t"
+            case "\r": quoted += "\\r"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return "\"\(quoted)\""
     }
 }

@@ -2,34 +2,35 @@ import Foundation
 import Glibc
 import PodcastProtocol
 
-/// The texts of the user's systemd units (systemd.exec(5), systemd.socket(5)): a socket that starts the daemon for its
-/// first client, the daemon, and a folder that is mounted at login.
+/// The unit files of podfs for a user's systemd (systemd.unit(5)): a socket that starts the daemon for its first
+/// client, the daemon, and a template for folders that are mounted at login.
 struct Units: Sendable {
     /// The absolute path of the program.
     let executable: String
-    let places: InstallationPaths
+    let paths: InstallationPaths
     let environment: [String: String]
 
     static let socketName = "podfs.socket"
     static let serviceName = "podfs.service"
     static let mountName = "podfs-mount@.service"
 
-    /// The units of a package, which serve every user with the usual folders.
+    /// The units of a package, which serve every user whose folders are at the default paths.
     static var packaged: Units? {
         InstallationPaths(environment: ["HOME": "/", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]).map {
-            Units(executable: "/usr/bin/podfs", places: $0, environment: [:])
+            Units(executable: "/usr/bin/podfs", paths: $0, environment: [:])
         }
     }
 
+    /// The names and contents of the unit files.
     var all: [(name: String, text: String)] {
         [(Self.socketName, socket), (Self.serviceName, service), (Self.mountName, mount)]
     }
 
-    /// The reason why these units cannot be written; `nil` if there is none. A line feed in a path would start another
-    /// line of the unit, with text chosen by the creator of the path, and not every setting supports an escape for it.
-    var obstacle: String? {
+    /// The reason why these units cannot be written; `nil` if they can. A line feed in a path would start another line
+    /// of the unit file, with text chosen by the creator of the path, and not every setting supports an escape for it.
+    var validationError: String? {
         let values =
-            [("the program's path", executable), ("the socket's path", places.socket)]
+            [("the program's path", executable), ("the socket's path", paths.socket)]
             + environment.filter { $0.key == "HOME" || $0.key.hasPrefix("XDG_") }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
         return values.first { _, value in Self.hasControlCharacter(value) }.map { name, _ in
@@ -37,12 +38,12 @@ struct Units: Sendable {
         }
     }
 
-    /// Whether a text that is written unchanged into a unit or a desktop entry contains a control character.
+    /// Whether a text, which would be written unchanged into a unit file, contains a control character.
     static func hasControlCharacter(_ text: String) -> Bool {
         text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     }
 
-    /// Returns the name of the unit that mounts a folder.
+    /// Returns the name of the template's instance that mounts a folder.
     static func mountName(of folder: String) -> String { "podfs-mount@\(escaped(folder)).service" }
 
     /// Escapes a path like `systemd-escape --path`.
@@ -94,11 +95,12 @@ struct Units: Sendable {
         [Service]
         Type=exec
         ExecStart=\(Self.quoted(executable)) daemon --foreground
-        \(variables)
+        \(environmentLines)
         """
     }
 
-    /// The mount's unit. Stopping it must not kill a daemon that it has started: `KillMode=process`.
+    /// The mount's template unit. Stopping an instance must not kill a daemon that it has started: `KillMode=process`.
+    /// The prefix `:` turns off the expansion of variables, which would also apply to a `$` in the folder's name.
     private var mount: String {
         """
         # Written by podfs service install.
@@ -109,24 +111,27 @@ struct Units: Sendable {
 
         [Service]
         Type=exec
-        ExecStartPre=/bin/mkdir -p %f
-        ExecStart=\(Self.quoted(executable)) mount --foreground %f
+        ExecStartPre=:/bin/mkdir -p %f
+        ExecStart=:\(Self.quoted(executable)) mount --foreground %f
         KillMode=process
         Restart=on-failure
-        \(variables)
+        \(environmentLines)
         [Install]
         WantedBy=default.target
 
         """
     }
 
-    /// Whether this environment has the usual XDG_RUNTIME_DIR: the units then work in any login session.
-    private var hasUsualRuntime: Bool { places.runtime == "/run/user/\(getuid())/podfs" }
+    /// Whether XDG_RUNTIME_DIR is the folder that systemd sets. Unit files name it `%t`, and need not set the variable.
+    private var hasDefaultRuntimeFolder: Bool { paths.runtime == "/run/user/\(getuid())/podfs" }
 
-    private var socketPath: String { hasUsualRuntime ? "%t/podfs/daemon.sock" : Self.literal(places.socket) }
+    private var socketPath: String {
+        hasDefaultRuntimeFolder ? "%t/podfs/daemon.sock" : Self.escapingSpecifiers(paths.socket)
+    }
 
-    /// The variables that distinguish this installation from the default one.
-    private var variables: String {
+    /// The lines `Environment=` and `UnsetEnvironment=` for the variables in which this environment differs from the
+    /// default one (systemd.exec(5)).
+    private var environmentLines: String {
         var lines: [String] = []
         for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
             if let value = environment[name], value.hasPrefix("/") {
@@ -136,7 +141,7 @@ struct Units: Sendable {
         if let home = environment["HOME"], home != Self.accountHome {
             lines.append("Environment=\(Self.quoted("HOME=\(home)"))")
         }
-        if !hasUsualRuntime {
+        if !hasDefaultRuntimeFolder {
             if let value = environment["XDG_RUNTIME_DIR"], value.hasPrefix("/") {
                 lines.append("Environment=\(Self.quoted("XDG_RUNTIME_DIR=\(value)"))")
             } else {
@@ -146,16 +151,19 @@ struct Units: Sendable {
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// The home folder of the user database, which is HOME in units; `nil` if the user has no entry.
     private static var accountHome: String? { getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } }
 
-    private static func literal(_ text: String) -> String { text.replacing("%", with: "%%") }
+    /// Doubles `%`, which starts a specifier (systemd.unit(5)).
+    private static func escapingSpecifiers(_ text: String) -> String { text.replacing("%", with: "%%") }
 
-    /// Quotes a word of a command line or an assignment, see systemd.syntax(7).
+    /// Quotes an assignment of `Environment=`, or the program of a command line (systemd.syntax(7), QUOTING). `$` is
+    /// special in neither: variables are expanded only in a program's arguments (systemd.service(5), COMMAND LINES).
     private static func quoted(_ text: String) -> String {
         let special = text.contains { !($0.isASCII && ($0.isLetter || $0.isNumber)) && !"/._-=:@+".contains($0) }
-        let literal = literal(text)
+        let literal = escapingSpecifiers(text)
         guard special else { return literal }
-        let escaped = literal.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("$", with: "$$")
+        let escaped = literal.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return "\"\(escaped)\""
     }
 }

@@ -2,20 +2,20 @@ import Foundation
 import Glibc
 import Platform
 
-/// Questions to the user on the terminal, since standard input may be redirected.
+/// Prompts for passwords and user names, on /dev/tty since standard input may be redirected.
 enum PasswordPrompt {
     /// The maximum length of a password in bytes.
     private static let longest = 4_096
 
-    /// Reads the first line of standard input.
+    /// Reads the password from the first line of standard input; throws if it is empty or too long.
     static func fromStandardInput() throws -> String {
-        guard let line = line(from: 0), !line.isEmpty else {
+        guard let line = try line(from: 0), !line.isEmpty else {
             throw CommandError(.usage, "--password-stdin: there is no password on standard input")
         }
         return line
     }
 
-    /// Asks a question and reads a line.
+    /// Writes a prompt and reads a line; throws without a terminal, or if the line is empty or too long.
     ///
     /// - Parameter hidden: Whether to turn off echo.
     static func ask(_ question: String, hidden: Bool = false) throws -> String {
@@ -36,7 +36,7 @@ enum PasswordPrompt {
                 throw CommandError(.failed, "the terminal cannot hide the password: use --password-stdin")
             }
         }
-        // An interrupt would leave the terminal without echo.
+        // Ctrl-C is ignored: it would leave the terminal without echo.
         let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer {
             if isHidden {
@@ -46,22 +46,26 @@ enum PasswordPrompt {
             }
         }
         Terminal.write(question, to: terminal)
-        guard let answer = line(from: terminal), !answer.isEmpty else {
+        guard let answer = try line(from: terminal), !answer.isEmpty else {
             throw CommandError(.usage, "the input is empty")
         }
         return answer
     }
 
-    private static func line(from descriptor: Int32) -> String? {
+    /// Reads a line byte by byte, so that nothing after it is consumed; `nil` at the end of the input. Throws if the
+    /// line is too long.
+    private static func line(from descriptor: Int32) throws -> String? {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
-        while bytes.count < longest {
+        while true {
             let count = retryingInterrupts { read(descriptor, &byte, 1) }
             if count <= 0 { return bytes.isEmpty ? nil : text(bytes) }
             if byte == UInt8(ascii: "\n") { return text(bytes) }
+            guard bytes.count < longest else {
+                throw CommandError(.usage, "the input is longer than \(longest) bytes")
+            }
             bytes.append(byte)
         }
-        return nil
     }
 
     private static func text(_ bytes: [UInt8]) -> String {

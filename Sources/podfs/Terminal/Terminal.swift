@@ -6,17 +6,19 @@ import PodcastPages
 
 /// Standard output and standard error.
 ///
-/// Names and messages come from feeds and servers: text printed for people is sanitized here once more, so that it
+/// Names and messages come from feeds and servers. Text for people is therefore sanitized here once more, so that it
 /// cannot control the terminal.
 enum Terminal {
+    /// Prints sanitized text and a line feed on standard output.
     static func print(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         write(lines.map { PlainText.oneLine(String($0)) }.joined(separator: "\n") + "\n", to: 1)
     }
 
-    /// Writes text unchanged and without a line feed.
+    /// Writes text to standard output, not sanitized and without a line feed.
     static func write(_ text: String) { write(text, to: 1) }
 
+    /// Prints a message on standard error as one sanitized line, with `podfs: ` before it.
     static func error(_ text: String) {
         let lines = text.split(separator: "\n").joined(separator: "; ")
         write("podfs: \(PlainText.oneLine(lines))\n", to: 2)
@@ -31,9 +33,9 @@ enum Terminal {
     static func write(json text: String) { write(JSONText.escaped(text), to: 1) }
 
     /// Writes a piece of UTF-8 JSON that ends at a character boundary. Most JSON is ASCII, in which only DEL could
-    /// control a terminal: such a piece is written unchanged.
+    /// control a terminal: a piece of ASCII without DEL is written unchanged.
     static func write(json piece: [UInt8]) {
-        // Tests the eighth bit, which is set in non-ASCII bytes and in DEL + 1.
+        // Tests the high bit, which is set in non-ASCII bytes and in DEL + 1.
         if piece.reduce(0, { $0 | $1 | ($1 &+ 1) }) < 0x80 {
             write(piece, to: 1)
         } else {
@@ -41,6 +43,7 @@ enum Terminal {
         }
     }
 
+    /// Whether standard output is a terminal.
     static var isInteractive: Bool { isatty(1) == 1 }
 
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
@@ -51,8 +54,8 @@ enum Terminal {
 
 /// Escaping of JSON and XML that may be displayed on a terminal.
 enum JSONText {
-    /// Escapes the characters that control a terminal or change the text direction. In JSON they occur only in strings;
-    /// the encoder has escaped the others already.
+    /// Escapes the characters from U+007F on that control a terminal, end a line or change the text direction. In JSON
+    /// they occur only in strings; the encoder has already escaped the C0 controls.
     static func escaped(_ text: String) -> String { escaped(text) { "\\u" + hexadecimal($0, digits: 4) } }
 
     /// Escapes the same characters in XML, where they occur only in text and attribute values.
@@ -72,7 +75,8 @@ enum JSONText {
     }
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        // Fast path for most text: nothing above U+2069 is harmful, nor printable ASCII and white space.
+        // The fast path for most text: nothing above U+2069 is harmful, and below U+007F only C0 controls are. Of these
+        // the text has only the line feeds of its layout: the encoder has escaped the others.
         guard (0x7F...0x2069).contains(scalar.value) else { return false }
         return PlainText.isHarmful(scalar)
     }

@@ -127,7 +127,7 @@ struct SimulatedCache {
     ///
     /// - Returns: `false` if there is none.
     mutating func progress() -> Bool {
-        guard policy.stop == nil else { return false }
+        guard policy.stopReason == nil else { return false }
         let movable = transfers.indices.filter { index in
             let transfer = transfers[index]
             return policy.reserved.contains(transfer.id)
@@ -171,8 +171,8 @@ struct SimulatedCache {
 
     // MARK: Decisions
 
-    private var situation: StorageSituation {
-        StorageSituation(used: used, diskTotal: disk, diskFree: free, transfers: transfers, files: files)
+    private var snapshot: StorageSnapshot {
+        StorageSnapshot(used: used, diskTotal: disk, diskFree: free, transfers: transfers, files: files)
     }
 
     private func check(_ holds: Bool, _ message: @autoclosure () -> String) throws {
@@ -181,7 +181,7 @@ struct SimulatedCache {
 
     /// Plans, evicts and applies the plan like the policy's owner.
     mutating func decide() throws {
-        var known = situation
+        var known = snapshot
         var plan = policy.plan(for: known)
         var rounds = 0
         while let file = plan.evictions.first {
@@ -224,7 +224,7 @@ struct SimulatedCache {
     /// Checks that every download with a reservation fits beside all others with one, unless there is a reader.
     private func checkReservations() throws {
         let admitted = transfers.filter { policy.reserved.contains($0.id) }
-        guard !transfers.contains(where: \.isRead), policy.stop == nil else { return }
+        guard !transfers.contains(where: \.isRead), policy.stopReason == nil else { return }
         var needed: Int64 = 0
         for transfer in admitted where transfer.isConfirmed {
             needed += max(0, (transfer.expected ?? 0) - transfer.received)
@@ -237,18 +237,18 @@ struct SimulatedCache {
 
     /// Checks the final state: no evictable file would help a waiting download.
     func checkEnd() throws {
-        let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.stop != nil }
+        let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.stopReason != nil }
         try check(areWaiting, "some neither wait nor go on")
-        if policy.stop != nil { return }
+        if policy.stopReason != nil { return }
         for transfer in transfers {
-            let mayGo = files.filter { file in
+            let isEvictable = files.filter { file in
                 !file.isPinned && !file.isOpen && !leased.contains(file.id)
                     && (file.isPlayed || file.lastUse <= transfer.asked)
             }.reduce(Int64(0)) { $0 + $1.bytes }
             let parts = transfers.filter { $0.id != transfer.id && $0.file != nil }
                 .reduce(Int64(0)) { $0 + $1.received }
             let floor = policy.limits.floor(total: disk)
-            let room = min(policy.limits.capacity - used, free - floor) + mayGo + parts
+            let room = min(policy.limits.capacity - used, free - floor) + isEvictable + parts
             let need = transfer.expected.map { $0 - transfer.received } ?? 1
             let isHelpless = need > room || transfer.expected == nil
             try check(isHelpless, "\(transfer.id) waits for \(need) and could have \(room)")

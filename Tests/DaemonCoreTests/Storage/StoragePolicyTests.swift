@@ -10,10 +10,10 @@ struct StoragePolicyTests {
     /// A policy with small sizes: a limit of 1,000 bytes, and 100 to stay free.
     private var policy = StoragePolicy(limits: StorageLimits(capacity: 1_000, keepFree: 100))
 
-    private func situation(
+    private func snapshot(
         used: Int64 = 0, free: Int64 = 1 << 39, _ transfers: [StorageTransfer] = [], files: [StorageFile] = []
-    ) -> StorageSituation {
-        StorageSituation(used: used, diskTotal: 1 << 40, diskFree: free, transfers: transfers, files: files)
+    ) -> StorageSnapshot {
+        StorageSnapshot(used: used, diskTotal: 1 << 40, diskFree: free, transfers: transfers, files: files)
     }
 
     private func file(
@@ -41,10 +41,10 @@ struct StoragePolicyTests {
     // MARK: Reservation
 
     @Test func asManyBeginAsFitWholeAndTheRestWaitsWithTheReason() throws {
-        let plan = policy.plan(for: situation([transfer(1, 600), transfer(2, 600), transfer(3, 400)]))
+        let plan = policy.plan(for: snapshot([transfer(1, 600), transfer(2, 600), transfer(3, 400)]))
         #expect(plan.reserved == [1, 3].ids)
         #expect(waiting(plan) == [2].ids)
-        #expect(plan.evictions.isEmpty && plan.failures.isEmpty && plan.stop == nil)
+        #expect(plan.evictions.isEmpty && plan.failures.isEmpty && plan.stopReason == nil)
         #expect(
             try #require(plan.waiting[MediaID(2)]).description
                 == "the cache is full (0 B of cache.limit (1000 B) taken, 600 B reserved for other downloads, 600 B more "
@@ -53,7 +53,7 @@ struct StoragePolicyTests {
 
     @Test func partsThatBlockEachOtherAreGivenUpForTheFirst() {
         // Three of 600 bytes at 57 %, 57 % and 0 %: none could be finished.
-        let now = situation(
+        let now = snapshot(
             used: 680, [transfer(1, 600, received: 340), transfer(2, 600, received: 340), transfer(3, 600)])
         let plan = policy.plan(for: now)
         #expect(plan.reserved == [1].ids)
@@ -68,39 +68,39 @@ struct StoragePolicyTests {
     @Test func aPartThatCannotBecomeWholeGivesWayToWhatCan() {
         let pinned = file("pinned", 500, pinned: true)
         let plan = policy.plan(
-            for: situation(used: 800, [transfer(1, 700, received: 300), transfer(2, 400)], files: [pinned]))
+            for: snapshot(used: 800, [transfer(1, 700, received: 300), transfer(2, 400)], files: [pinned]))
         #expect(plan.evictions == ["part 1"])
         #expect(plan.reserved == [2].ids)
         #expect(waiting(plan) == [1].ids)
     }
 
     @Test mutating func whatHasItsSpaceKeepsItFromThoseThatAskedBefore() {
-        policy.adopt(policy.plan(for: situation([transfer(2, 600)])))
-        let plan = policy.plan(for: situation(used: 10, [transfer(1, 600), transfer(2, 600, received: 10)]))
+        policy.adopt(policy.plan(for: snapshot([transfer(2, 600)])))
+        let plan = policy.plan(for: snapshot(used: 10, [transfer(1, 600), transfer(2, 600, received: 10)]))
         #expect(plan.reserved == [2].ids && plan.evictions.isEmpty)
     }
 
     @Test mutating func whatIsAskedForGoesBeforeWhatIsFetchedAhead() {
         let automatic = transfer(1, 600, received: 300) { $0.isAutomatic = true }
-        policy.adopt(policy.plan(for: situation(used: 300, [automatic])))
+        policy.adopt(policy.plan(for: snapshot(used: 300, [automatic])))
         #expect(policy.reserved == [1].ids)
-        let plan = policy.plan(for: situation(used: 300, [automatic, transfer(2, 800)]))
+        let plan = policy.plan(for: snapshot(used: 300, [automatic, transfer(2, 800)]))
         #expect(plan.reserved == [2].ids)
         #expect(plan.evictions == ["part 1"])
     }
 
     @Test mutating func aServerThatFailsDoesNotHoldUpTheOthers() {
-        policy.adopt(policy.plan(for: situation([transfer(1, 600)])))
+        policy.adopt(policy.plan(for: snapshot([transfer(1, 600)])))
         let stuck = transfer(1, 600) { $0.isRetrying = true }
-        let plan = policy.plan(for: situation([stuck, transfer(2, 600)]))
+        let plan = policy.plan(for: snapshot([stuck, transfer(2, 600)]))
         #expect(plan.reserved == [2].ids)
         // If there is space for both it is retried.
-        #expect(policy.plan(for: situation([stuck, transfer(2, 400)])).reserved == [1, 2].ids)
+        #expect(policy.plan(for: snapshot([stuck, transfer(2, 400)])).reserved == [1, 2].ids)
     }
 
     @Test(arguments: [false, true]) func whatIsSuspendedHoldsNoSpaceAndItsPartMayGo(isNeeded: Bool) {
         let suspended = transfer(1, 900, received: 500) { $0.isWanted = false }
-        let plan = policy.plan(for: situation(used: 500, [suspended, transfer(2, isNeeded ? 600 : 500)]))
+        let plan = policy.plan(for: snapshot(used: 500, [suspended, transfer(2, isNeeded ? 600 : 500)]))
         #expect(plan.reserved == [2].ids)
         #expect(plan.evictions == (isNeeded ? ["part 1"] : []))
         #expect(plan.waiting.isEmpty)
@@ -111,7 +111,7 @@ struct StoragePolicyTests {
             $0.isWanted = false
             $0.file = nil
         }
-        let plan = policy.plan(for: situation(used: 500, [pinned, transfer(2, 600)]))
+        let plan = policy.plan(for: snapshot(used: 500, [pinned, transfer(2, 600)]))
         #expect(plan.evictions.isEmpty)
         #expect(waiting(plan) == [2].ids)
     }
@@ -121,36 +121,36 @@ struct StoragePolicyTests {
     @Test func anUnknownSizeIsReservedAsItGrows() {
         let policy = StoragePolicy(limits: StorageLimits(capacity: 100 * Self.mebibyte, keepFree: 0))
         let step = 5 * Self.mebibyte
-        #expect(policy.plan(for: situation(used: 0, [transfer(1, nil)])).reserved == [1].ids)
+        #expect(policy.plan(for: snapshot(used: 0, [transfer(1, nil)])).reserved == [1].ids)
         // The last step is the remaining space.
         let late = transfer(1, nil, received: 97 * Self.mebibyte)
-        #expect(policy.plan(for: situation(used: 97 * Self.mebibyte, [late])).reserved == [1].ids)
+        #expect(policy.plan(for: snapshot(used: 97 * Self.mebibyte, [late])).reserved == [1].ids)
         // Two that grow: the one requested first continues, with the other's space.
         let both = [transfer(1, nil, received: 50 * Self.mebibyte), transfer(2, nil, received: 48 * Self.mebibyte)]
-        let plan = policy.plan(for: situation(used: 98 * Self.mebibyte, both))
+        let plan = policy.plan(for: snapshot(used: 98 * Self.mebibyte, both))
         #expect(plan.evictions == ["part 2"])
         #expect(plan.reserved.contains(MediaID(1)))
-        let early = policy.plan(for: situation(used: step, [transfer(1, nil, received: step), transfer(2, nil)]))
+        let early = policy.plan(for: snapshot(used: step, [transfer(1, nil, received: step), transfer(2, nil)]))
         #expect(early.reserved == [1, 2].ids)
     }
 
     @Test func whatIsLargerThanTheLimitFailsUnlessItIsRead() throws {
-        let plan = policy.plan(for: situation([transfer(1, 1_001), transfer(2, 1_000)]))
+        let plan = policy.plan(for: snapshot([transfer(1, 1_001), transfer(2, 1_000)]))
         #expect(plan.reserved == [2].ids)
         #expect(Set(plan.failures.keys) == [1].ids)
         #expect(
             try #require(plan.failures[MediaID(1)]).description
                 == "1001 B do not fit into cache.limit (1000 B): raise it; a program that opens the file gets it all the "
                 + "same")
-        let read = policy.plan(for: situation([transfer(1, 1_001) { $0.isRead = true }]))
-        #expect(read.reserved == [1].ids && read.failures.isEmpty && read.stop == nil)
+        let read = policy.plan(for: snapshot([transfer(1, 1_001) { $0.isRead = true }]))
+        #expect(read.reserved == [1].ids && read.failures.isEmpty && read.stopReason == nil)
         // One that grows beyond the limit fails too.
-        let grown = policy.plan(for: situation(used: 1_001, [transfer(1, nil, received: 1_001)]))
+        let grown = policy.plan(for: snapshot(used: 1_001, [transfer(1, nil, received: 1_001)]))
         #expect(Set(grown.failures.keys) == [1].ids)
     }
 
     @Test func aFeedThatExaggeratesDoesNotFailADownload() {
-        let plan = policy.plan(for: situation([transfer(1, 5_000) { $0.isConfirmed = false }]))
+        let plan = policy.plan(for: snapshot([transfer(1, 5_000) { $0.isConfirmed = false }]))
         #expect(plan.reserved == [1].ids && plan.failures.isEmpty)
     }
 
@@ -159,34 +159,35 @@ struct StoragePolicyTests {
     @Test func aReaderOutranksAndMayExceedTheLimit() {
         let read = transfer(3, 600) { $0.isRead = true }
         let background = transfer(1, 600, received: 340)
-        let plan = policy.plan(for: situation(used: 940, [background, read], files: [file("old", 600, used: 2_000)]))
+        let plan = policy.plan(for: snapshot(used: 940, [background, read], files: [file("old", 600, used: 2_000)]))
         // Complete files are evicted first, however recently used; the other partial file stays as long as that is
         // enough.
         #expect(plan.evictions == ["old"])
         #expect(plan.reserved == [3].ids)
         #expect(waiting(plan) == [1].ids)
-        let tight = policy.plan(for: situation(used: 940, [transfer(1, 600, received: 940), read]))
+        let tight = policy.plan(for: snapshot(used: 940, [transfer(1, 600, received: 940), read]))
         #expect(tight.evictions == ["part 1"])
         // Nothing can be evicted: the limit is exceeded.
-        let full = policy.plan(for: situation(used: 1_000, [read], files: [file("pinned", 1_000, pinned: true)]))
-        #expect(full.reserved == [3].ids && full.stop == nil && full.evictions.isEmpty)
+        let full = policy.plan(for: snapshot(used: 1_000, [read], files: [file("pinned", 1_000, pinned: true)]))
+        #expect(full.reserved == [3].ids && full.stopReason == nil && full.evictions.isEmpty)
     }
 
     @Test func aReaderStopsAtWhatIsToStayFree() throws {
         let read = transfer(3, 600) { $0.isRead = true }
-        let plan = policy.plan(for: situation(free: 100, [read]))
-        #expect(try #require(plan.stop).description.contains("100 B free of which 100 B stay free by cache.keep_free"))
+        let plan = policy.plan(for: snapshot(free: 100, [read]))
+        let reason = try #require(plan.stopReason)
+        #expect(reason.description.contains("100 B free of which 100 B stay free by cache.keep_free"))
         // Everything evictable goes first, though the whole file does not fit.
-        let some = policy.plan(for: situation(used: 50, free: 100, [read], files: [file("old", 50)]))
+        let some = policy.plan(for: snapshot(used: 50, free: 100, [read], files: [file("old", 50)]))
         #expect(some.evictions == ["old"])
     }
 
     @Test func withoutAReaderNothingStopsAsLongAsSomethingMayGo() {
-        let plan = policy.plan(for: situation(used: 50, free: 100, [transfer(1, 600)], files: [file("old", 50)]))
-        #expect(plan.stop == nil && plan.evictions.isEmpty)
+        let plan = policy.plan(for: snapshot(used: 50, free: 100, [transfer(1, 600)], files: [file("old", 50)]))
+        #expect(plan.stopReason == nil && plan.evictions.isEmpty)
         #expect(waiting(plan) == [1].ids)
-        #expect(policy.plan(for: situation(free: 100, [transfer(1, 600)])).stop != nil)
-        #expect(policy.plan(for: situation(free: 100)).stop == nil, "nothing is wanted")
+        #expect(policy.plan(for: snapshot(free: 100, [transfer(1, 600)])).stopReason != nil)
+        #expect(policy.plan(for: snapshot(free: 100)).stopReason == nil, "nothing is wanted")
     }
 
     // MARK: Order of eviction
@@ -197,7 +198,7 @@ struct StoragePolicyTests {
             file("old played", used: 2, played: true), file("old too", used: 1),
         ]
         let part = transfer(1, 200, received: 100) { $0.isWanted = false }
-        let plan = policy.plan(for: situation(used: 1_600, [part], files: files))
+        let plan = policy.plan(for: snapshot(used: 1_600, [part], files: files))
         #expect(plan.evictions == ["old played", "new played", "old", "old too", "new", "part 1"])
     }
 
@@ -207,33 +208,33 @@ struct StoragePolicyTests {
             file("empty", 0, played: true), file("other", used: 5),
         ]
         let part = transfer(1, 2_000, received: 1_000) { $0.isRead = true }
-        #expect(policy.plan(for: situation(used: 11_100, [part], files: files)).evictions == ["other"])
+        #expect(policy.plan(for: snapshot(used: 11_100, [part], files: files)).evictions == ["other"])
     }
 
     @Test func nothingGoesForWhatWouldNotFitAnyway() {
         let files = (0..<5).map { file("\($0)", 100, used: $0) } + [file("pinned", 400, pinned: true)]
-        let plan = policy.plan(for: situation(used: 900, [transfer(1, 700)], files: files))
+        let plan = policy.plan(for: snapshot(used: 900, [transfer(1, 700)], files: files))
         #expect(plan.evictions.isEmpty)
         #expect(waiting(plan) == [1].ids)
     }
 
     @Test func whatCameAfterTheRequestIsNotEvictedForIt() {
         let files = [file("before", 300, used: 999), file("after", 300, used: 1_001)]
-        #expect(policy.plan(for: situation(used: 600, [transfer(1, 700)], files: files)).evictions == ["before"])
-        #expect(waiting(policy.plan(for: situation(used: 600, [transfer(1, 800)], files: files))) == [1].ids)
+        #expect(policy.plan(for: snapshot(used: 600, [transfer(1, 700)], files: files)).evictions == ["before"])
+        #expect(waiting(policy.plan(for: snapshot(used: 600, [transfer(1, 800)], files: files))) == [1].ids)
         // It is requested again, or its event was delivered.
-        let again = policy.plan(for: situation(used: 600, [transfer(1, 800, asked: 1_001)], files: files))
+        let again = policy.plan(for: snapshot(used: 600, [transfer(1, 800, asked: 1_001)], files: files))
         #expect(again.evictions == ["before", "after"])
         let heard = [files[0], file("after", 300, used: 1_001, played: true)]
-        let afterwards = policy.plan(for: situation(used: 600, [transfer(1, 800)], files: heard))
+        let afterwards = policy.plan(for: snapshot(used: 600, [transfer(1, 800)], files: heard))
         #expect(afterwards.evictions == ["after", "before"])
     }
 
     @Test func aLimitThatWasLoweredIsRestored() {
         let files = (0..<3).map { file("\($0)", 500, used: 5_000 + $0) }
-        let plan = policy.plan(for: situation(used: 1_500, files: files))
+        let plan = policy.plan(for: snapshot(used: 1_500, files: files))
         #expect(plan.evictions == ["0"])
-        let full = policy.plan(for: situation(used: 60, free: 50, files: [file("a", 30), file("b", 30)]))
+        let full = policy.plan(for: snapshot(used: 60, free: 50, files: [file("a", 30), file("b", 30)]))
         #expect(full.evictions == ["a", "b"], "somebody else has filled the disk")
     }
 
@@ -243,13 +244,13 @@ struct StoragePolicyTests {
         let half = transfer(1, 20 * Self.mebibyte, received: 10 * Self.mebibyte)
         policy = StoragePolicy(limits: StorageLimits(capacity: Self.gibibyte, keepFree: 0))
         policy.writeFailed(free: 4_096)
-        let full = policy.plan(for: situation(used: 10 * Self.mebibyte, free: 4_096, [half]))
-        #expect(try #require(full.stop).isWriteRefused)
+        let full = policy.plan(for: snapshot(used: 10 * Self.mebibyte, free: 4_096, [half]))
+        #expect(try #require(full.stopReason).isWriteRefused)
         #expect(full.evictions.isEmpty && full.waiting.isEmpty)
         policy.adopt(full)
         #expect(policy.isBlocked)
-        let more = policy.plan(for: situation(used: 10 * Self.mebibyte, free: 9 * Self.mebibyte, [half]))
-        #expect(more.stop == nil)
+        let more = policy.plan(for: snapshot(used: 10 * Self.mebibyte, free: 9 * Self.mebibyte, [half]))
+        #expect(more.stopReason == nil)
         policy.adopt(more)
         #expect(policy.freeAtFailedWrite == nil)
     }
@@ -259,19 +260,19 @@ struct StoragePolicyTests {
         policy.writeFailed(free: 0)
         let half = transfer(1, 20 * Self.mebibyte, received: 10 * Self.mebibyte)
         let plan = policy.plan(
-            for: situation(used: 30 * Self.mebibyte, free: 0, [half], files: [file("old", 20 * Self.mebibyte)]))
+            for: snapshot(used: 30 * Self.mebibyte, free: 0, [half], files: [file("old", 20 * Self.mebibyte)]))
         #expect(plan.evictions == ["old"])
-        #expect(plan.stop == nil)
+        #expect(plan.stopReason == nil)
     }
 
     // MARK: Progress
 
     @Test mutating func progressThatWasForeseenNeedsNoDecision() {
-        policy.adopt(policy.plan(for: situation([transfer(1, 600), transfer(2, 600)])))
-        #expect(policy.holds(in: situation(used: 100, [transfer(1, 600, received: 100), transfer(2, 600)])))
-        #expect(!policy.holds(in: situation(used: 600, [transfer(2, 600)])), "the first is complete")
-        #expect(!policy.holds(in: situation([transfer(1, 600), transfer(2, 600), transfer(3, 1)])))
-        #expect(!policy.holds(in: situation(used: 2_000, [transfer(1, 600), transfer(2, 600)])))
+        policy.adopt(policy.plan(for: snapshot([transfer(1, 600), transfer(2, 600)])))
+        #expect(policy.isPlanValid(in: snapshot(used: 100, [transfer(1, 600, received: 100), transfer(2, 600)])))
+        #expect(!policy.isPlanValid(in: snapshot(used: 600, [transfer(2, 600)])), "the first is complete")
+        #expect(!policy.isPlanValid(in: snapshot([transfer(1, 600), transfer(2, 600), transfer(3, 1)])))
+        #expect(!policy.isPlanValid(in: snapshot(used: 2_000, [transfer(1, 600), transfer(2, 600)])))
     }
 
     // MARK: Limits and numbers
@@ -291,7 +292,7 @@ struct StoragePolicyTests {
         let transfers = [transfer(1, .max, received: .max), transfer(2, .min), transfer(3, nil, received: .min)]
         for limits in [StorageLimits(capacity: .max), StorageLimits(capacity: .min, keepFree: .max), StorageLimits()] {
             for used in [Int64.min, 0, .max] {
-                let now = StorageSituation(
+                let now = StorageSnapshot(
                     used: used, diskTotal: used, diskFree: used, transfers: transfers, files: huge)
                 let plan = StoragePolicy(limits: limits).plan(for: now)
                 #expect(!plan.evictions.contains("pinned"))

@@ -40,20 +40,20 @@ struct TaskHoldsTests {
         holds.suspend(1, by: "a")
         holds.suspend(3, by: "a")
         holds.suspend(3, by: "b")
-        let result8 = holds.end("a")
+        let result8 = holds.removeAll(by: "a")
         #expect(result8 == [1, 2])
         #expect(!holds.isHeld(1) && !holds.isHeld(2) && holds.isHeld(3))
-        let result9 = holds.end("a")
+        let result9 = holds.removeAll(by: "a")
         #expect(result9 == [])
-        let result10 = holds.end("b")
+        let result10 = holds.removeAll(by: "b")
         #expect(result10 == [3])
     }
 
     @Test mutating func aTaskThatHasEndedIsHeldByNobody() {
         holds.suspend(1, by: "a")
-        holds.forget(1)
+        holds.remove(1)
         #expect(!holds.isHeld(1))
-        let result11 = holds.end("a")
+        let result11 = holds.removeAll(by: "a")
         #expect(result11 == [])
     }
 
@@ -78,10 +78,10 @@ struct TaskHoldsTests {
             case 6:
                 let before = Set(model.map(\.task))
                 model.removeAll { $0.client == client }
-                let result13 = holds.end(client)
+                let result13 = holds.removeAll(by: client)
                 #expect(result13 == before.subtracting(model.map(\.task)).sorted())
             default:
-                holds.forget(task)
+                holds.remove(task)
                 model.removeAll { $0.task == task }
             }
             for task in 0..<5 {

@@ -22,7 +22,7 @@ struct UpkeepPlannerTests {
 
     @Test mutating func theFirstLookReadsTheSchedule() {
         #expect(
-            planner.plan(Self.idle, at: now) == [.forgetFutureSchedules, .readSchedule, .wake(at: .seconds(350))])
+            planner.plan(Self.idle, at: now) == [.clearFutureSchedules, .readSchedule, .wake(at: .seconds(350))])
         #expect(planner.plan(Self.idle, at: now).isEmpty)
     }
 
@@ -79,7 +79,7 @@ struct UpkeepPlannerTests {
         _ = planner.plan(Self.connected, at: now)
         planner.set(.assessSpace, due: now.wall + .seconds(10))
         now.wall -= .seconds(86_400)
-        #expect(planner.plan(Self.connected, at: now).contains(.forgetFutureSchedules))
+        #expect(planner.plan(Self.connected, at: now).contains(.clearFutureSchedules))
         pass(.milliseconds(10_010))
         #expect(tick(Self.connected).contains(.perform(.assessSpace)))
     }
@@ -88,7 +88,7 @@ struct UpkeepPlannerTests {
         _ = planner.plan(Self.connected, at: now)
         now.wall += .seconds(3_600)
         let ahead = planner.plan(Self.connected, at: now)
-        #expect(ahead.contains(.moveUnsent(by: .seconds(3_600))) && !ahead.contains(.forgetFutureSchedules))
+        #expect(ahead.contains(.moveUnsent(by: .seconds(3_600))) && !ahead.contains(.clearFutureSchedules))
         now.wall -= .seconds(7_200)
         #expect(planner.plan(Self.connected, at: now).contains(.moveUnsent(by: .seconds(-7_200))))
     }
@@ -96,7 +96,7 @@ struct UpkeepPlannerTests {
     @Test mutating func aLittleCorrectionOfTheClockIsNone() {
         _ = planner.plan(Self.connected, at: now)
         now.wall -= .seconds(30)
-        #expect(!planner.plan(Self.connected, at: now).contains(.forgetFutureSchedules))
+        #expect(!planner.plan(Self.connected, at: now).contains(.clearFutureSchedules))
     }
 
     @Test mutating func itSleepsNoLongerThanAQuarterOfAnHour() throws {

@@ -88,6 +88,23 @@ struct EmbeddedChaptersTests {
             ])
     }
 
+    /// ID3v2.4.0-structure §4.1 and §6.1: what precedes the content, and 0xFF 0x00 in it.
+    @Test func flagsOfFramesAreUnderstood() {
+        // U+00FF in big-endian UTF-16 is 00 FF; the zero that follows belongs to the next character.
+        let text: [UInt8] = [2, 0x00, 0xFF, 0x00, 0x00, 0x41]
+        let chapters = EmbeddedChapters.chapters(
+            of: Self.tag(
+                Self.chapter(0, Self.frame("TIT2", text, flags: 0x02))
+                    + Self.chapter(1_000, Self.frame("TIT2", [0, 0, 0, 4] + [3] + Array("One".utf8), flags: 0x01))
+                    + Self.chapter(2_000, Self.frame("TIT2", [7] + [3] + Array("Two".utf8), flags: 0x40))
+                    + Self.chapter(3_000, Self.frame("TIT2", [1], flags: 0x41))))
+        #expect(
+            chapters == [
+                Chapter(start: 0, title: "ÿA"), Chapter(start: 1, title: "One"), Chapter(start: 2, title: "Two"),
+                Chapter(start: 3),
+            ])
+    }
+
     @Test func chaptersThatOverlapKeepTheirStarts() {
         let title = Self.frame("TIT2", [3] + Array("x".utf8))
         let chapters = EmbeddedChapters.chapters(

@@ -42,7 +42,7 @@ import TransferCore
     @discardableResult
     private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> AppliedActions
     {
-        try library.take(
+        try library.apply(
             actions, clock: SyncClock(local: now, server: server ?? now), window: SyncWindow(last: now, lastFull: now),
             keepsLatestOnly: latestOnly, now: now)
     }
@@ -84,7 +84,7 @@ import TransferCore
         try logIn()
         try sendAll()
         try library.setPosition(episode: episodes[0], 5, now: now)
-        try library.noteSync(error: "no", isStopped: true, next: nil, now: now)
+        try library.recordSync(error: "no", isStopped: true, next: nil, now: now)
         try logIn()
         #expect(try library.syncAccount()?.isStopped == false)
         #expect(try library.syncAccount()?.error == nil)
@@ -107,13 +107,13 @@ import TransferCore
         let gone = try library.subscriptionBook().pending
         #expect(gone.map(\.url) == ["https://new.example/feed"])
         #expect(gone.map(\.subscribed) == [false])
-        _ = try library.keep([UnfetchedShow(url: "https://k.example/f", error: "later")], now: now)
+        _ = try library.subscribeUnfetched([UnfetchedShow(url: "https://k.example/f", error: "later")], now: now)
         #expect(try library.subscriptionBook().pending.contains { $0.url == "https://k.example/f" && $0.subscribed })
     }
 
     @Test func aFoundShowIsQueuedWhenSubscribed() throws {
         try logIn()
-        _ = try library.keep(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)
+        _ = try library.store(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)
         #expect(try library.syncQueue().subscriptions == 0)
         _ = try show()
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
@@ -273,7 +273,7 @@ import TransferCore
             let many = (start..<start + 6_000).map {
                 action(5, at: now, url: "https://m.example/x\($0).mp3", guid: nil, podcast: "https://none.example/")
             }
-            _ = try library.take(
+            _ = try library.apply(
                 many, clock: SyncClock(local: now, server: now), window: SyncWindow(last: now, lastFull: now),
                 keepsLatestOnly: false, now: now)
         }
@@ -306,7 +306,7 @@ import TransferCore
         try logIn()
         let (podcast, _) = try show()
         try library.remove(podcast: podcast, fromServer: feedURL, now: now)
-        try library.forgetRemoved(before: now + 1)
+        try library.pruneRemoved(before: now + 1)
         _ = try library.purgeEphemeral(before: now + 1)
         #expect(try library.podcast(id: podcast) == nil)
     }
@@ -315,7 +315,7 @@ import TransferCore
         try logIn()
         let (podcast, episodes) = try show()
         try library.setPlayed(episode: episodes[0], true, now: now)
-        try library.endSync()
+        try library.removeSyncAccount()
         #expect(try library.syncAccount() == nil)
         #expect(try library.syncQueue() == SyncQueue(subscriptions: 0, actions: 0, parked: 0, oldest: nil, newest: nil))
         #expect(try library.podcast(id: podcast) != nil)

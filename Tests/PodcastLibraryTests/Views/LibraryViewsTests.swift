@@ -1,4 +1,6 @@
 import Foundation
+import GRDB
+import Listening
 import PodcastFeed
 import Testing
 import TransferCore
@@ -33,6 +35,14 @@ struct LibraryViewsTests {
     }
 
     private func revision(_ view: String) throws -> Int64? { try library.viewFolder(named: view)?.revision }
+
+    @Test func theIndexOfEpisodesInProgressHasTheirRule() throws {
+        let sql = try DatabaseQueue(path: folder.library).read { db in
+            try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'episode_begun'")
+        }
+        #expect(sql?.hasSuffix("WHERE played = 0 AND position >= \(Int(ListeningRules.inProgress))") == true)
+        #expect(Double(Int(ListeningRules.inProgress)) == ListeningRules.inProgress)
+    }
 
     @Test func theFirstViewsFollowEveryChange() throws {
         #expect(try library.viewFolders().map(\.name) == ["Downloaded", "In Progress", "Latest", "Unplayed"])

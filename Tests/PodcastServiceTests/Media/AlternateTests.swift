@@ -103,10 +103,10 @@ struct AlternateTests {
     /// A copy of the library with the tables of an earlier version, and of the stored feeds.
     private func copied(by version: String) throws -> ServiceHome {
         let copy = try ServiceHome()
-        let database = try DatabaseQueue(path: copy.places.library)
+        let database = try DatabaseQueue(path: copy.paths.library)
         try Schema.migrator.migrate(database, upTo: version)
         try database.writeWithoutTransaction { db in
-            try db.execute(sql: "ATTACH ? AS whole", arguments: [home.places.library])
+            try db.execute(sql: "ATTACH ? AS whole", arguments: [home.paths.library])
             for table in ["podcast", "episode", "detail", "attachment", "setting"] {
                 let columns = try db.columns(in: table).map(\.name).joined(separator: ", ")
                 try db.execute(sql: "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM whole.\(table)")
@@ -120,8 +120,8 @@ struct AlternateTests {
                     """)
         }
         try database.close()
-        try FileManager.default.removeItem(atPath: copy.places.feeds)
-        try FileManager.default.copyItem(atPath: home.places.feeds, toPath: copy.places.feeds)
+        try FileManager.default.removeItem(atPath: copy.paths.feeds)
+        try FileManager.default.copyItem(atPath: home.paths.feeds, toPath: copy.paths.feeds)
         return copy
     }
 

@@ -37,7 +37,7 @@ struct StreamTests {
             #expect(try await client.perform(command) == .asset(file: "stream-\(id)", size: 0))
         }
         #expect(home.web.requests(for: "/live/a.m3u8").count == 1)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         #expect(home.cacheFiles.isEmpty)
         #expect(try daemon.episode().name.hasSuffix(".m3u8"))
     }

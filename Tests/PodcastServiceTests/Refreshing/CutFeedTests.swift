@@ -28,11 +28,11 @@ import Testing
     }
 
     private func facts(_ show: Podcast) throws -> String {
-        try String(contentsOfFile: "\(home.places.feeds)/\(show.id).json", encoding: .utf8)
+        try String(contentsOfFile: "\(home.paths.feeds)/\(show.id).json", encoding: .utf8)
     }
 
     private func document(_ show: Podcast) throws -> Data {
-        try Data(contentsOf: URL(fileURLWithPath: "\(home.places.feeds)/\(show.id).xml"))
+        try Data(contentsOf: URL(fileURLWithPath: "\(home.paths.feeds)/\(show.id).xml"))
     }
 
     private func refresh(_ client: ServiceClient) async throws -> RefreshResult {

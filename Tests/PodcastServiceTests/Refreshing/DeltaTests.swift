@@ -43,7 +43,7 @@ struct DeltaTests {
     }
 
     private func document(_ id: ShowID) -> String? {
-        FileManager.default.contents(atPath: "\(home.places.feeds)/\(id).xml").map {
+        FileManager.default.contents(atPath: "\(home.paths.feeds)/\(id).xml").map {
             String(decoding: $0, as: UTF8.self)
         }
     }
@@ -117,7 +117,7 @@ struct DeltaTests {
         publish(delta: feed().text, headers: [("IM", "feed")], whole: feed(episodes: 2))
         #expect(try await refresh(client, id) == nil)
         #expect(try daemon.library.episodes(of: id).filter(\.listed).count == 3)
-        let path = "\(home.places.feeds)/\(id).xml"
+        let path = "\(home.paths.feeds)/\(id).xml"
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -8 * 86_400)], ofItemAtPath: path)
         #expect(try await refresh(client, id) == nil)

@@ -39,7 +39,7 @@ import TransferCore
 
     @Test func answersOfExtremeNumbersAreReadOrRefused() throws {
         let home = try ServiceHome()
-        let library = try Library.openForWriting(at: home.places.library)
+        let library = try Library.openForWriting(at: home.paths.library)
         try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: 1)
         var dice = SeededGenerator(seed: 16)
         let messages = SyncMessages(kind: .nextcloud, base: "https://s", user: "u", device: "d")
@@ -61,7 +61,7 @@ import TransferCore
             _ = messages.body(found.actions)
             guard round % 10 == 0 else { continue }
             let clock = SyncClock(local: 1_800_000_000, server: found.timestamp)
-            _ = try library.take(
+            _ = try library.apply(
                 found.actions, clock: clock, window: SyncWindow(last: found.timestamp, lastFull: nil),
                 keepsLatestOnly: true, now: 1_800_000_000)
         }
@@ -93,7 +93,7 @@ import TransferCore
         try await client.perform(.syncNow(despiteHold: true))
         await first.stop()
 
-        let queue = try DatabaseQueue(path: home.places.library)
+        let queue = try DatabaseQueue(path: home.paths.library)
         for number in [Int64.min, .max] {
             try await queue.write { db in
                 try db.execute(

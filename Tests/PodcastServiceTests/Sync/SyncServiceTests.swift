@@ -93,7 +93,7 @@ import Testing
         #expect(failure?.kind == .refused)
         #expect(failure?.message.contains("podfs sync login") == true)
         #expect(try daemon.library.syncAccount() == nil)
-        #expect(!FileManager.default.fileExists(atPath: home.places.credentials))
+        #expect(!FileManager.default.fileExists(atPath: home.paths.credentials))
         await daemon.stop()
     }
 
@@ -125,11 +125,11 @@ import Testing
         let shown = String(decoding: WireJSON.encode(try await status(client)), as: UTF8.self)
         #expect(!shown.contains("s3cret"))
         #expect("\(request())".contains("s3cret") == false)
-        let attributes = try FileManager.default.attributesOfItem(atPath: home.places.credentials)
+        let attributes = try FileManager.default.attributesOfItem(atPath: home.paths.credentials)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        #expect(try !Data(contentsOf: URL(fileURLWithPath: home.places.library)).contains(Array("s3cret".utf8)))
+        #expect(try !Data(contentsOf: URL(fileURLWithPath: home.paths.library)).contains(Array("s3cret".utf8)))
         _ = try await client.perform(.syncLogout)
-        let kept = try String(contentsOfFile: home.places.credentials, encoding: .utf8)
+        let kept = try String(contentsOfFile: home.paths.credentials, encoding: .utf8)
         #expect(!kept.contains("s3cret"))
         await daemon.stop()
     }

@@ -11,13 +11,14 @@
 /// - An entry is cached if its offset follows that of the last cached one. So no two listings share an offset
 ///   (`DirectoryCaches`): the cache never mixes two listings, and a stream of one does not continue in another.
 /// - A cache cleared while it is partially filled is neither filled nor restarted before the kernel forgets the folder:
-///   it waits for the next entry. So it is cleared only while no stream that may fill it is open, except after
-///   `change`. If a stream was closed before the end of its names, the next listing ends at the offset for which the
-///   kernel waits: the kernel then considers the cache complete, finds that it is empty, and restarts.
+///   the kernel waits for the entry after the last cached one. So the cache is cleared only while no stream that may
+///   fill it is open, except after `change`. If a stream was closed before the end of its names, the next listing ends
+///   at the offset for which the kernel waits: the kernel then considers the cache complete, finds that it is empty,
+///   and restarts.
 ///
-/// Pure: the owner of the value performs its results.
+/// Pure: the caller acts on the results.
 struct DirectoryCache: Sendable, Equatable {
-    /// The way to open a stream, and the offset to report at the end of its names if it is not their own.
+    /// The way to open a stream, and the offset to report after its last name, if not the usual one.
     struct Answer: Sendable, Equatable {
         var use: Use
         var end: UInt64?
@@ -38,13 +39,13 @@ struct DirectoryCache: Sendable, Equatable {
         var keepsCache: Bool { self != .fills }
     }
 
-    /// The facts known when a stream is opened.
+    /// The inputs known when a stream is opened.
     struct Opening: Sendable, Equatable {
         /// The stream's listing, identified by the offset below its first entry.
         var listing: UInt64
         /// The number of its names, including `.` and `..`.
         var count: Int
-        /// The monotonic time in seconds.
+        /// The time in seconds of the monotonic clock.
         var now: Int64
         /// Number of attribute invalidations so far, by FORGET or by our own notification.
         var invalidations: UInt64
@@ -54,10 +55,11 @@ struct DirectoryCache: Sendable, Equatable {
     /// attributes sent with it. After that the kernel would request the attributes of each entry separately.
     static let maxAge: Int64 = 43_200
     /// A cached listing is used until one in `share` of its entries has lost its cached attributes. The kernel requests
-    /// those separately, each of which takes eight times as long as an entry in a listing with attributes.
+    /// these separately, and each request takes eight times as long as an entry in a listing with attributes.
     static let share: UInt64 = 8
 
-    /// The facts of the last stream that filled the cache; `nil` if an open one was rewound to another listing.
+    /// The inputs of the last stream that filled the cache; `nil` before the first one, after the kernel rejected its
+    /// opendir reply, and after an open stream was rewound to another listing.
     private var lastFill: Opening?
     /// The stream that clears the cache, until the kernel is known to have done so.
     private var clearingStream: UInt64?
@@ -69,12 +71,12 @@ struct DirectoryCache: Sendable, Equatable {
     private var reached: UInt64?
     /// The offset of the entry that the kernel expects next, which no open stream will send.
     private var awaited: UInt64?
-    /// The offset reported at the end by the streams of `lastFill`, if not their own.
+    /// The offset that the streams of `lastFill` report after their last name, if not the usual one.
     private var end: UInt64?
 
     private struct Stream: Sendable, Equatable {
         var listing: UInt64
-        /// Whether names have changed since.
+        /// Whether names have changed since the listing.
         var isOutdated = false
     }
 
@@ -94,13 +96,13 @@ struct DirectoryCache: Sendable, Equatable {
         lastFill = opening
         clearingStream = handle
         awaited = awaited ?? reached
-        // Only if older than this listing: no stream will send names at that offset any more.
+        // Only if the offset belongs to an older listing: no stream will send a name at it any more.
         end = awaited.flatMap { $0 <= opening.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
         return Answer(use: .fills, end: end)
     }
 
-    /// Whether the kernel still has the attributes that came with the names.
+    /// Whether the kernel still has most of the attributes that were sent with the names.
     private func hasAttributes(of lastFill: Opening, _ opening: Opening) -> Bool {
         opening.now - lastFill.now < Self.maxAge
             && (opening.invalidations &- lastFill.invalidations) * Self.share <= UInt64(opening.count)
@@ -114,22 +116,22 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// Records that a stream requests names.
     ///
-    /// - Returns: Whether they have changed: if it reads from the start it must get the current ones. Older ones would
-    ///   fill the cache after the invalidation.
-    mutating func asked(_ handle: UInt64) -> Bool {
+    /// - Returns: Whether the names have changed: a stream that reads from the start must then get the current ones,
+    ///   since older ones would fill the cache after the invalidation.
+    mutating func requested(_ handle: UInt64) -> Bool {
         if clearingStream == handle { clearingStream = nil }
         return streams[handle]?.isOutdated ?? false
     }
 
-    /// Records that names are sent, followed by this offset.
-    mutating func answered(_ handle: UInt64, to offset: UInt64) {
+    /// Records that names are sent, up to this offset.
+    mutating func replied(_ handle: UInt64, to offset: UInt64) {
         if !isFilled, awaited == nil, streams[handle] != nil { reached = offset }
     }
 
     /// Records that a stream has reached the end of its names by a request.
     ///
     /// - Returns: Whether the kernel must drop its cache, after the reply.
-    mutating func ended(_ handle: UInt64) -> Bool {
+    mutating func finished(_ handle: UInt64) -> Bool {
         guard let stream = streams[handle] else { return false }
         isFilled = !stream.isOutdated
         reached = nil
@@ -139,7 +141,7 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// Rewinds a stream, possibly to another listing.
     ///
-    /// - Returns: Whether it is the only stream, so that the kernel can cache no other listing completely.
+    /// - Returns: Whether it is the only stream, so that the kernel can have no other listing completely cached.
     mutating func rewind(_ handle: UInt64, to listing: UInt64) -> Bool {
         guard let old = streams[handle] else { return false }
         streams[handle] = Stream(listing: listing)
@@ -153,8 +155,8 @@ struct DirectoryCache: Sendable, Equatable {
     /// Records changed names: an open stream must see them after its next rewinddir(3), for which the kernel has to
     /// send a request.
     ///
-    /// - Returns: Whether the kernel must drop its cache now. If the cache is being filled, `ended` returns true later
-    ///   instead.
+    /// - Returns: Whether the kernel must drop its cache now. If the cache is being filled, `finished` returns true
+    ///   later instead.
     mutating func change() -> Bool {
         for handle in streams.keys { streams[handle]?.isOutdated = true }
         guard !streams.isEmpty else { return false }

@@ -18,7 +18,7 @@ struct DirectoryCaches: Sendable {
         var library: Int64
         /// The number of the last change that the daemon has reported.
         var change: UInt64
-        /// The number of changes of access times.
+        /// `AccessTimes.changes`.
         var accesses: UInt64
         /// The time of the last addition to or removal from the feeds folder.
         var feeds: Moment?
@@ -54,9 +54,9 @@ struct DirectoryCaches: Sendable {
     /// The maximum number of listings stored per folder. More would require as many changes while a program keeps the
     /// folder open and reads it again after each.
     private static let maxListings = 8
-    /// Offsets have 31 bits, for programs with a 32-bit `off_t`; then they wrap around. For a folder of ten thousand
-    /// names that takes 200,000 changes.
-    private static let offsets: UInt64 = 1 << 31
+    /// The end of the offsets, which then start again at 1: 31 bits, for programs with a 32-bit `off_t`. A folder of
+    /// ten thousand names reaches it after 200,000 changes.
+    private static let offsetLimit: UInt64 = 1 << 31
 
     /// The state of the kernel's caches, removed when the kernel forgets the node.
     private var folders: [NodeNumber: Folder] = [:]
@@ -64,32 +64,33 @@ struct DirectoryCaches: Sendable {
     private var invalidations: UInt64 = 0
     /// The names in the folders of the show that was listed last.
     private var recent: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
-    /// The basis by which each folder was last listed, and the offset below those of its names.
+    /// The basis of each folder's last listing, and the offset below those of its names.
     private var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
     /// The first offset that no listing has used.
     private var nextOffset: UInt64 = 1
 
     // MARK: Names
 
+    /// Returns the stored names of this basis; `nil` if there are none.
     func names(_ basis: Basis) -> FolderSnapshot? {
         recent[basis.folder].flatMap { $0.basis == basis ? $0.names : nil }
     }
 
     /// Assigns offsets to names, shared only with those of an equal basis, and stores the names.
     ///
-    /// - Parameter isCertain: Whether the basis was the same after the names were read. If not, names of the same basis
+    /// - Parameter isStable: Whether the basis was the same after the names were read. If not, names of the same basis
     ///   may differ.
-    mutating func store(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
+    mutating func store(_ names: FolderSnapshot, _ basis: Basis, isStable: Bool) -> FolderSnapshot {
         var names = names
-        if isCertain, let known = bases[basis.folder], known.basis == basis {
+        if isStable, let known = bases[basis.folder], known.basis == basis {
             names.base = known.offset
         } else {
-            // One for each name, and for `.` and `..`; the base itself is unused.
+            // One offset for each name, and for `.` and `..`; the base itself is unused.
             let count = UInt64(names.items.count) + 3
-            if nextOffset + count > Self.offsets { nextOffset = 1 }
+            if nextOffset + count > Self.offsetLimit { nextOffset = 1 }
             names.base = nextOffset
             nextOffset += count
-            if isCertain { bases[basis.folder] = (basis, names.base) }
+            if isStable { bases[basis.folder] = (basis, names.base) }
         }
         if recent.keys.first?.row != basis.folder.row { recent = [:] }
         recent[basis.folder] = (basis, names)
@@ -100,8 +101,8 @@ struct DirectoryCaches: Sendable {
 
     /// Determines how a stream is opened; call before the reply to the opendir.
     ///
-    /// - Parameter isCurrent: Whether nothing has changed since the names were read. Outdated names must not use the
-    ///   kernel's cache, since their `change` has already been reported.
+    /// - Parameter isCurrent: Whether nothing has changed since the names were read. A stream of outdated names must
+    ///   not use the kernel's cache: `change` was called before the stream was opened, and could not mark it.
     mutating func open(
         _ folder: NodeNumber, _ handle: FileHandle, _ names: FolderSnapshot, isCurrent: Bool
     ) -> DirectoryCache.Answer {
@@ -123,7 +124,7 @@ struct DirectoryCaches: Sendable {
     subscript(folder: NodeNumber) -> DirectoryCache? {
         get { folders[folder]?.cache }
         _modify {
-            // Moved out and back: a copy would copy the streams.
+            // Moved out and back, so that modifying it does not copy the table of streams.
             let index = folders.index(forKey: folder)
             var cache = index.map { folders.values[$0].cache }
             if let index { folders.values[index].cache = DirectoryCache() }
@@ -154,12 +155,12 @@ struct DirectoryCaches: Sendable {
     /// - Returns: The folders whose cache the kernel must drop.
     mutating func change() -> [NodeNumber] { folders.keys.filter { folders[$0]?.cache.change() ?? false } }
 
-    /// Removes a node that the kernel has forgotten.
+    /// Records that the kernel has forgotten a node, and with it the attributes.
     mutating func forget(_ node: NodeNumber) {
         invalidations += 1
         if folders[node]?.cache.isIdle ?? false { folders[node] = nil }
     }
 
     /// Records an invalidation of a node's attributes.
-    mutating func forgetAttributes() { invalidations += 1 }
+    mutating func invalidateAttributes() { invalidations += 1 }
 }

@@ -1,7 +1,7 @@
 internal import TransferCore
 
-/// The former names of renamed episodes, under which they are found as long as they are open: a player may open the
-/// path again that it plays.
+/// The former names of renamed episodes. A lookup of such a name finds the episode as long as it is open, since a
+/// player may open the path that it plays again.
 struct FormerNames: Sendable {
     private struct Key: Sendable, Hashable {
         var show: ShowID
@@ -9,12 +9,12 @@ struct FormerNames: Sendable {
         var name: [UInt8]
     }
 
-    /// The number of names at which those of closed episodes are dropped.
+    /// The number of names at which those of closed episodes are removed.
     private static let capacity = 1_024
 
     private var nodes: [Key: NodeNumber] = [:]
 
-    /// Returns the node that had this name.
+    /// Returns the node that had this name; `nil` if there is none.
     func node(named name: String, of show: ShowID) -> NodeNumber? { nodes[Key(show: show, name: Array(name.utf8))] }
 
     mutating func add(_ name: String, of show: ShowID, node: NodeNumber, isOpen: (NodeNumber) -> Bool) {

@@ -7,20 +7,21 @@ internal import TransferCore
 /// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
 /// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
 /// with a probability of 1 in 50), the later gets the next free number. Bounded: beyond `capacity` the least recently
-/// used name is removed, or invalidated while the kernel still knows it.
+/// used name that the kernel has forgotten is removed; if there is none, the least recently used is invalidated.
 struct SearchTerms: Sendable {
-    /// The maximum number of stored names. With fifty results each they use 10 MB at most.
+    /// The number of stored names from which on each new one drops another, or only its results if the kernel knows it.
+    /// A thousand names with fifty results each use 10 MB at most.
     static let capacity = 1_000
     /// The maximum number of names in the kernel, a quarter of the numbers: beyond it lookups of new names fail.
     static let limit = 1 << 16
     /// The count of possible numbers. They are used as generations of nodes, which have 18 bits.
-    private static let numbers = 1 << 18
+    private static let numberCount = 1 << 18
 
     private struct Term {
         var name: String
         /// The kernel's lookup count of the node.
         var lookups: UInt64 = 0
-        /// The counter value of the last use.
+        /// The value of `uses` at the last use.
         var used = 0
         /// The results; `nil` if the folder was not opened.
         var found: [FoundFolder]?
@@ -30,11 +31,13 @@ struct SearchTerms: Sendable {
     /// The numbers by the bytes of the name: Swift treats different spellings of a letter as equal, the kernel does
     /// not.
     private var byName: [[UInt8]: Int] = [:]
+    /// The number of uses of all names so far.
     private var uses = 0
 
-    /// Returns the number of a name, and increments its lookup count.
+    /// Looks up a name, and increments its lookup count.
     ///
-    /// - Returns: The number, and in `dropped` a name to invalidate; `nil` if the kernel knows too many names.
+    /// - Returns: The name's number, and in `dropped` another name to invalidate; `nil` if the kernel knows too many
+    ///   names.
     mutating func lookUp(_ name: String) -> (number: Int, dropped: String?)? {
         uses += 1
         let bytes = Array(name.utf8)
@@ -46,7 +49,7 @@ struct SearchTerms: Sendable {
         guard terms.count < Self.limit else { return nil }
         let dropped = terms.count >= Self.capacity ? dropOldest() : nil
         var number = Self.hash(bytes)
-        while terms[number] != nil { number = (number + 1) % Self.numbers }
+        while terms[number] != nil { number = (number + 1) % Self.numberCount }
         terms[number] = Term(name: name, lookups: 1, used: uses)
         byName[bytes] = number
         return (number, dropped)
@@ -66,15 +69,15 @@ struct SearchTerms: Sendable {
             return nil
         }
         terms[number]?.found = nil
-        // Choose another name next time if this one is in use.
+        // So that the next call chooses another name, if the kernel continues to use this one.
         terms[number]?.used = uses
         return term.name
     }
 
-    /// Computes 32-bit FNV-1a, xor-folded to 18 bits as its authors recommend.
+    /// Returns the 32-bit FNV-1a hash, xor-folded to 18 bits as its authors recommend.
     private static func hash(_ bytes: [UInt8]) -> Int {
         let hash = FNV1a.hash32(bytes)
-        return Int((hash >> 18 ^ hash) & UInt32(numbers - 1))
+        return Int((hash >> 18 ^ hash) & UInt32(numberCount - 1))
     }
 
     /// Subtracts from a node's lookup count.
@@ -94,7 +97,7 @@ struct SearchTerms: Sendable {
         terms[number]?.used = uses
     }
 
-    /// Returns the nodes of a show among the results.
+    /// Returns the folders of a show among the results of all names.
     func folders(of show: ShowID) -> [NodeNumber] {
         terms.compactMap { number, term in
             guard term.found?.contains(where: { $0.podcast == show }) ?? false else { return nil }

@@ -3,8 +3,8 @@ internal import TransferCore
 
 /// The links of views at their last listings, as the kernel may have cached them. Pure.
 ///
-/// The kernel keeps the names of a listed view for up to a day, so what leaves a view has to be invalidated. Only the
-/// views that the kernel holds have a record, and at most `most` of them: the names of the one that was listed longest
+/// The kernel caches the names of a listed view for up to a day, so names that leave a view must be invalidated. Only
+/// the views that the kernel knows have a record, and at most `capacity` of them: the names of the view listed longest
 /// ago are invalidated when another is added.
 struct ViewRecords: Sendable {
     private struct Link: Equatable {
@@ -17,14 +17,15 @@ struct ViewRecords: Sendable {
         var links: [EpisodeID: Link]
         var order: [EpisodeID]
         var revision: Int64
-        /// The number of the listing.
+        /// The value of `listings` at the view's last listing.
         var listing: UInt64
     }
 
     /// The maximum number of records: some 5 MB with 200 links each.
-    static let most = 64
+    static let capacity = 64
 
     private var records: [ViewID: Record] = [:]
+    /// The number of listings so far.
     private var listings: UInt64 = 0
 
     /// The revision of each view with a record.
@@ -45,11 +46,11 @@ struct ViewRecords: Sendable {
         let order = links.map(\.facts.number.episode)
         guard let old = records[view] else {
             records[view] = Record(links: new, order: order, revision: revision, listing: listings)
-            guard records.count > Self.most, let oldest = records.min(by: { $0.value.listing < $1.value.listing })
+            guard records.count > Self.capacity, let oldest = records.min(by: { $0.value.listing < $1.value.listing })
             else { return [] }
             return remove(oldest.key)
         }
-        // Of two concurrent listings the later one counts.
+        // Of two concurrent listings, the one of the later revision is recorded.
         guard revision >= old.revision else { return [] }
         records[view] = Record(links: new, order: order, revision: revision, listing: listings)
         if new == old.links, order == old.order {

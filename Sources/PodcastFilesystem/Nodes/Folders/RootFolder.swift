@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The root folder: files about all shows, `.search`, tags, views and shows.
+/// The root folder: files about all shows, `.search`, the folder of tags, `Tagged` if enabled, views and shows.
 struct RootFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -34,7 +34,7 @@ struct RootFolder: NodeBehaviour {
         return files + (try folders()) + views + shows
     }
 
-    /// Returns the folders that every library has.
+    /// Returns the folders other than views and shows.
     private func folders() throws -> [FolderSnapshot.Item] {
         var folders = [(SearchFolder.name, NodeNumber.search), (try mount.library.tagsFolder(), .tags)]
         if mount.options.hasTagged { folders.append((try mount.library.taggedFolder(), .tagged)) }

@@ -10,6 +10,7 @@ internal import TransferCore
 // below it, sends a command to the daemon, which uses the network; the opener waits, interruptibly, without occupying a
 // thread.
 
+/// The folder `.search`.
 struct SearchFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -43,7 +44,8 @@ struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// Attributes below `.search` are cached for a minute: search results disappear without an event.
+    /// Names and attributes of the folders below `.search` are cached for a minute: search results disappear without an
+    /// event.
     fileprivate static let form = NodeForm.folder.cached(for: 60)
 
     var form: NodeForm { Self.form }
@@ -56,11 +58,12 @@ struct TermFolder: NodeBehaviour {
 
     private var name: String? { mount.state.withLock { $0.kernel.terms.name(of: Int(node.row)) } }
 
+    /// The results; `nil` if the folder was not opened yet.
     private var found: [FoundFolder]? { mount.state.withLock { $0.kernel.terms.found(by: Int(node.row)) } }
 
-    /// Looks up a show among the term's results. If the term's folder was not opened in this mount yet, any recently
-    /// found show of that name is returned, so that a path stays valid after a restart; the kernel does not cache such
-    /// a name.
+    /// Looks up a show among the term's results. If the term's folder was not opened in this mount yet, returns any
+    /// recently found show of that name, so that a path stays valid after a restart; the kernel does not cache such a
+    /// name.
     func find(_ name: String) throws -> Entry? {
         guard let found else {
             guard self.name != nil else { return nil }
@@ -82,7 +85,7 @@ struct TermFolder: NodeBehaviour {
         }
     }
 
-    /// Returns the search for the term.
+    /// Returns the command that searches for the term.
     func commandBeforeListing() throws -> Command? {
         guard let name else { throw Errno.staleNFSFileHandle }
         return .searchFolder(term: name)
@@ -120,7 +123,7 @@ struct FoundShowFolder: NodeBehaviour {
         }
     }
 
-    /// Returns the fetch of the feed; `nil` if the feed is fresh, or the show is subscribed.
+    /// Returns the command that fetches the feed; `nil` if the feed is fresh, or the show is subscribed.
     func commandBeforeListing() throws -> Command? {
         guard let show = try mount.library.podcast(id: node.show) else { throw Errno.staleNFSFileHandle }
         let age = mount.now - (show.lastRefresh ?? 0)

@@ -10,9 +10,9 @@ struct ShowFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The files that every show has, and the feed's document, which exists if the daemon has stored one.
+    /// The files that every show has, and the raw feed, which exists if the daemon has stored it.
     ///
-    /// The document has the extension `.txt`, because it is the feed byte for byte, and browsers run scripts in XML
+    /// The raw feed has the extension `.txt`, because it is unmodified, and browsers run scripts in XML
     /// (XHTML's `script`, XSLT style sheets). Chromium treats `.xml`, `.rss` and `.atom` from `file:` as XML, and web
     /// servers serve `.xml` as XML; all of them display `.txt` as text.
     private static let files: [(kind: NodeNumber.Kind, name: String)] = [
@@ -55,8 +55,8 @@ struct ShowFolder: NodeBehaviour {
         let entries = try mount.library.entries(of: show.id)
         let episodes = entries.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) }
         let files = Self.files.compactMap { kind, name -> FolderSnapshot.Item? in
-            // The document's existence is checked by name only.
-            if kind == .feedXML, !mount.hasDocument(node.show) { return nil }
+            // A lookup of the name, without opening the file.
+            if kind == .feedXML, !mount.hasStoredFeed(node.show) { return nil }
             return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
         }
         let folders = Sidecar.all.compactMap { sidecar in
@@ -70,7 +70,7 @@ struct ShowFolder: NodeBehaviour {
             + (try mount.assetItems(of: node.show, entries))
     }
 
-    /// Returns the feed for others, unless there is none, or an episode has its name.
+    /// Returns the shared feed, unless there is none or an episode has its name.
     private func sharedFeed(besides entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard try ShowFeedFile.exists(for: node.show, mount),
             !entries.contains(where: { $0.name == ShowFeedFile.name })
@@ -78,7 +78,7 @@ struct ShowFolder: NodeBehaviour {
         return [FolderSnapshot.Item(name: ShowFeedFile.name, bare: NodeNumber(kind: .showFeed, row: node.show))]
     }
 
-    var keepsNames: Bool { true }
+    var isListingCacheable: Bool { true }
 
     func extendedAttributes() throws -> [(String, String)] {
         guard let podcast = try mount.library.podcast(id: node.show) else { throw Errno.staleNFSFileHandle }

@@ -5,8 +5,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// A view: a folder in the root with links to the episodes that the library has stored for it, a playlist of them, and
-/// an empty `.nomedia`, so that scanners do not find each episode twice, and a page for a browser.
+/// A view: a folder in the root with links to the episodes that the library has stored for it, a playlist and a page of
+/// them, an empty `.nomedia`, so that scanners do not find each episode twice, and a feed if the mount is shared.
 struct ViewFolderNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -53,6 +53,7 @@ struct ViewFolderNode: NodeBehaviour {
     }
 }
 
+/// A symbolic link to an episode in a view's folder.
 struct ViewLinkNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -67,7 +68,7 @@ struct ViewLinkNode: NodeBehaviour {
         try link()?.target
     }
 
-    /// Returns `nil` if the episode or its show was removed.
+    /// Returns the link; `nil` if the episode or its show was removed.
     private func link() throws -> EpisodeLink? {
         guard let entry = try mount.library.entry(id: node.episode),
             let show = try mount.library.folder(id: entry.podcast)
@@ -149,7 +150,7 @@ struct EpisodeLink: Sendable {
 
     /// Returns unique names of links to `entries`, by episode: `EPISODE - SHOW.ext`.
     ///
-    /// Of equal names the oldest row gets the plain one, so that a name does not change when newer episodes are added.
+    /// Of equal names, that of the oldest row stays as it is, so that it does not change when newer episodes are added.
     static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
         var unique = UniqueNames(taken: [])
         var names: [EpisodeID: String] = [:]
@@ -167,7 +168,7 @@ struct EpisodeLink: Sendable {
 extension PodcastFilesystem {
     /// Lists a view, and invalidates the names that it no longer contains.
     func links(of view: ViewID) throws -> [EpisodeLink] {
-        // Before the rows: a later change leads to another listing.
+        // Read before the rows: a change after it leads to another listing.
         let revision = try library.viewFolder(id: view)?.revision ?? 0
         let entries = try library.entries(of: view)
         let shows = try library.folderNames(of: Set(entries.map(\.podcast)))
@@ -180,7 +181,7 @@ extension PodcastFilesystem {
         return links
     }
 
-    /// Lists again the views in the kernel's caches that have changed.
+    /// Lists again each view that the kernel has cached and that has changed.
     func refreshViews() {
         for (view, revision) in state.withLock({ $0.kernel.views.revisions }) {
             guard let current = try? library.viewFolder(id: view) else {

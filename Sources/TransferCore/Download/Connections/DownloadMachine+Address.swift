@@ -18,14 +18,14 @@ extension DownloadMachine {
             let error = address.sources.firstRefusal ?? error
             return renewAddress(after: error, now: now) ?? fail(error, now: now)
         }
-        // Another server's tags say nothing about the present bytes: they are compared with its own.
+        // Entity tags of different servers are unrelated: the new source's bytes are compared with the present ones.
         rendition.pin?.validator = nil
         return nextSource(now)
     }
 
-    /// Requests the current source, which another one precedes.
+    /// Requests the current source after a change of source or address.
     mutating func nextSource(_ now: Instant) -> [Action] {
-        trustNone()
+        invalidateAddressFacts()
         faults.clearEarlyEnd()
         return plan(now)
     }
@@ -35,7 +35,7 @@ extension DownloadMachine {
         guard isFinishing else { return [] }
         leaveFinishing()
         let actions = beginGeneration(keeping: nil, pin: nil, now: now)
-        // The server's answers do not contradict each other.
+        // A wrong hash does not count as a contradiction between the server's responses.
         faults.renewals = 0
         return actions + (failure == nil ? giveUpSource(error, now: now) : [])
     }
@@ -52,8 +52,8 @@ extension DownloadMachine {
         return dropAll() + [.renewAddress(error)]
     }
 
-    /// Handles the owner's answer. Responses from a new address are joined only after their bytes were compared with
-    /// the present ones.
+    /// Handles the owner's answer to `Action.renewAddress`. Responses from a new address are joined only after their
+    /// bytes were compared with the present ones.
     ///
     /// - Parameter isNew: Whether there is a new address. If not, the earlier failure is final.
     package mutating func addressRenewed(_ isNew: Bool, now: Instant) -> [Action] {
@@ -69,15 +69,15 @@ extension DownloadMachine {
     package mutating func addressChanged(now: Instant) -> [Action] {
         if case .awaitingAddress = phase { return addressRenewed(true, now: now) }
         if failure != nil {
-            forgetFailure()
-            trustNone()
+            clearFailure()
+            invalidateAddressFacts()
         }
         return plan(now)
     }
 
     /// Invalidates the facts tied to the previous address: the next response comes from another one.
-    private mutating func trustNone() {
-        address.forgetDirect()
+    private mutating func invalidateAddressFacts() {
+        address.clearDirectAddress()
         rendition.isForeign = !present.isEmpty
     }
 }

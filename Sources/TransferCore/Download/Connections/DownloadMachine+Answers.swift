@@ -32,8 +32,8 @@ extension DownloadMachine {
         case .accept(let offset, let end, let found, let compare):
             let body = Connection.Body(isPart: head.status == 206, end: end, excess: excess)
             let contradicts = contradictsPresent(found)
-            let isLoose = isLoose(id, offset: offset, found: found, compare: compare)
-            if !isLoose, !contradicts {
+            let cannotJoin = cannotJoin(id, offset: offset, found: found, compare: compare)
+            if !cannotJoin, !contradicts {
                 return accept(id, body, offset: offset, pin: found, compare: compare, now: now)
             }
             if offset == 0, !present.isEmpty {
@@ -43,14 +43,14 @@ extension DownloadMachine {
                 return replace(id, body, pin: own, now: now)
             }
             if contradicts { return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now) }
-            return refuseLoose(id, found, now: now)
+            return rejectUnjoinable(id, found, now: now)
         case .replaced(let found):
             let body = Connection.Body(isPart: false, end: found.total, excess: excess)
             return replace(id, body, pin: found, now: now)
         case .stale:
             return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
         case .drop(let reason):
-            faults.lied()
+            faults.recordMismatch()
             return [.abort(id)]
                 + lost(id, TransferError(.unusable, reason), after: nil, now: now, random: random)
         case .atEnd(let total):
@@ -62,9 +62,9 @@ extension DownloadMachine {
         }
     }
 
-    /// Whether nothing ties a response to the present bytes: it has no validator, and does not start at bytes that
+    /// Whether a response cannot be joined to the present bytes: it has no validator, and does not start at bytes that
     /// could be compared.
-    private func isLoose(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
+    private func cannotJoin(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
         let joins = !present.isEmpty || connections.areReceiving(beside: id)
         if !joins {
             // The first bytes of the file. Without a validator they must start at 0, since no earlier bytes could ever
@@ -83,7 +83,7 @@ extension DownloadMachine {
 
     /// Rejects a response that cannot be joined to the present bytes. Its head still confirms the size; its body is
     /// unusable.
-    private mutating func refuseLoose(_ id: ConnectionID, _ found: Pin, now: Instant) -> [Action] {
+    private mutating func rejectUnjoinable(_ id: ConnectionID, _ found: Pin, now: Instant) -> [Action] {
         connections[id] = nil
         var known = found
         if pin?.validator != nil { rendition.distrusts = true } else { rendition.lacksValidator = true }
@@ -104,12 +104,13 @@ extension DownloadMachine {
 
     /// Records the facts in a response, and answers the opens that wait for them.
     private mutating func adopt(_ found: Pin) -> [Action] {
-        let isNews = pin?.total != found.total || pin == nil
+        let hasChanged = pin?.total != found.total || pin == nil
         rendition.pin = found
-        let actions: [Action] = isNews ? [.confirmed(generation: generation, found)] : []
+        let actions: [Action] = hasChanged ? [.confirmed(generation: generation, found)] : []
         return actions + readers.grantOpens() + answerSatisfied()
     }
 
+    /// Accepts the body of a response, from `offset` on.
     private mutating func accept(
         _ id: ConnectionID, _ answer: Connection.Body, offset: Int64, pin found: Pin, compare: Bool, now: Instant
     ) -> [Action] {
@@ -158,7 +159,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Handles a 416: the server says that the file ends before the requested bytes.
+    /// Handles a 416: the server says that the file ends at or before the first requested byte.
     private mutating func atEnd(_ id: ConnectionID, _ total: Int64, now: Instant) -> [Action] {
         connections[id] = nil
         let ends = present.ranges.last?.upperBound ?? 0

@@ -10,8 +10,9 @@ extension DownloadMachine {
 
         /// Number of failures since the last progress.
         private(set) var count = 0
+        /// The time of the first failure since the last progress.
         private var firstFailure: Instant?
-        /// The failure of the last connection.
+        /// The failure of the last connection; `nil` after new bytes.
         var lastError: TransferError?
         /// The last error of a running task, shown until there is progress.
         var recentError: TransferError?
@@ -23,7 +24,7 @@ extension DownloadMachine {
 
         /// Records the loss of a connection.
         ///
-        /// - Returns: the time without progress so far.
+        /// - Returns: The time since the first failure after the last progress.
         mutating func failed(_ error: TransferError, now: Instant) -> Duration {
             lastError = error
             recentError = error
@@ -33,13 +34,13 @@ extension DownloadMachine {
             return now - began
         }
 
-        /// Records the end of a connection with the network of this computer, which is no failure of a server.
+        /// Records a connection lost with this computer's network, which does not count as a server's failure.
         mutating func interrupted(_ error: TransferError) {
             lastError = error
             recentError = error
         }
 
-        /// Lets the delays start again from the shortest.
+        /// Restarts the retry delays from the shortest.
         mutating func restart() { count = 0 }
 
         /// Records new bytes. They count as progress if enough of them arrive within a reader's deadline: a server that
@@ -60,7 +61,7 @@ extension DownloadMachine {
         }
 
         /// Resets the failures: at a user's request, for a new address, or when the remembered failure has expired.
-        mutating func forget() {
+        mutating func reset() {
             count = 0
             firstFailure = nil
             lastError = nil
@@ -68,7 +69,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Evidence that the server's answers are unreliable.
+    /// Evidence that the server's responses are unreliable.
     struct ServerFaults: Sendable, Equatable {
         struct End: Sendable, Equatable {
             var position: Int64
@@ -77,15 +78,16 @@ extension DownloadMachine {
 
         /// The byte at which the last bodies ended early, and their number.
         private(set) var earlyEnd: End?
-        /// The number of responses that did not match their request; from the second on no ranges are requested.
-        private(set) var lies = 0
+        /// The number of responses that did not match their request, since the last new byte; from the second on no
+        /// ranges are requested.
+        private(set) var mismatches = 0
         /// The number of new generations since the last complete file.
         var renewals = 0
 
         /// Whether ranges may be requested.
-        var allowRanges: Bool { lies <= 1 }
+        var allowRanges: Bool { mismatches <= 1 }
 
-        mutating func lied() { lies += 1 }
+        mutating func recordMismatch() { mismatches += 1 }
 
         /// Records that a body ended early.
         ///
@@ -98,7 +100,7 @@ extension DownloadMachine {
 
         /// Records new bytes up to `end`.
         mutating func received(upTo end: Int64) {
-            lies = 0
+            mismatches = 0
             if let earlyEnd, end > earlyEnd.position { clearEarlyEnd() }
         }
 
@@ -107,7 +109,7 @@ extension DownloadMachine {
         /// Resets the faults that concern the previous rendition.
         mutating func beginGeneration() {
             earlyEnd = nil
-            lies = 0
+            mismatches = 0
             renewals += 1
         }
     }

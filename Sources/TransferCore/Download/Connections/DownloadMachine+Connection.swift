@@ -1,7 +1,7 @@
 internal import Platform
 
 extension DownloadMachine {
-    /// A request and the state of its answer.
+    /// A request and the state of its response.
     struct Connection: Sendable, Equatable {
         enum Stage: Sendable, Equatable {
             /// The head has not arrived. `since` is the time at which the request was sent; `nil` while it waits for a
@@ -10,7 +10,7 @@ extension DownloadMachine {
             case receiving(Body)
         }
 
-        /// An accepted answer.
+        /// An accepted response.
         struct Body: Sendable, Equatable {
             enum Flow: Sendable, Equatable {
                 case running
@@ -26,8 +26,8 @@ extension DownloadMachine {
             var end: Int64?
             /// The Content-Length in its head, if that is larger than any file (`BodyFraming.excessive`).
             let excess: String?
-            /// The answer's validator. If the connection compares, it applies to the file only after the comparison has
-            /// succeeded.
+            /// The response's validator. If the connection compares, it applies to the file only after the comparison
+            /// has succeeded.
             var found: Validator?
             var flow = Flow.running
             /// Whether the connection has delivered a byte that was missing.
@@ -53,7 +53,7 @@ extension DownloadMachine {
         /// connection.
         var lastActivity = Instant.start
 
-        /// The accepted answer; `nil` until its head has arrived.
+        /// The accepted response; `nil` until its head has arrived.
         var body: Body? {
             get { if case .receiving(let body) = stage { body } else { nil } }
             set { if let newValue { stage = .receiving(newValue) } }
@@ -61,7 +61,7 @@ extension DownloadMachine {
 
         var isReceiving: Bool { body != nil }
 
-        /// Whether it fetches a part for probes, and has been sent.
+        /// Whether it fetches a part for probes, and its request was sent.
         var isPartForProbe: Bool {
             switch stage {
             case .requested(let since): isProbe && request.ranged && since != nil

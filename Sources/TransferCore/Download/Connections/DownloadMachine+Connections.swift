@@ -7,9 +7,9 @@ extension DownloadMachine {
         guard let connection = connections[id], connection.isReceiving else { return .stop }
         let position = connection.position
         if let limit = connection.limit, position >= limit { return .stop }
-        let known = present.firstMissing(from: position)
-        if known > position {
-            let until = min(known, connection.limit ?? known)
+        let presentEnd = present.firstMissing(from: position)
+        if presentEnd > position {
+            let until = min(presentEnd, connection.limit ?? presentEnd)
             return connection.compares ? .compare(until: until) : .skip(until: until)
         }
         let next = present.nextPresent(after: position)
@@ -95,8 +95,8 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
-        // The end of a body is the end of a file of unknown size, except after a 206 with new bytes, which more may
-        // follow.
+        // The end of a body is the end of a file of unknown size, except after a 206 with new bytes: more may follow
+        // them.
         let isWhole = connection.request.end == nil || !body.isPart
         if pin?.total == nil, isWhole, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
@@ -111,7 +111,7 @@ extension DownloadMachine {
     }
 
     /// Handles a lost connection, possibly during a body. If `Limits.sameEnds` bodies in a row end at the same byte,
-    /// the download fails: the server has no more bytes, whatever it announces. Timeouts are not counted, since the
+    /// the source is given up: the server has no more bytes, whatever it announces. Timeouts are not counted, since the
     /// transfer may continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
@@ -130,7 +130,7 @@ extension DownloadMachine {
         return giveUpSource(TransferError(.failed, "\(says): \(error.message)"), now: now)
     }
 
-    /// Handles the driver's report that the file was synced and hashed.
+    /// Handles the driver's report that the file was synced and hashed, or the error that prevented it.
     package mutating func finished(_ error: TransferError?, now: Instant) -> [Action] {
         leaveFinishing()
         if let error { return storageFailed(error, now: now) }
@@ -142,7 +142,7 @@ extension DownloadMachine {
 
     /// Handles the passing of `deadline`.
     package mutating func tick(now: Instant, random: Double) -> [Action] {
-        var actions = giveUpLate(now)
+        var actions = failLateReaders(now)
         for id in connections.ids {
             guard let connection = connections[id] else { continue }
             if case .held(let until)? = connection.body?.flow, until <= now {
@@ -166,7 +166,7 @@ extension DownloadMachine {
     }
 
     /// Fails the readers whose deadline has passed.
-    private mutating func giveUpLate(_ now: Instant) -> [Action] {
+    private mutating func failLateReaders(_ now: Instant) -> [Action] {
         guard readers.waits.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
         let reason = attempts.lastError.map { ": \($0.message)" } ?? ""
         let seconds = limits.readerDeadline.seconds
@@ -187,6 +187,7 @@ extension DownloadMachine {
         return readers.answerReads { rendition.satisfies($0) }
     }
 
+    /// Ends the connections and finishes the file, if every byte is present; otherwise returns `nil`.
     mutating func finishIfWhole() -> [Action]? {
         guard let total = pin?.total, case .fetching = phase, rendition.isWhole else { return nil }
         var actions: [Action] = connections.ids.map { id in
@@ -201,7 +202,7 @@ extension DownloadMachine {
         return actions + readers.grantOpens() + answerSatisfied() + [.finish(generation: generation)]
     }
 
-    /// Requests the file of this generation, if there is none yet.
+    /// Creates the cache file of this generation, if there is none yet.
     mutating func createFile() -> [Action] {
         guard !hasFile, let pin else { return [] }
         rendition.hasFile = true
@@ -245,7 +246,7 @@ extension DownloadMachine {
         let actions = error.code == .unreachable ? readers.answerOpens(error) : []
         if isWanted, case .fetching = phase {
             var pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
-            // No server is asked too often while none is reached, and a reader waits for the network's return.
+            // During an outage frequent attempts burden no server, and a reader waits for the network's return.
             if error.isOutage, hasBlockedReaders { pause = min(pause, limits.reachRetry) }
             phase = .fetching(retry: Retry(at: now + pause, isServers: after != nil))
         }
@@ -258,13 +259,13 @@ extension DownloadMachine {
         if connection.request.direct {
             // The redirect's target may have expired: request the feed's address before giving up.
             connections[id] = nil
-            address.forgetDirect()
+            address.clearDirectAddress()
             return plan(now)
         }
-        // While another connection receives bytes the file exists: this one may have exceeded a limit of the server.
+        // While another connection receives bytes, the file exists: this one may have exceeded a limit of the server.
         if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
-        // Another connection to the same source has been refused before.
+        // The source was given up already, when another connection to it was refused.
         if connection.request.source != address.sources.current { return plan(now) }
         return giveUpSource(error, now: now)
     }

@@ -5,7 +5,7 @@ extension DownloadMachine {
     /// Handles a change of the network.
     ///
     /// - Parameters:
-    ///   - lost: The connections whose own address is gone.
+    ///   - lost: The connections whose local address is gone.
     ///   - isBack: Whether servers may be reachable that were not before. Connections that have been silent for
     ///     `Limits.doubt` are then replaced, since the kernel's retransmissions have slowed down during an outage, and
     ///     a scheduled retry runs at once, unless the server has set the delay.
@@ -20,7 +20,7 @@ extension DownloadMachine {
             attempts.interrupted(Self.networkLost)
         }
         if isBack {
-            if address.isUnreachable { address.directIsBack() }
+            if address.isUnreachable { address.restoreDirectAddress() }
             if case .fetching(let retry?) = phase, !retry.isServers {
                 attempts.restart()
                 phase = .fetching()

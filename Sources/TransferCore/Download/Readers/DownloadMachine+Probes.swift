@@ -21,8 +21,8 @@ extension DownloadMachine {
         return first < missing && connectionReaching(first) == nil ? first : missing
     }
 
-    /// Returns the end of a request that starts at `need`, if only probes wait for its bytes: that of their blocks, as
-    /// far as these are adjacent. `nil` if the request is not limited.
+    /// Returns the end of a request that starts at `need`: the end of the blocks that probes wait for, as far as these
+    /// are adjacent. `nil` if the request is not limited, since its bytes are not for probes only.
     func probeEnd(from need: Int64) -> Int64? {
         guard servesProbesOnly else { return nil }
         var end = blocks(need..<need + 1).upperBound
@@ -39,7 +39,7 @@ extension DownloadMachine {
 
     /// Serves probes from the start of the file, up to `Limits.probeStream`, where no range can be requested.
     ///
-    /// - Returns: `nil` if the request is not for probes alone.
+    /// - Returns: `nil` if others than probes wait, or a range can be requested.
     mutating func streamForProbes(to need: Int64, now: Instant) -> [Action]? {
         guard servesProbesOnly, !canProbe(at: need) else { return nil }
         // A head that is on its way will say more.
@@ -55,7 +55,7 @@ extension DownloadMachine {
         return dropAll() + start(at: present.firstMissing(from: 0), forReader: true, probeEnd: end, now: now)
     }
 
-    /// Fails the reads of probes that would need a download of the file up to that point, because no range can be
+    /// Fails the reads of probes that would need a download of everything before them, because no range can be
     /// requested there.
     mutating func refuseProbes() -> [Action] {
         guard pin != nil, servesProbesOnly, connections.all.allSatisfy(\.isReceiving) else { return [] }
@@ -72,7 +72,7 @@ extension DownloadMachine {
     static let unprobed = TransferError(
         .unprobed, "the server cannot send parts of the file, and a program that only probes it starts no download")
 
-    /// Ends the requests for probes that wait for a slot, since a player must not wait in their queue.
+    /// Ends the probes' requests that have no slot yet, since a player must not wait in their queue.
     mutating func dropQueuedProbes() -> [Action] {
         connections.abort { [connections] id in
             guard let connection = connections[id], connection.isProbe, case .requested(nil) = connection.stage else {

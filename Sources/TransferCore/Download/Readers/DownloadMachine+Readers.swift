@@ -5,7 +5,7 @@ extension DownloadMachine {
     /// Opens the file. Answered at once if a server has confirmed the size, otherwise when the head of a response has
     /// arrived. Each successful open must be followed by one `close`.
     ///
-    /// - Parameter kind: The first request for a probe asks for the first block only, which is stored.
+    /// - Parameter kind: For a probe the first request asks for the first block only, which is stored.
     package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Instant) -> [Action] {
         if isCached || isFinishing || pin != nil && failure == nil {
             readers.handles += 1
@@ -13,7 +13,7 @@ extension DownloadMachine {
         }
         if let failure = rememberedFailure(now) ?? storageFull { return [.answerOpen(id, failure)] }
         readers.opens.append(Readers.Open(id: id, since: now, kind: kind))
-        hurry(now)
+        shortenRetryDelay(now)
         return (kind == .player ? dropQueuedProbes() : []) + plan(now)
     }
 
@@ -31,7 +31,7 @@ extension DownloadMachine {
             actions = raise(to: .asked) + dropQueuedProbes()
         }
         readers.reads.append(Readers.Read(id: id, range: range, since: now, kind: kind))
-        hurry(now)
+        shortenRetryDelay(now)
         return actions + plan(now)
     }
 
@@ -67,7 +67,7 @@ extension DownloadMachine {
     /// Requests the file on behalf of a person, also after a remembered failure.
     package mutating func retry(now: Instant) -> [Action] {
         guard !isCached else { return [] }
-        forgetFailure()
+        clearFailure()
         filling.goal = .whole
         return raise(to: .asked) + plan(now)
     }
@@ -94,7 +94,7 @@ extension DownloadMachine {
         guard suspended != isSuspended, !isCached else { return [] }
         filling.goal = suspended ? .suspended : .whole
         if suspended { return dropUnwanted() + plan(now) }
-        forgetFailure()
+        clearFailure()
         return plan(now)
     }
 
@@ -103,7 +103,7 @@ extension DownloadMachine {
     package mutating func cancel(now: Instant) -> [Action] {
         if isFinishing { return [] }
         filling.goal = .nothing
-        forgetFailure()
+        clearFailure()
         return dropUnwanted() + plan(now)
     }
 
@@ -119,22 +119,22 @@ extension DownloadMachine {
     private mutating func rememberedFailure(_ now: Instant) -> TransferError? {
         guard case .failed(let error, let until) = phase else { return nil }
         if let until, now < until { return error }
-        forgetFailure()
+        clearFailure()
         return nil
     }
 
     /// Resets failures and their consequences.
-    mutating func forgetFailure() {
+    mutating func clearFailure() {
         switch phase {
         case .failed, .fetching: phase = .fetching()
         case .awaitingAddress, .finishing, .cached: break
         }
-        attempts.forget()
+        attempts.reset()
         faults = ServerFaults()
     }
 
     /// Shortens a long retry delay for a new reader, to one attempt a second, unless the server has set the delay.
-    private mutating func hurry(_ now: Instant) {
+    private mutating func shortenRetryDelay(_ now: Instant) {
         guard case .fetching(var retry?) = phase, !retry.isServers else { return }
         retry.at = min(retry.at, max(now, attempts.lastTry.map { $0 + .seconds(1) } ?? now))
         phase = .fetching(retry: retry)
@@ -149,8 +149,8 @@ extension DownloadMachine {
         return (fills ? [] : dropUnwanted()) + plan(now)
     }
 
-    /// Ends the connections that serve no blocked reader. Parts for probes that are on their way are small, and are
-    /// received: ending them would cost the connection to the server, which the next file needs.
+    /// Ends the connections that serve no blocked reader, except those that receive parts for probes: these are small,
+    /// and an abort would close the connection to the server, which the next file needs.
     mutating func dropUnwanted() -> [Action] {
         if !isWanted, case .awaitingAddress = phase { phase = .fetching() }
         let serving = servingConnections()

@@ -53,6 +53,7 @@ struct DownloadCommand: PodfsCommand {
         }
     }
 
+    /// Returns the episodes to download, which may be complete already.
     private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {
         guard let latest else { return try resolver.episodes(paths, for: .download, matching: .part) }
         return try paths.flatMap { path in
@@ -60,6 +61,7 @@ struct DownloadCommand: PodfsCommand {
         }
     }
 
+    /// Starts the downloads without waiting for them; returns the problems.
     private func begin(_ episodes: [EpisodeID], _ installation: Installation) async throws -> [String] {
         let daemon = try installation.daemon()
         defer { daemon.close() }

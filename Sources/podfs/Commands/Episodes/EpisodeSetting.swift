@@ -7,7 +7,7 @@ import TransferCore
 /// A value of an episode that `podfs set` changes: `played=1`, `position=1:02:30`.
 enum EpisodeSetting: Equatable, CustomStringConvertible {
     case played(Bool)
-    /// In seconds.
+    /// The playback position in seconds.
     case position(Double)
 
     /// Parses `KEY=VALUE`.
@@ -32,7 +32,7 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
         CommandError(.usage, "'\(assignment)' cannot be set for an episode: \(advice)")
     }
 
-    /// Parses `3750`, `3750.5`, `62:30` or `1:02:30`; minutes and seconds after a colon are below 60.
+    /// Parses `3750`, `3750.5`, `62:30` or `1:02:30`; numbers after a colon are below 60. `nil` if it is malformed.
     static func seconds(_ text: String) -> Double? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count) else { return nil }
@@ -61,7 +61,7 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Returns an episode's values, in the form in which they are set.
+    /// Returns an episode's values as `KEY=VALUE`.
     static func values(of episode: Episode) -> [String] {
         [EpisodeSetting.played(episode.played), .position(episode.position ?? 0)].map(\.description)
     }

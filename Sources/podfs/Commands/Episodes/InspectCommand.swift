@@ -22,7 +22,7 @@ struct InspectCommand: PodfsCommand {
     @Flag(help: "Print everything as JSON.")
     var json = false
 
-    /// The number of bytes per read; fits into the L2 cache.
+    /// The number of bytes per read, which fits into the L2 cache.
     private static let pieceSize = 128 << 10
 
     func perform() async throws {
@@ -48,7 +48,7 @@ struct InspectCommand: PodfsCommand {
         }
     }
 
-    /// Reads the feed in a file piece by piece; passes items to `onItem` without storing them.
+    /// Parses a feed file piece by piece, and passes its items to `onItem` instead of storing them.
     private func readFile(onItem: @escaping (Item) -> Void) throws -> Feed {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))") }
@@ -91,7 +91,7 @@ struct InspectCommand: PodfsCommand {
         var format = ""
         var title: String?
         var link: String?
-        /// The first items.
+        /// The first ten items; `published` is ISO 8601.
         var items: [(title: String?, published: String?)] = []
         var itemCount = 0
         var playableCount = 0
@@ -129,7 +129,7 @@ extension InspectCommand.Summary {
         add(title: item.title, published: item.published?.iso8601, isPlayable: !item.enclosures.isEmpty)
     }
 
-    /// Adds the facts of a feed whose items have been added already.
+    /// Sets the properties of the feed, after its items have been added.
     fileprivate mutating func add(_ feed: Feed) {
         format = feed.format.rawValue
         title = feed.title

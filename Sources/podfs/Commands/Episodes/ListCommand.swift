@@ -59,7 +59,9 @@ struct ListCommand: PodfsCommand {
         }
     }
 
-    /// - Parameter namesShow: Whether each line says which show the episode belongs to.
+    /// Prints the episodes that match the options.
+    ///
+    /// - Parameter namesShow: Whether to print the show of each episode.
     private func list(
         _ shows: [(id: ShowID, name: String)], namesShow: Bool, _ library: Library, _ installation: Installation
     ) async throws {
@@ -103,6 +105,7 @@ struct ListCommand: PodfsCommand {
 
     private struct State {
         var name: TaskState
+        /// In percent.
         var progress: Double
     }
 
@@ -133,7 +136,7 @@ struct ListCommand: PodfsCommand {
         return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)\(listening(episode))"
     }
 
-    /// Returns how far an episode was played; empty if it was not started.
+    /// Returns `  played` or the playback position; empty if the episode was not started.
     private static func listening(_ episode: Episode) -> String {
         if episode.played { return "  played" }
         guard let position = episode.position, position >= 1 else { return "" }

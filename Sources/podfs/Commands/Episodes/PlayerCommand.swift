@@ -94,7 +94,7 @@ struct PlayerCommand: AsyncParsableCommand {
         }
     }
 
-    /// The child of `LinkResolver`.
+    /// The command of the child process that `LinkResolver` starts.
     struct Locate: PodfsCommand {
         static let configuration = CommandConfiguration(
             commandName: "locate", abstract: "Follow the links of a path to a mount.", shouldDisplay: false)

@@ -46,7 +46,7 @@ struct SearchCommand: PodfsCommand {
         let daemon = try Installation().daemon()
         defer { daemon.close() }
         guard case .found(let shows, let problems) = try await daemon.perform(.search(term: term, limit: Self.results))
-        else { throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor") }
+        else { throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor") }
         for problem in problems { Terminal.error("warning: \(problem)") }
         if let subscribe {
             try await self.subscribe(to: subscribe, of: shows, term: term, daemon)
@@ -78,13 +78,13 @@ struct SearchCommand: PodfsCommand {
         }
         let reply = try await daemon.perform(.subscribe(url: shows[number - 1].url, name: nil))
         guard case .subscribed(let name, let episodes, let skipped) = reply else {
-            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
         }
         report.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }
 
-    /// Returns title, author, number of episodes, and the folder of a subscribed show. Titles are untrusted: they must
-    /// not control the terminal.
+    /// Returns the title, author and number of episodes, and the folder if the show is subscribed. Sanitized, since the
+    /// texts come from catalogues.
     private static func line(_ show: FoundShow) -> String {
         var line = show.title
         if let author = show.author { line += ", by \(author)" }

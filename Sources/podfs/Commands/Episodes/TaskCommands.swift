@@ -6,7 +6,7 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// A command that applies one action to the tasks or the cached bytes of episodes.
+/// A command that applies one action to uploads, or to the downloads or cached bytes of episodes.
 protocol TaskCommand: PodfsCommand {
     static var action: TaskAction { get }
     var paths: [String] { get }
@@ -40,7 +40,7 @@ extension TaskCommand {
             count += some
             problems += more
         }
-        if let library { try done.end(episodes, in: library) }
+        if let library { try done.finish(episodes, in: library) }
         if count > 0 { report.print(done.text) }
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
@@ -49,20 +49,22 @@ extension TaskCommand {
     }
 }
 
-/// The result of a command on tasks, in words.
+/// The report of a command on tasks.
 struct ActionReport {
     let action: TaskAction
     /// The number of episodes that the action changed.
     var episodes = 0
+    /// The number of uploads that the action changed.
     var uploads = 0
-    /// The cached bytes of the episodes before and after.
+    /// The cached bytes of the episodes before and after an eviction.
     private var before: Int64 = 0
     private var after: Int64 = 0
-    /// The number of the episodes that had a task.
+    /// The number of episodes that had an outstanding download, not a failed one, before the action.
     private var tasks = 0
 
     init(action: TaskAction) { self.action = action }
 
+    /// Records the state of the episodes before the action.
     mutating func begin(_ ids: [EpisodeID], in library: Library) throws {
         guard action == .evict || action == .cancel else { return }
         for episode in try ids.compactMap({ try library.episode(id: $0) }) {
@@ -71,7 +73,8 @@ struct ActionReport {
         }
     }
 
-    mutating func end(_ ids: [EpisodeID], in library: Library) throws {
+    /// Records the state of the episodes after the action.
+    mutating func finish(_ ids: [EpisodeID], in library: Library) throws {
         guard action == .evict else { return }
         after = try ids.reduce(0) { try $0 + (library.episode(id: $1)?.cachedBytes ?? 0) }
     }
@@ -82,7 +85,7 @@ struct ActionReport {
         case .evict:
             let freed = max(0, before - after)
             if freed > 0 { return "freed \(ByteText.size(freed)) of \(count(episodes, "episode"))" }
-            // A download that has just begun has bytes that the library does not count yet.
+            // The library does not yet count the bytes of a download that has just started.
             return tasks > 0 ? "\(count(episodes, "episode")) evicted" : "nothing was cached"
         case .pin: return "\(count(episodes, "episode")) pinned"
         case .unpin: return "\(count(episodes, "episode")) unpinned"
@@ -102,11 +105,12 @@ struct ActionReport {
     }
 }
 
-/// An upload on the command line, exactly `upload:7`. A show with such a name is written `upload:7/`, or as the path of
-/// its folder.
+/// The name of an upload on the command line, `upload:7`. A show whose folder has such a name is written `upload:7/`,
+/// or as the path of the folder.
 struct UploadName: Equatable {
     let id: TaskID
 
+    /// Parses a name; `nil` if it is not exactly `upload:` and digits.
     init?(_ text: String) {
         let prefix = "upload:"
         guard text.hasPrefix(prefix) else { return nil }

@@ -68,7 +68,7 @@ struct ViewListCommand: PodfsCommand {
         for view in views { Terminal.print(Self.line(view)) }
     }
 
-    /// Returns the name of a view and its conditions, as they are typed.
+    /// Returns the name of a view and its conditions as `KEY=VALUE`, quoted for a shell.
     static func line(_ view: StoredView) -> String {
         let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(quoted($0.value))" }
         return ([view.folder.name + ":"] + conditions).joined(separator: " ")

@@ -32,7 +32,7 @@ struct ExportCommand: PodfsCommand {
         let subscriptions = try installation.library()?.subscriptions() ?? []
         let document =
             withSecrets
-            ? SubscriptionsCopy.document(subscriptions, try .reading(installation.places.credentials))
+            ? SubscriptionsCopy.document(subscriptions, try .reading(installation.paths.credentials))
             : SubscriptionsPage.document(subscriptions)
         guard let file, file != "-" else {
             guard Terminal.isInteractive else { return Terminal.write(document, to: 1) }

@@ -39,7 +39,7 @@ struct ImportCommand: PodfsCommand {
         progress.show(ProgressText.count(0, of: subscriptions.count))
         var tally = Tally(unusable: list.unusable.count)
         try await Self.send(subscriptions, to: daemon) { subscription, result in
-            if result.isRemarkable { progress.clear() }
+            if result.isReported { progress.clear() }
             printResult(result, of: subscription)
             tally.count(result)
             done += 1
@@ -48,7 +48,7 @@ struct ImportCommand: PodfsCommand {
         progress.finish()
         report.print(tally.text)
         if tally.isPartlyFailed {
-            throw ExitCode((tally.isUseless ? CommandError.Code.failed : .partlyFailed).rawValue)
+            throw ExitCode((tally.isFailed ? CommandError.Code.failed : .partlyFailed).rawValue)
         }
     }
 
@@ -78,19 +78,19 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// The number of corrected mistakes that are reported.
-    private static let mendings = 5
+    /// The maximum number of corrected mistakes that are reported.
+    private static let maxNotes = 5
 
     private func printSummary(_ list: OPML) {
         for problem in list.unusable { Terminal.error("\(shownFile):\(problem.line): \(problem.message)") }
-        let mended = list.diagnostics.filter { !list.unusable.contains($0) }
-        for note in mended.prefix(Self.mendings) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
-        if mended.count > Self.mendings {
-            Terminal.error("\(shownFile): \(mended.count - Self.mendings) more messages of this kind are not shown")
+        let corrected = list.diagnostics.filter { !list.unusable.contains($0) }
+        for note in corrected.prefix(Self.maxNotes) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
+        if corrected.count > Self.maxNotes {
+            Terminal.error("\(shownFile): \(corrected.count - Self.maxNotes) more messages of this kind are not shown")
         }
     }
 
-    /// Removes duplicates: addresses that differ only in spelling.
+    /// Removes duplicates, whose URLs differ only in spelling.
     private static func distinct(_ subscriptions: [OPML.Subscription]) -> [OPML.Subscription] {
         var keys: Set<String> = []
         return subscriptions.filter { keys.insert(FeedAddress($0.url)?.key ?? $0.url).inserted }
@@ -98,14 +98,14 @@ struct ImportCommand: PodfsCommand {
 
     // MARK: Daemon
 
-    /// The number of unanswered commands. The daemon fetches several feeds at once, and waits less for a slow host if
-    /// it knows of more feeds.
+    /// The maximum number of unanswered requests to the daemon. The daemon fetches several feeds at once, and the more
+    /// it knows of, the less it waits for a slow host.
     private static let window = 256
 
-    /// Sends all subscriptions; calls `take` with each reply.
+    /// Sends all subscriptions; calls `onResult` with each reply.
     private static func send(
         _ subscriptions: [OPML.Subscription], to daemon: DaemonConnection,
-        take: (OPML.Subscription, ImportResult) -> Void
+        onResult: (OPML.Subscription, ImportResult) -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: (OPML.Subscription, ImportResult).self) { group in
             var rest = subscriptions[...]
@@ -118,7 +118,7 @@ struct ImportCommand: PodfsCommand {
                 rest = rest.dropFirst(count)
                 isFirst = false
                 guard let (subscription, result) = try await group.next() else { return }
-                take(subscription, result)
+                onResult(subscription, result)
             }
         }
     }
@@ -131,7 +131,7 @@ struct ImportCommand: PodfsCommand {
             folders: subscription.folders)
         do {
             guard case .imported(let result) = try await daemon.perform(.importShow(item)) else {
-                throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+                throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
             }
             return result
         } catch let failure as Failure {
@@ -139,6 +139,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
+    /// Prints a result that is not a success.
     private func printResult(_ result: ImportResult, of subscription: OPML.Subscription) {
         let place = "\(shownFile):\(subscription.line)"
         switch result {
@@ -149,7 +150,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// Counts of the results.
+    /// The numbers of the results.
     private struct Tally {
         var added = 0
         var known = 0
@@ -169,7 +170,7 @@ struct ImportCommand: PodfsCommand {
         }
 
         var isPartlyFailed: Bool { kept + refused + unusable > 0 }
-        var isUseless: Bool { added + known + kept == 0 }
+        var isFailed: Bool { added + known + kept == 0 }
 
         var text: String {
             if known > 0, added + kept + refused + unusable == 0 {
@@ -185,8 +186,8 @@ struct ImportCommand: PodfsCommand {
 }
 
 extension ImportResult {
-    /// Whether the result has to be reported.
-    fileprivate var isRemarkable: Bool {
+    /// Whether the result is reported by a line of its own.
+    fileprivate var isReported: Bool {
         switch self {
         case .added, .known: false
         case .kept, .refused: true

@@ -45,7 +45,7 @@ struct PublishCommand: PodfsCommand {
     @Flag(help: "Print the task as JSON, in the format of podfs status --json.")
     var json = false
 
-    /// The maximum number of characters of a title, which is one line and often a database column.
+    /// The maximum number of characters of a title, which is one line and for many servers a database column.
     private static let longestTitle = 1_000
 
     func validate() throws {
@@ -60,7 +60,7 @@ struct PublishCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         try Self.checkAddress(url)
-        // Creates the folders, and fails early if no daemon can be started.
+        // Starts the daemon, which creates the folders; fails early if that is not possible.
         try installation.daemon().close()
         let task = try await enqueue(installation)
         guard wait else { return show(task) }
@@ -95,12 +95,13 @@ struct PublishCommand: PodfsCommand {
 
     private func snapshot(of file: String, _ installation: Installation) throws -> FileSnapshot {
         do {
-            return try FileSnapshot.make(of: file, in: installation.places.uploads)
+            return try FileSnapshot.make(of: file, in: installation.paths.uploads)
         } catch {
             throw CommandError(.failed, "\(error)")
         }
     }
 
+    /// Returns the part of the request for a snapshot: its file, and the original name and media type.
     private static func part(_ snapshot: FileSnapshot, of file: String) -> SnapshotFile {
         let name = URL(fileURLWithPath: file).lastPathComponent
         let type = imageTypes[fileExtension(name)] ?? MediaType.mimeType(forExtension: fileExtension(name))
@@ -116,11 +117,11 @@ struct PublishCommand: PodfsCommand {
         "avif": "image/avif", "svg": "image/svg+xml",
     ]
 
-    /// The maximum number of daemons that may die during the request.
+    /// The maximum number of attempts to send the request, each to another daemon.
     private static let tries = 10
 
-    /// Sends the request until a daemon answers. A request with the same copy is the same upload, so it is repeated if
-    /// a daemon dies before it answers.
+    /// Sends the request, and sends it to the next daemon if one exits before it answers, at most `tries` times. The
+    /// repeated request starts no second upload, because it names the same snapshot.
     private func send(_ request: PublishRequest, _ installation: Installation) async throws -> TaskInfo {
         var problem: any Error = ClientError(.unreachable, "the daemon cannot be reached")
         for _ in 0..<Self.tries {
@@ -128,7 +129,7 @@ struct PublishCommand: PodfsCommand {
                 let daemon = try installation.daemon()
                 defer { daemon.close() }
                 guard case .task(let task) = try await daemon.perform(.publish(request)) else {
-                    throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 return task
             } catch let error as ClientError where error.code == .disconnected {
@@ -151,16 +152,16 @@ struct PublishCommand: PodfsCommand {
     }
 }
 
-/// Waits for the end of an upload, also across restarts of the daemon.
+/// A wait for the end of an upload, which survives restarts of the daemon.
 struct UploadWait {
     private let installation: Installation
 
     init(_ installation: Installation) { self.installation = installation }
 
-    /// Returns the task's final state. Throws `CommandError` if it has failed or was cancelled.
+    /// Waits, and returns the completed task. Throws `CommandError` if the upload has failed or was cancelled.
     func waitForEnd(of task: TaskInfo) async throws -> TaskInfo {
         var reported: String?
-        // Reports retries: otherwise the command seems to hang while a server is down or an address is wrong.
+        // Reports why the upload is retried: otherwise the command seems to hang if a server is down or a URL is wrong.
         func report(_ error: String?) {
             guard let error, error != reported else { return }
             reported = error
@@ -176,12 +177,12 @@ struct UploadWait {
                 // Subscribe to events first, so that none is missed.
                 _ = try await daemon.perform(.watch)
                 guard case .tasks(let tasks) = try await daemon.perform(.tasks) else {
-                    throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
+                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 if let present = tasks.first(where: { $0.id == task.id }), present.state != .failed {
                     report(present.error)
                 } else {
-                    return try result(of: task, await howItEnded(task, daemon))
+                    return try result(of: task, await finalEvent(task, daemon))
                 }
             } catch let error as ClientError where error.code == .disconnected {
                 continue
@@ -195,9 +196,9 @@ struct UploadWait {
     }
 
     /// Returns the final event of a task that has ended already.
-    private func howItEnded(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
-        if case .events(let kept) = try await daemon.perform(.events(since: 0)),
-            let event = kept.last(where: { $0.task?.id == task.id && $0.endsTask })
+    private func finalEvent(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
+        if case .events(let stored) = try await daemon.perform(.events(since: 0)),
+            let event = stored.last(where: { $0.task?.id == task.id && $0.endsTask })
         {
             return event
         }

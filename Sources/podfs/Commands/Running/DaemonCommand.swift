@@ -19,6 +19,7 @@ struct DaemonCommand: PodfsCommand {
     @Flag(help: "Stay in the foreground and log to standard error.")
     var foreground = false
 
+    /// The pipe to `SpawnedSelf.start` in the process that has started this one.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
@@ -29,13 +30,13 @@ struct DaemonCommand: PodfsCommand {
             try installation.launcher.makeFolders()
             try SpawnedSelf.start(
                 ["daemon", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)"],
-                log: installation.places.log)
+                log: installation.paths.log)
             return
         }
-        ProcessLog.begin(file: LogFile(path: installation.places.log))
+        ProcessLog.begin(file: LogFile(path: installation.paths.log))
         if let readyDescriptor { SpawnedSelf.setCloseOnExec(readyDescriptor) }
         do {
-            // Otherwise the daemon would keep its start folder's file system busy.
+            // Otherwise the daemon would keep the file system of its current folder busy.
             chdir("/")
             try await Daemon.run(try installation.serviceConfiguration()) {
                 if let readyDescriptor { SpawnedSelf.report("ok", to: readyDescriptor) }

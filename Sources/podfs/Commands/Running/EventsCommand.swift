@@ -37,22 +37,29 @@ struct EventsCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         _ = try installation.configuration()
+        // The sequence number after which events are printed: that of the last printed one, or of `--since`.
         var last = since
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
             let daemon = try installation.launcher.connectOrStart(
                 role: .command, onEvent: { inbox.yield($0) }, onClose: { inbox.finish() })
             if !once { _ = try await daemon.perform(.watch) }
-            if let since = last, case .events(let kept) = try await daemon.perform(.events(since: since)) {
-                for event in kept { print(event) }
-                last = kept.last?.sequence ?? since
+            var newestStored = last ?? 0
+            if case .events(let stored) = try await daemon.perform(.events(since: newestStored)) {
+                newestStored = stored.last?.sequence ?? newestStored
+                if last != nil {
+                    for event in stored { print(event) }
+                    last = newestStored
+                }
             }
             if once { return daemon.close() }
             for await event in events where event.sequence > last ?? 0 {
                 print(event)
                 last = event.sequence
             }
-            // The daemon has exited; the next one has stored the final events of tasks.
+            // The daemon has exited. The next one has the stored final events of tasks that ended in the meantime;
+            // without `--since`, events that were stored before this connection are not printed.
+            last = last ?? newestStored
         }
     }
 

@@ -42,6 +42,7 @@ struct MountCommand: PodfsCommand {
 
     @OptionGroup var report: Reporting
 
+    /// The pipe to `SpawnedSelf.start` in the process that has started this one.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
@@ -83,12 +84,12 @@ struct MountCommand: PodfsCommand {
         }
         do {
             var options = try parsedOptions()
-            // mount(8) recognizes an existing mount by this column.
+            // mount(8) recognizes an existing mount by its source.
             if options.fsname == nil, !source.isEmpty { options.fsname = source }
             if !fake { try start(options) }
         } catch {
             Terminal.error(CommandError(error).description)
-            // The exit code "mount failure" of mount(8).
+            // "mount failure", an exit code of mount(8).
             throw ExitCode(32)
         }
     }
@@ -103,6 +104,7 @@ struct MountCommand: PodfsCommand {
         }
     }
 
+    /// Mounts the folder, in a background process unless `foreground`.
     private func start(_ options: MountOptions) throws {
         if let user = options.user { try Account(user: user).become() }
         if source != nil || options.user != nil { Account.setUserEnvironment() }
@@ -134,10 +136,10 @@ struct MountCommand: PodfsCommand {
         case .folder(let path): arguments += ["--", path]
         case .descriptor(let number):
             inherited = number
-            arguments += ["--", "/dev/fd/\(SpawnedSelf.handedDescriptor)"]
+            arguments += ["--", "/dev/fd/\(SpawnedSelf.passedDescriptor)"]
         }
-        try SpawnedSelf.start(arguments, log: installation.places.state + "/mount.log", inheriting: inherited)
-        // mount(8) reports by its exit code alone.
+        try SpawnedSelf.start(arguments, log: installation.paths.state + "/mount.log", inheriting: inherited)
+        // As a helper of mount(8), the command prints nothing on success.
         guard source == nil, case .folder = point else { return }
         report.print("mounted on \(folder)")
         if let library = try? installation.library(), try library.folders().isEmpty {
@@ -145,13 +147,14 @@ struct MountCommand: PodfsCommand {
         }
     }
 
+    /// Mounts the folder in this process, and returns when it is unmounted.
     private func serve(
         _ installation: Installation, _ configuration: Configuration, _ options: MountOptions,
         ready: @escaping @Sendable () -> Void
     ) throws {
         let point = try MountPoint(folder)
         let mount = try Mount(installation, configuration, at: point, options: options)
-        // Otherwise the process would keep a file system busy, possibly its own mount.
+        // Otherwise the process would keep the file system of its current folder busy, possibly its own mount.
         chdir("/")
         try mount.run(ready: ready)
     }

@@ -42,7 +42,7 @@ struct ServiceInstallCommand: PodfsCommand {
         if let package { return try Service.writePackagedUnits(root: package) }
         let service = Service(installation: try Installation())
         let folder = mount.map(MountPoint.absolute)
-        if let obstacle = service.units.obstacle { throw CommandError(.failed, "\(obstacle); nothing was installed") }
+        if let error = service.units.validationError { throw CommandError(.failed, "\(error); nothing was installed") }
         guard service.manager != nil else {
             Terminal.print(service.autostart(mounting: folder ?? NSHomeDirectory() + "/Podcasts"))
             throw CommandError(
@@ -70,9 +70,10 @@ struct ServiceInstallCommand: PodfsCommand {
         }
     }
 
+    /// Returns the messages of systemctl, or its exit code if there are none.
     static func reason(_ errors: String, _ status: Int32) -> String {
-        let said = errors.trimmingCharacters(in: .whitespacesAndNewlines)
-        return said.isEmpty ? "exit code \(status); see journalctl --user -e" : said
+        let messages = errors.trimmingCharacters(in: .whitespacesAndNewlines)
+        return messages.isEmpty ? "exit code \(status); see journalctl --user -e" : messages
     }
 }
 
@@ -95,7 +96,7 @@ struct ServiceUninstallCommand: PodfsCommand {
             service.control("disable", "--now", name)
         }
         for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
-        // Without a running manager systemctl does not remove the links.
+        // Without a running service manager systemctl does not remove the links.
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
         unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
         _ = service.reload()

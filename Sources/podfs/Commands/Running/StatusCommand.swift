@@ -35,7 +35,7 @@ struct StatusCommand: PodfsCommand {
         let installation = try Installation()
         if watch { return try await StatusWatch(installation: installation).run() }
         var report = try await report(installation)
-        report.skipped = WorkJournal.skipped(installation.places, now: Int64(time(nil))).map(\.explanation)
+        report.skipped = WorkJournal.skipped(installation.paths, now: Int64(time(nil))).map(\.explanation)
         if json {
             Terminal.print(report.json)
         } else {

@@ -26,8 +26,8 @@ struct UnmountCommand: PodfsCommand {
 
     @OptionGroup var report: Reporting
 
-    /// The time for the mount's process to exit, in milliseconds; it only has to answer its last requests.
-    private static let patience: Int32 = 10_000
+    /// The maximum time for the mount's process to exit, in milliseconds; it only has to answer its last requests.
+    private static let exitTimeout: Int32 = 10_000
 
     func perform() async throws {
         try unmount()
@@ -43,29 +43,30 @@ struct UnmountCommand: PodfsCommand {
             throw CommandError(
                 .failed, "\(folder) is a mount of another program (\(mounted.type)); use umount or fusermount3 -u")
         }
-        guard let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap({ pid_t($0) })
-        else {
-            // Its process has died, so no program can be using the mount.
+        // Also `nil` if this user has no access to the mount, as root has none to a user's mount without `allow_other`.
+        let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap { pid_t($0) }
+        if pid == nil, mounted.isDead {
+            // Its process has died, so no program can use the mount any more.
             try Unmount.perform(path, detach: true)
             return
         }
-        // If the current folder is in the mount, this process would keep it busy.
+        // This process would keep the mount busy if its current folder is in it.
         chdir("/")
-        let process = clinux_pidfd_open(pid)
+        let process = pid.map { clinux_pidfd_open($0) } ?? -1
         defer { if process >= 0 { close(process) } }
-        if try !isUnmounted(path) {
-            // Fails all waiting reads, so that the readers close their files.
-            kill(pid, SIGUSR1)
-            try again(path, pid)
+        if try !tryUnmount(path) {
+            // The signal fails all parked reads, so that the readers close their files.
+            if let pid { kill(pid, SIGUSR1) }
+            try retryUnmount(path, pid)
         }
         if process >= 0 {
             var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
-            poll(&entry, 1, Self.patience)
+            poll(&entry, 1, Self.exitTimeout)
         }
     }
 
-    /// Unmounts the folder; returns `false` if it is in use.
-    private func isUnmounted(_ path: String) throws -> Bool {
+    /// Unmounts the folder; returns `false` if it is busy.
+    private func tryUnmount(_ path: String) throws -> Bool {
         do {
             try Unmount.perform(path, detach: false)
             return true
@@ -75,22 +76,23 @@ struct UnmountCommand: PodfsCommand {
         }
     }
 
-    /// Retries for as long as the mount fails new waiting reads: readers need a moment to close their files.
-    private func again(_ path: String, _ pid: pid_t) throws {
+    /// Retries for almost a second, in which the mount fails new reads instead of parking them: readers need a moment
+    /// to close their files. If the folder is still busy, `force` detaches it, otherwise the error lists the processes.
+    private func retryUnmount(_ path: String, _ pid: pid_t?) throws {
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(900)
         repeat {
-            if try isUnmounted(path) { return }
+            if try tryUnmount(path) { return }
             usleep(20_000)
         } while clock.now < end
         guard force else {
-            let holders = Holders.of(path, except: [pid, getpid()])
+            let holders = Holders.of(path, except: Set([pid, getpid()].compactMap(\.self)))
             let names = holders.isEmpty ? "a program" : holders.joined(separator: ", ")
             let remedy = "close it, or: podfs unmount --force \(folder)"
             throw CommandError(.failed, "\(folder) is in use by \(names); \(remedy)")
         }
         try Unmount.perform(path, detach: true)
-        kill(pid, SIGTERM)
+        if let pid { kill(pid, SIGTERM) }
     }
 }
 

@@ -22,9 +22,9 @@ struct RefreshCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let progress = ProgressLine()
-        // Opening the library takes time; if neither names nor a count are needed, its existence is enough.
-        let isWanted = !shows.isEmpty || progress.isShown || !installation.hasLibrary
-        let library = isWanted ? try installation.existingLibrary() : nil
+        // Opening the library takes time. If neither names nor a count are needed, its existence is enough.
+        let needsLibrary = !shows.isEmpty || progress.isShown || !installation.hasLibrary
+        let library = needsLibrary ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
         let ids = try shows.compactMap { try resolver?.show($0, matching: .part).id }
         let total = try progress.isShown && ids.isEmpty ? library?.folders().count ?? 0 : ids.count

@@ -71,7 +71,7 @@ struct SetCommand: PodfsCommand {
 
     private static let playedKey = "played="
 
-    /// Returns the mark that an assignment sets for all episodes of a show; `nil` if it sets something else.
+    /// Returns `true` for `played=all` and `false` for `played=none`; `nil` for an assignment to another key.
     private static func mark(_ assignment: String) throws -> Bool? {
         guard assignment.hasPrefix(playedKey) else { return nil }
         switch assignment.dropFirst(playedKey.count) {
@@ -81,7 +81,7 @@ struct SetCommand: PodfsCommand {
         }
     }
 
-    /// Returns the assignments as they were accepted, and which keys have no value of the show's own any more.
+    /// Returns the assignments for the report. A removed value is shown as `KEY as in the configuration`.
     private static func changes(_ assignments: [String]) -> String {
         assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
     }

@@ -66,8 +66,8 @@ struct SubscribeCommand: PodfsCommand {
         throw ExitCode(failures.count < urls.count ? CommandError.Code.partlyFailed.rawValue : first.code.rawValue)
     }
 
-    /// Returns the address, or for a found show's folder in a mount that of its feed. The attribute has the full
-    /// address, since catalogues list no credentials.
+    /// Returns the URL of a feed; for the folder of a search result in a mount, the URL of its feed. The extended
+    /// attribute has the full URL, because a URL from a catalogue contains no credentials to redact.
     private static func address(_ text: String) throws -> String {
         guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
             return try FeedArgument.address(text)
@@ -75,6 +75,7 @@ struct SubscribeCommand: PodfsCommand {
         return PathResolver.attribute("user.xdg.origin.url", of: text) ?? text
     }
 
+    /// Returns the report of a new subscription.
     static func line(name: String, episodes: Int, skipped: Int) -> String {
         let items = skipped == 1 ? "1 item" : "\(skipped) items"
         let passed = skipped > 0 ? "; \(items) with nothing to play passed over" : ""
@@ -110,7 +111,7 @@ struct UnsubscribeCommand: PodfsCommand {
         let daemon = try installation.daemon()
         defer { daemon.close() }
         if let save {
-            let cache = installation.places.cache
+            let cache = installation.paths.cache
             let saved = try SavedEpisodes(of: found.id, to: save, library: library, cache: cache)
             try saved.save(cache: cache)
             report.print("\(ReportText.count(saved.count, "episode")) saved in \(save)")

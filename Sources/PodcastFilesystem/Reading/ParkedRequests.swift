@@ -2,20 +2,21 @@ internal import Fuse
 internal import Platform
 internal import Synchronization
 
-/// The requests that wait for the daemon. Each occupies a small record, and no thread.
-final class ParkedReads: Sendable {
+/// The kernel's requests that wait for the daemon: opens, reads, listings and commands. Each occupies a small record,
+/// and no thread.
+final class ParkedRequests: Sendable {
     struct Entry: Sendable {
         var request: ParkedRequest
         /// The token of the request to the daemon; 0 until it is sent.
         var token: UInt64
     }
 
-    /// The time in milliseconds within which the kernel repeats a failed read, on behalf of the reader that was just
-    /// woken.
+    /// The time in milliseconds within which the kernel repeats a failed read, on behalf of the reader that the failure
+    /// has woken.
     static let retryWindow: Int64 = 1_000
 
     private let entries = Mutex<[UInt64: Entry]>([:])
-    /// The end of the time in which nothing is parked, in milliseconds of `SystemClock.monotonic`.
+    /// The end of the time in which no read is parked, in milliseconds of `SystemClock.monotonic`.
     private let refusesUntil = Atomic<Int64>(0)
     private let stopped = Atomic(false)
 
@@ -24,6 +25,7 @@ final class ParkedReads: Sendable {
 
     func stop() { stopped.store(true, ordering: .releasing) }
 
+    /// Whether a read must fail instead of being parked.
     func refuses(at now: Int64) -> Bool { now < refusesUntil.load(ordering: .acquiring) }
 
     /// Adds a request. Must be called before the request to the daemon is sent, since the response may arrive
@@ -32,8 +34,8 @@ final class ParkedReads: Sendable {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// Sets the token of the request to the daemon. Another thread may have received the answer and sent the next
-    /// request before the first one's token is set here: tokens increase, and the newest stays.
+    /// Sets the token of the request to the daemon. Before the first request's token is set here, another thread may
+    /// have received its response and sent the next request: tokens increase, and the newest stays.
     ///
     /// - Returns: Whether the request is still parked, neither answered nor interrupted.
     func assign(_ token: UInt64, to request: ParkedRequest) -> Bool {
@@ -46,7 +48,7 @@ final class ParkedReads: Sendable {
 
     func remove(_ request: ParkedRequest) -> Entry? { entries.withLock { $0.removeValue(forKey: request.id) } }
 
-    /// Removes and returns all parked requests, and refuses others for `retryWindow`.
+    /// Removes and returns all parked requests, and refuses further reads for `retryWindow`.
     func removeAll() -> [Entry] {
         refusesUntil.store(SystemClock.monotonic.milliseconds + Self.retryWindow, ordering: .releasing)
         return entries.withLock { entries in

@@ -26,8 +26,8 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
         self.isOpen = isOpen
     }
 
-    /// Whether it can be evicted. The removal of an empty file would free nothing.
-    var mayGo: Bool { !isPinned && !isOpen && bytes > 0 }
+    /// Whether it can be evicted. The eviction of an empty file would free nothing.
+    var isEvictable: Bool { !isPinned && !isOpen && bytes > 0 }
 }
 
 /// A download that has neither ended nor failed.
@@ -37,18 +37,19 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var number: TaskID
     /// The time of the last request.
     package var asked: WallTime
+    /// The number of bytes in the cache.
     package var received: Int64
-    /// The size of the whole file; `nil` if neither server nor feed states it.
+    /// The size of the whole file in bytes; `nil` if it is neither known nor estimated.
     package var expected: Int64?
-    /// Whether a server has confirmed `expected`; a feed may be wrong.
+    /// Whether a server has confirmed `expected`; a feed may be wrong, and an estimate is inexact.
     package var isConfirmed: Bool
-    /// The name of its cache file, if that may be removed: not if it is pinned.
+    /// The name of its partial file in the cache; `nil` if there is none, or it is pinned and may not be removed.
     package var file: String?
     /// Whether it is an automatic download that nobody has requested.
     package var isAutomatic: Bool
     /// Whether a program has it open.
     package var isRead: Bool
-    /// Whether it would proceed if it had the space: it is not suspended, and the conditions permit it.
+    /// Whether it would proceed if it had the space: it is not suspended, and network and power conditions permit it.
     package var isWanted: Bool
     /// Whether the server has failed and a retry is scheduled.
     package var isRetrying: Bool
@@ -71,11 +72,12 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
         self.isRetrying = isRetrying
     }
 
-    var mayLoseFile: Bool { file != nil && !isRead && received > 0 }
+    /// Whether its partial file can be evicted.
+    var isEvictable: Bool { file != nil && !isRead && received > 0 }
 }
 
-/// The input of the policy, at one moment.
-package struct StorageSituation: Sendable, Equatable {
+/// The input of `StoragePolicy` at one moment.
+package struct StorageSnapshot: Sendable, Equatable {
     /// The bytes of all cache files, including those of transfers.
     package var used: Int64
     /// The size and the free space of the disk, in bytes.
@@ -95,7 +97,7 @@ package struct StorageSituation: Sendable, Equatable {
         self.files = files
     }
 
-    /// Records the removal of a file.
+    /// Records the eviction of a file.
     package mutating func remove(_ file: String) {
         var freed: Int64 = 0
         if let index = files.firstIndex(where: { $0.id == file }) {
@@ -109,7 +111,7 @@ package struct StorageSituation: Sendable, Equatable {
         diskFree = Int64(clamping: Int128(diskFree) + Int128(freed))
     }
 
-    /// Records that a file could not be removed because a program has it open; only the lease on the file shows that.
+    /// Records that a file could not be evicted because a program has it open, which only the lease on the file shows.
     package mutating func setOpen(_ file: String) {
         if let index = files.firstIndex(where: { $0.id == file }) {
             files[index].isOpen = true
