@@ -140,8 +140,7 @@ import Testing
     @Test func aHelperWithoutPrivilegeIsReported() async throws {
         let status = geteuid() == 0 ? "warning" : "problem"
         try home.directory.makeDirectory("bin")
-        let copy = try home.directory.write("bin/fusermount3", text: "#!/bin/sh\n")
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy)
+        try home.directory.writeProgram("bin/fusermount3", text: "#!/bin/sh\n")
         let without = try await examine(environment: ["PATH": home.directory.file("bin")])
         expect(without, "fusermount3", status, "is not set-user-id root", remedy: "chmod u+s")
         let none = try await examine(environment: ["PATH": home.directory.file("home")])

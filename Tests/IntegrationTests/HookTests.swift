@@ -24,8 +24,7 @@ struct HookTests {
                 for word; do echo "<$word>"; done >>"$HOME/said"
                 echo "$PODFS_EPISODE $PODFS_URL ${PODFS_ID:+id}" >>"$HOME/said"
                 """
-            let path = try home.directory.write("bin/notify-send", text: program)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            try home.directory.writeProgram("bin/notify-send", text: program)
         }
         // The daemon that subscribed has another PATH.
         show.home.killDaemon(SIGTERM)
@@ -65,8 +64,7 @@ struct HookTests {
         let show = try await MountedShow(
             configuration: "[hooks]\non_download = \"$HOME/hook\"\n"
         ) { home in
-            let path = try home.directory.write("home/hook", text: script)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            try home.directory.writeProgram("home/hook", text: script)
         }
         // Connections to a server, a mount and a command are open while the hook runs.
         let gate = Gate(heldAt: 1_000)

@@ -6,10 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct IndexerTests {
     /// Copies `cat` under another name.
     private static func impostor(_ name: String, in home: PodfsHome) throws -> String {
-        let path = "\(try home.directory.makeDirectory("bin"))/\(name)"
-        let cat = URL(fileURLWithPath: "/bin/cat").resolvingSymlinksInPath().path
-        try FileManager.default.copyItem(atPath: cat, toPath: path)
-        return path
+        try home.directory.copyProgram("/bin/cat", as: "bin/\(name)")
     }
 
     @Test(arguments: [
@@ -45,8 +42,8 @@ import Testing
     @Test func aScriptIsJudgedByItsInterpreter() async throws {
         // Its executable is the shell: a thread's name, which any program can choose, does not count.
         let show = try await MountedShow()
-        let script = try show.home.directory.write("tracker-extract", text: "#!/bin/sh\nread -r line < \"$1\"\n:\n")
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+        let text = "#!/bin/sh\nread -r line < \"$1\"\n:\n"
+        let script = try show.home.directory.writeProgram("tracker-extract", text: text)
         let run = try await ChildProcess.run(script, [show.path(1)])
         #expect(run.error.isEmpty)
         #expect(!show.requests(1).isEmpty)

@@ -90,10 +90,7 @@ struct OtherUserTests {
 
     @Test func anIndexerOfAnotherUserIsKnown() async throws {
         let show = try await Self.show(["--allow-other"])
-        let indexer = "\(try show.home.directory.makeDirectory("bin"))/tracker-extract"
-        let cat = URL(fileURLWithPath: "/bin/cat").resolvingSymlinksInPath().path
-        try FileManager.default.copyItem(atPath: cat, toPath: indexer)
-        chmod(show.home.directory.file("bin"), 0o755)
+        let indexer = try show.home.directory.copyProgram("/bin/cat", as: "bin/tracker-extract")
         let refused = try await ChildProcess.runAsNobody(indexer, [show.path(1)])
         #expect(refused.says(EACCES), "\(refused.output)\(refused.error)")
         #expect(show.requests(1).isEmpty)

@@ -6,10 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ProbeTests {
     /// Copies an installed program under another name.
     private static func impostor(_ name: String, of program: String, in home: PodfsHome) throws -> String {
-        let path = "\(try home.directory.makeDirectory("bin"))/\(name)"
-        let original = URL(fileURLWithPath: program).resolvingSymlinksInPath().path
-        try FileManager.default.copyItem(atPath: original, toPath: path)
-        return path
+        try home.directory.copyProgram(program, as: "bin/\(name)")
     }
 
     @Test func aProbeFetchesWhatItReadsAndAPlayerTheRest() async throws {

@@ -75,9 +75,12 @@ import Testing
 
     /// The next daemon knows what the killed one was doing.
     @Test func aFeedUnderWhichTheDaemonDiesTwiceIsLeftOutUntilItIsNamed() async throws {
-        try home.configure("[refresh]\nmin = \"1 s\"\nmax = \"1 s\"\n")
         publish(1)
         #expect(try await home.run("subscribe", server.url("/1.xml")).exitCode == 0)
+        home.killDaemon()
+        try await home.waitUntilDaemonHasEnded()
+        // From now on the feed is due all the time.
+        try home.configure("[refresh]\nmin = \"1 s\"\nmax = \"1 s\"\n")
         let gate = Gate(heldAt: 0)
         publish(1, behindItsHead: gate)
         let before = server.requests(for: "/1.xml").count
@@ -102,7 +105,8 @@ import Testing
         #expect(server.requests(for: "/1.xml").count == before + 2)
         gate.open()
         #expect(try await home.run("refresh", "Show 1").exitCode == 0)
-        #expect(server.requests(for: "/1.xml").count == before + 3)
+        // The feed is due again a second later.
+        #expect(server.requests(for: "/1.xml").count >= before + 3)
         #expect(try await !home.run("status").output.contains("skipped"))
     }
 }

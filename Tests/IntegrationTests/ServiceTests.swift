@@ -24,8 +24,7 @@ import Testing
             echo "$@" >>"$HOME/asked"
             case "$*" in \(pattern)) echo "Failed to connect to bus" >&2; exit 1;; esac
             """
-        let path = try home.directory.write("bin/systemctl", text: program)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        try home.directory.writeProgram("bin/systemctl", text: program)
     }
 
     private func run(_ arguments: String..., path: String? = nil) async throws -> ChildProcess.Result {

@@ -20,11 +20,8 @@ struct DaemonLauncherTests {
     }
 
     private func launcher(schema: Int = 1, script: String = "exit 0") throws -> DaemonLauncher {
-        // Written by another process: a child forked meanwhile would have the file open for writing, and such a file
-        // cannot be executed (ETXTBSY).
-        let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
-        try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
-        return DaemonLauncher(paths: paths, schema: schema, executable: directory.file("podfs"))
+        let program = try directory.writeProgram("podfs", text: "#!/bin/sh\n\(script)\n")
+        return DaemonLauncher(paths: paths, schema: schema, executable: program)
     }
 
     private func welcome(

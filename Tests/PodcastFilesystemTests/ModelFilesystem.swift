@@ -41,11 +41,9 @@ final class ModelFilesystem: ModelSubject {
         self.paths = paths
         // The script that starts the daemon sets its environment, which otherwise is the test's.
         let exports = home.environment.map { "export \($0.key)='\($0.value)'" }.joined(separator: "\n")
-        let text = try home.directory.write(
-            "podfs.text", text: "#!/bin/sh\n\(exports)\nexec '\(PodfsHome.executable)' \"$@\"\n")
-        try ChildProcess("install", ["-m", "700", text, home.directory.file("podfs")]).waitBlocking()
-        launcher = DaemonLauncher(
-            paths: paths, schema: Library.schemaVersion, executable: home.directory.file("podfs"))
+        let program = try home.directory.writeProgram(
+            "podfs", text: "#!/bin/sh\n\(exports)\nexec '\(PodfsHome.executable)' \"$@\"\n")
+        launcher = DaemonLauncher(paths: paths, schema: Library.schemaVersion, executable: program)
         try launcher.connectOrStart(role: .command).close()
         current = Mutex(try Self.filesystem(paths, launcher, owner))
         filesystem.start(notifier: kernel, startsDaemon: true)

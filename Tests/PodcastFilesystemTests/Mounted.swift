@@ -40,13 +40,9 @@ final class Mounted: Sendable {
         for folder in paths.folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
-        // Written by another process: a child forked meanwhile would have the file open for writing, and such a file
-        // cannot be executed (ETXTBSY).
-        let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
-        try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
+        let program = try directory.writeProgram("podfs", text: "#!/bin/sh\n\(script)\n")
         library = try Library.openForWriting(at: paths.library)
-        let launcher = DaemonLauncher(
-            paths: paths, schema: Library.schemaVersion, executable: directory.file("podfs"))
+        let launcher = DaemonLauncher(paths: paths, schema: Library.schemaVersion, executable: program)
         link = DaemonLink(launcher: launcher)
         var options = PodcastFilesystem.Options(
             owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(paths.cache), cacheLimit: cacheLimit,

@@ -41,4 +41,26 @@ package final class TemporaryDirectory: Sendable {
 
     @discardableResult
     package func write(_ name: String, text: String) throws -> String { try write(name, text.utf8) }
+
+    /// Writes a script into an existing folder below this one, so that it can be executed, and returns its path.
+    @discardableResult
+    package func writeProgram(_ name: String, text: String) throws -> String {
+        try copyProgram(write("\(name).text", text: text), as: name)
+    }
+
+    /// Copies a program, so that the copy can be executed, and returns the path of the copy.
+    ///
+    /// Another process copies it. If this one did, a child forked meanwhile would have the copy open for writing until
+    /// its `execve`, and a file that is open for writing cannot be executed (ETXTBSY).
+    @discardableResult
+    package func copyProgram(_ source: String, as name: String) throws -> String {
+        let copy = try ChildProcess("install", ["-D", "-m", "755", source, file(name)]).waitBlocking()
+        guard copy.exitCode == 0 else { throw ProgramNotCopied(reason: copy.error) }
+        return file(name)
+    }
+}
+
+/// `install` failed.
+private struct ProgramNotCopied: Error {
+    var reason: String
 }
