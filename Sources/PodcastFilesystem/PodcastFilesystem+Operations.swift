@@ -49,8 +49,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 throw Errno.staleNFSFileHandle
             }
             let form = behaviour.form
-            recordSentSize(facts, form)
-            request.reply(attributes: attributes(facts, form), timeout: form.attributeTimeout)
+            request.reply(attributes: attributes(facts, form), timeout: timeout(facts, form))
         } catch {
             request.reply(error: Self.errno(of: error))
         }

@@ -101,6 +101,8 @@ import Testing
         for number in 1...10 {
             let content = MountedShow.content(number, size: 20_000)
             let reader = try await OpenFileReader(show.path(number))
+            // Nothing is cached yet.
+            #expect(try await show.home.run("evict", show.path(number)).exitCode == 1)
             #expect(try await reader.read(0..<4_096).bytes == content.bytes(in: 0..<4_096))
             let refused = try await show.home.run("evict", show.path(number))
             #expect(refused.exitCode == 1 && refused.error.contains("it is open in a program"), "\(refused.error)")

@@ -33,20 +33,15 @@ extension KernelCacheSimulation {
         let number = program.node
         switch program.step {
         case .lookingUp:
-            cache.willAnswer(NodeNumber(rows[program.episode]))
-            let facts = facts(of: rows[program.episode])
-            cache.recordSentSize(facts.size, of: facts.number)
-            accept(facts)
-            names[program.episode] = facts.number
-            return false
+            return receive(reply(facts(of: rows[program.episode])), &program)
         case .listing(let change):
             let isCurrent = cache.isCurrent(since: change)
             let row = isCurrent || !cache.isOutdated(number, since: change) ? program.row : rows[program.episode]
             // An unreported change will be reported later, and then the kernel is notified.
-            let facts = facts(of: row)
-            cache.recordSentSize(facts.size, of: facts.number)
-            accept(facts)
-            names[program.episode] = facts.number
+            return receive(reply(facts(of: row)), &program)
+        case .receivingEntry(let reply):
+            accept(reply)
+            names[program.episode] = reply.facts.number
             return false
         case .opening:
             let row = rows[program.episode]
@@ -87,6 +82,7 @@ extension KernelCacheSimulation {
                 let backing = chance(3) ? nil : BackingID(rawValue: lastBacking)
                 program.mode = cache.opened(number, backing: backing)
             }
+            if !isInvalidated { cache.answered(number) }
             program.step = .replying(program.mode)
             if needsInvalidation, !isInvalidated {
                 messages.append(
@@ -104,22 +100,25 @@ extension KernelCacheSimulation {
             program.step = program.total == nil ? .closing : isCached && chance(2) ? .reading(0) : .checkingSize
         case .checkingSize:
             // fstat(2)
-            if inodes[number]?.isValid != true { accept(answer(number, total: program.total)) }
-            if let size = inodes[number]?.size, size != program.total {
-                failures.append("fstat tells \(size) of \(program)")
+            guard let inode = inodes[number], inode.isValid else {
+                program.step = .receivingSize(answer(number, total: program.total))
+                return true
             }
-            program.step = program.mode == .cached ? .reading(0) : .closing
+            check(inode.size, &program)
+        case .receivingSize(let reply):
+            accept(reply)
+            // fstat(2) returns what the reply contains, even if the kernel does not cache it.
+            check(reply.facts.size, &program)
         case .reading(let offset):
             // fuse_cache_read_iter
             if let inode = inodes[number], offset + 1 > inode.size, !inode.isValid {
-                accept(answer(number, total: program.total))
-            }
-            if let size = inodes[number]?.size, offset >= size {
-                end(at: offset, program)
-                program.step = .closing
+                program.step = .receivingEnd(answer(number, total: program.total), offset: offset)
             } else {
-                program.step = .loadingPage(offset, version: version)
+                read(at: offset, &program)
             }
+        case .receivingEnd(let reply, let offset):
+            accept(reply)
+            read(at: offset, &program)
         case .loadingPage(let offset, let asked):
             loadPage(offset, asked, &program)
         case .closing:
@@ -128,6 +127,34 @@ extension KernelCacheSimulation {
             return false
         }
         return true
+    }
+
+    /// Handles a reply to a lookup or a listing.
+    ///
+    /// A new inode is created at once: invalidations of a node that the kernel does not have yet are lost, and the
+    /// filesystem sends them again after the reply.
+    mutating func receive(_ reply: Reply, _ program: inout Program) -> Bool {
+        if inodes[reply.facts.number] != nil {
+            program.step = .receivingEntry(reply)
+            return true
+        }
+        accept(reply)
+        names[program.episode] = reply.facts.number
+        return false
+    }
+
+    mutating func check(_ size: Int64, _ program: inout Program) {
+        if size != program.total { failures.append("fstat tells \(size) of \(program)") }
+        program.step = program.mode == .cached ? .reading(0) : .closing
+    }
+
+    mutating func read(at offset: Int64, _ program: inout Program) {
+        if let size = inodes[program.node]?.size, offset >= size {
+            end(at: offset, program)
+            program.step = .closing
+        } else {
+            program.step = .loadingPage(offset, version: version)
+        }
     }
 
     /// The filesystem's answer to the read of a page, and the kernel's handling of it (fuse_short_read).
@@ -191,7 +218,9 @@ extension KernelCacheSimulation {
     }
 
     mutating func close(_ number: NodeNumber) {
-        cache.close(number)
-        if cache.access(number, at: now) { send([.attributes(number)]) }
+        let isCachedNow = cache.close(number)
+        if cache.access(number, at: now) || isCachedNow {
+            messages.append(Message(invalidation: .attributes(number)))
+        }
     }
 }

@@ -8,9 +8,6 @@ import TransferCore
 /// A library that changes, a daemon that reports the changes later, programs that look up, list, open and read
 /// episodes, a kernel that caches names, attributes and pages by its own rules, and a filesystem that uses
 /// `KernelCache`. Their steps are interleaved in any order.
-///
-/// One simplification: a request for attributes is answered in the step in which it is made. In reality it takes
-/// microseconds, and an invalidation meanwhile makes the kernel discard the answer, whatever the filesystem replies.
 struct KernelCacheSimulation {
     /// The relevant fields of a node in the kernel (`struct fuse_inode`).
     struct Inode {
@@ -18,7 +15,7 @@ struct KernelCacheSimulation {
         var sent: NodeFacts
         var size: Int64
         var isValid = true
-        /// Incremented by each invalidation: answers to requests made before it are discarded.
+        /// Incremented by each invalidation and each accepted reply: replies to requests made before it are discarded.
         var version = 0
         var cached = 0
         var direct = 0
@@ -35,9 +32,20 @@ struct KernelCacheSimulation {
         var size: Int64?
     }
 
+    /// Attributes in a reply that the program's thread has not handled yet.
+    struct Reply {
+        var facts: NodeFacts
+        /// Whether the kernel may cache the attributes.
+        var isCached: Bool
+        /// The version of the attributes at the time of the request.
+        var asked: Int
+    }
+
     struct Program {
-        enum Step: Equatable {
+        enum Step {
             case lookingUp
+            /// A lookup or a listing has been answered.
+            case receivingEntry(Reply)
             /// `row` was read after the change with this number.
             case listing(change: UInt64)
             case opening
@@ -48,7 +56,11 @@ struct KernelCacheSimulation {
             case answering(isInvalidated: Bool)
             case replying(HandleMode.IOMode)
             case checkingSize
+            /// The request of an fstat(2) has been answered.
+            case receivingSize(Reply)
             case reading(Int64)
+            /// The request of a read beyond the cached size has been answered.
+            case receivingEnd(Reply, offset: Int64)
             /// The kernel has requested the page at this offset, at this version of the attributes.
             case loadingPage(Int64, version: Int)
             case closing
@@ -193,7 +205,7 @@ struct KernelCacheSimulation {
     }
 
     mutating func send(_ invalidations: [Invalidation]) {
-        messages += invalidations.map { Message(invalidation: $0) }
+        messages += invalidations.filter { cache.isEffective($0) }.map { Message(invalidation: $0) }
     }
 
     // MARK: The filesystem
@@ -207,14 +219,16 @@ struct KernelCacheSimulation {
     }
 
     /// The filesystem's getattr.
-    mutating func answer(_ number: NodeNumber, total: Int64?) -> NodeFacts {
-        cache.willAnswer(number)
+    mutating func answer(_ number: NodeNumber, total: Int64?) -> Reply {
         let row = rows[Int(number.row) - 1]
         var facts = facts(of: row)
         if row.generation != number.generation { facts.size = total ?? facts.size }
         facts.number = number
-        cache.recordSentSize(facts.size, of: number)
-        return facts
+        return reply(facts)
+    }
+
+    mutating func reply(_ facts: NodeFacts) -> Reply {
+        Reply(facts: facts, isCached: cache.recordReply(size: facts.size, of: facts.number), asked: version)
     }
 
     mutating func push(_ size: Int64, _ id: Int, _ program: inout Program) {
@@ -244,7 +258,9 @@ struct KernelCacheSimulation {
                 cache.pushed(size, of: number)
                 for id in waiting.removeValue(forKey: number) ?? [] {
                     programs[id]?.step = .answering(isInvalidated: true)
+                    advance(id)
                 }
+                cache.answered(number)
             }
             if let (id, next) = message.waiter { programs[id]?.step = next }
         case .entry(_, let name): if let id = Int(name) { names[id - 1] = nil }
@@ -253,12 +269,16 @@ struct KernelCacheSimulation {
     }
 
     /// fuse_change_attributes
-    mutating func accept(_ facts: NodeFacts) {
-        let known = inodes[facts.number]
-        inodes[facts.number] = known ?? Inode(sent: facts, size: facts.size)
-        inodes[facts.number]?.sent = facts
-        inodes[facts.number]?.size = facts.size
-        inodes[facts.number]?.isValid = true
+    mutating func accept(_ reply: Reply) {
+        let facts = reply.facts
+        var inode = inodes[facts.number] ?? Inode(sent: facts, size: facts.size)
+        guard inode.version <= reply.asked else { return }
+        version += 1
+        inode.sent = facts
+        inode.size = facts.size
+        inode.isValid = reply.isCached
+        inode.version = version
+        inodes[facts.number] = inode
     }
 
     mutating func forget() {

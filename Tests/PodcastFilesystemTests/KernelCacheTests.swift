@@ -37,7 +37,7 @@ struct KernelCacheTests {
         cache.renamed(Self.number, from: "One.mp3", of: 1)
         #expect(cache.openNode(formerly: "One.mp3", of: 1) == Self.number)
         #expect(cache.openNode(formerly: "one.mp3", of: 1) == nil && cache.openNode(formerly: "One.mp3", of: 2) == nil)
-        cache.close(Self.number)
+        _ = cache.close(Self.number)
         #expect(cache.openNode(formerly: "One.mp3", of: 1) == nil)
     }
 
@@ -49,21 +49,42 @@ struct KernelCacheTests {
         let later = cache.push(5, of: Self.number)
         #expect(later == .isKnown)
         // Another size has been sent since.
-        cache.recordSentSize(6, of: Self.number)
+        let isCached = cache.recordReply(size: 6, of: Self.number)
+        #expect(!isCached)
         let again = cache.push(5, of: Self.number)
         #expect(again == .isRequired)
     }
 
-    @Test func changesAreWithheldBetweenPushAndRequest() {
+    @Test func attributesAreNotCachedFromThePushOfASizeToTheLastClose() {
+        var cache = KernelCache()
+        func isCached() -> Bool { cache.recordReply(size: 5, of: Self.number) }
+        var observed = [isCached()]
+        _ = cache.push(5, of: Self.number)
+        observed.append(isCached())
+        #expect(!cache.isEffective(.attributes(Self.number)) && !cache.isCurrent(since: cache.changes.last))
+        cache.pushed(5, of: Self.number)
+        _ = cache.open(Self.number, .cached)
+        cache.answered(Self.number)
+        _ = cache.open(Self.number, .cached)
+        observed.append(isCached())
+        let first = cache.close(Self.number)
+        observed.append(isCached())
+        let last = cache.close(Self.number)
+        observed.append(isCached())
+        #expect(observed == [true, false, false, false, true])
+        #expect(!first && last)
+        #expect(cache.isEffective(.attributes(Self.number)) && cache.isCurrent(since: cache.changes.last))
+        #expect(cache.isKnown(5, of: Self.number))
+    }
+
+    /// The caller of an open may be gone before the reply, or close the file without a request for its size.
+    @Test func aSizeThatTheKernelHasNotRequestedIsPushedAgain() {
         var cache = KernelCache()
         _ = cache.push(5, of: Self.number)
-        let withheld = cache.changed(Self.place, row: nil, isRenamed: false)
-        #expect(withheld == [])
-        #expect(!cache.isCurrent(since: cache.changes.last))
-        let (isOutdated, isOutdatedStill) = (cache.willAnswer(Self.number), cache.willAnswer(Self.number))
-        #expect(isOutdated && !isOutdatedStill)
-        let told = cache.changed(Self.place, row: nil, isRenamed: false)
-        #expect(told == [.attributes(Self.number)])
+        cache.pushed(5, of: Self.number)
+        cache.answered(Self.number)
+        #expect(!cache.isKnown(5, of: Self.number))
+        #expect(cache.isEffective(.attributes(Self.number)))
     }
 
     @Test func aNewRenditionTakesItsNameInEveryFolderOfTheShow() throws {
@@ -104,9 +125,9 @@ struct KernelCacheTests {
         let sameSecond = cache.access(Self.number, at: 10)
         let second = cache.access(Self.number, at: 11)
         _ = cache.open(Self.number, .cached)
-        cache.close(Self.number)
+        _ = cache.close(Self.number)
         let closed = cache.access(Self.number, at: 12)
-        cache.close(Self.number)
+        _ = cache.close(Self.number)
         let last = cache.access(Self.number, at: 13)
         #expect([first, sameSecond, second, closed, last] == [true, false, false, false, true])
         #expect(cache.accessTimes[7] == 13)

@@ -174,7 +174,7 @@ struct StatusAndChangeTests {
         #expect(try await messages(after: event(.episode(999, formerName: nil)), daemon) == [])
     }
 
-    @Test func noInvalidationIsSentBetweenPushAndRequest() async throws {
+    @Test func attributesAreNotCachedFromAPushToTheLastClose() async throws {
         let podcast = try mounted.subscribe(length: 111_111)
         try mounted.subscribe("Other", episodes: 1)
         let daemon = try FakeDaemon(mounted.paths)
@@ -183,7 +183,7 @@ struct StatusAndChangeTests {
         let node = try mounted.entry("Show", name).node
         let id = try mounted.library.entries(of: podcast.id)[0].id
         let progress = event(.progress(report(1, .running, of: id)))
-        // Each open notifies the kernel of a size confirmed before; events add nothing until the kernel asks for it.
+        // Each open notifies the kernel of a size confirmed before; events add nothing until the file is closed.
         let questions: [(Int64, () throws -> Int64?)] = [
             (400_000, { mounted.attributes(node)?.size }),
             (400_001, { try mounted.entry("Show", name).attributes.size }),
@@ -201,10 +201,15 @@ struct StatusAndChangeTests {
             mounted.notifier.clear()
             let handle = try await mounted.open(node).handle()
             #expect(mounted.notifier.messages == [.attributes(node)])
-            for _ in 1...2 { #expect(try await messages(after: progress, daemon) == []) }
+            #expect(try await messages(after: progress, daemon) == [])
             #expect(try question() == size)
-            #expect(try await messages(after: progress, daemon) == [.attributes(node)])
+            #expect(try await messages(after: progress, daemon) == [])
+            #expect(try mounted.entry("Show", name).attributeTimeout == 0)
+            mounted.notifier.clear()
             mounted.release(node, handle)
+            #expect(mounted.notifier.messages == [.attributes(node)])
+            #expect(try mounted.entry("Show", name).attributeTimeout > 0)
+            #expect(try await messages(after: progress, daemon) == [.attributes(node)])
         }
     }
 

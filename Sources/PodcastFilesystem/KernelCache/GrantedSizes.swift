@@ -10,10 +10,6 @@ struct GrantedSizes: Sendable {
         var moment: Int64
         /// The size in the library's row until the grant is recorded.
         var guess: EpisodeSize
-        /// The row with the grant applied, as the kernel saw it last.
-        var seen: EpisodeEntry?
-        /// Whether the kernel saw a row to which the grant does not apply.
-        var wasInapplicable = false
         /// Whether the library has recorded the size.
         var isRecorded = false
 
@@ -42,20 +38,15 @@ struct GrantedSizes: Sendable {
     }
 
     /// Returns the row with any pending grant applied, as the kernel should see it.
-    mutating func applied(to entry: EpisodeEntry) -> EpisodeEntry {
+    func applied(to entry: EpisodeEntry) -> EpisodeEntry {
         // A confirmed size is that of the grant, or of another file that the feed has named since.
-        if entry.sizeSource == .server || grants.isEmpty { return entry }
-        let number = NodeNumber(entry)
-        guard let grant = grants[number] else { return entry }
-        guard grant.applies(to: EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed) else {
-            grants[number]?.wasInapplicable = true
-            return entry
-        }
+        guard entry.sizeSource != .server, let grant = grants[NodeNumber(entry)],
+            grant.applies(to: EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed)
+        else { return entry }
         var entry = entry
         entry.size = grant.size
         entry.sizeSource = .server
         entry.changed = max(entry.changed, grant.moment)
-        grants[number]?.seen = entry
         return entry
     }
 
@@ -73,20 +64,9 @@ struct GrantedSizes: Sendable {
     /// Whether a node has a grant that is not recorded in the library yet.
     func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isRecorded == false }
 
-    /// Marks a grant as recorded when the library's row has a confirmed size. The grant stays for threads that have
-    /// read the old row.
-    ///
-    /// - Returns: Whether the kernel has seen the row as it is now, or is about to request it. Another invalidation
-    ///   would then do harm: the kernel may be waiting for the attributes that it requests after an open, and would
-    ///   discard the reply. Without it, the ctime may be a second off until the next invalidation.
-    mutating func markRecorded(_ entry: EpisodeEntry) -> Bool {
-        let number = NodeNumber(entry)
-        guard entry.sizeSource == .server, let grant = grants[number], !grant.isRecorded else { return false }
-        grants[number]?.isRecorded = true
-        if grant.wasInapplicable { return false }
-        guard var seen = grant.seen else { return entry.size == grant.size }
-        seen.changed = entry.changed
-        seen.lastOpened = entry.lastOpened
-        return seen == entry
+    /// Marks a grant as recorded if the library's row has a confirmed size. The grant stays for threads that have read
+    /// the old row.
+    mutating func markRecorded(_ entry: EpisodeEntry) {
+        if entry.sizeSource == .server { grants[NodeNumber(entry)]?.isRecorded = true }
     }
 }

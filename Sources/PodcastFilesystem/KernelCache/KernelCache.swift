@@ -18,9 +18,13 @@ struct KernelCache: Sendable {
     var views = ViewRecords()
     private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
-    /// The episodes whose size was pushed and whose attributes the kernel has not requested since; see
-    /// `mayBeInvalidated`.
-    private var unrequested: Set<NodeNumber> = []
+    /// The nodes whose attributes the kernel must not cache: those whose size was pushed, until none of their handles
+    /// is open. Their attributes are not invalidated.
+    ///
+    /// The kernel discards a reply with attributes if they are invalidated between its request and its use of the
+    /// reply, and the thread that waits for the reply may be scheduled much later. The size would remain the feed's
+    /// guess, or 0, and a read would end there without an error, or return zeros after the end of a shorter file.
+    private var uncached: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
     private struct Node {
@@ -28,55 +32,65 @@ struct KernelCache: Sendable {
         /// The size last pushed to the kernel. A size that the kernel got in an earlier lookup may be the feed's guess,
         /// and a read ends at the size that the kernel has cached.
         var size: Int64?
+        /// Whether the kernel has requested the attributes since the size was pushed and a handle is open.
+        var isSizeRequested = false
         /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
+        /// The number of pushes whose opens are being answered.
+        var answering = 0
         /// The range of the last refused read beyond the end.
         var refusedTail: Range<Int64>?
     }
 
     // MARK: Answers
 
-    /// Prepares a reply with a node's attributes. Call before reading the row, so that no change is missed.
+    /// Records the size in a reply with a file's attributes. If it differs from the size pushed last, the next open
+    /// pushes again.
     ///
-    /// - Returns: Whether invalidations may have been withheld from the kernel, so that a row read before may be
-    ///   outdated.
-    @discardableResult
-    mutating func willAnswer(_ number: NodeNumber) -> Bool {
-        unrequested.isEmpty ? false : unrequested.remove(number) != nil
-    }
-
-    /// Records the size in a reply to the kernel. If it differs from the size pushed last, the next open pushes again.
-    mutating func recordSentSize(_ size: Int64, of number: NodeNumber) {
+    /// - Returns: Whether the kernel may cache the attributes.
+    mutating func recordReply(size: Int64, of number: NodeNumber) -> Bool {
         if let known = nodes[number]?.size, known != size { nodes[number]?.size = nil }
+        guard uncached.contains(number) else { return true }
+        if isOpen(number) { nodes[number]?.isSizeRequested = true }
+        return false
     }
 
-    /// Whether data read when `change` was the last change may be sent unmodified.
-    func isCurrent(since change: UInt64) -> Bool { changes.last <= change && unrequested.isEmpty }
+    /// Whether all data read when `change` was the last change may be sent unmodified, for the kernel to cache.
+    func isCurrent(since change: UInt64) -> Bool { changes.last <= change && uncached.isEmpty }
 
     /// Whether an episode read at `change` has to be read again before it is sent to the kernel.
-    mutating func isOutdated(_ number: NodeNumber, since change: UInt64) -> Bool {
-        willAnswer(number) || changes.hasChanged(number.episode, since: change)
+    func isOutdated(_ number: NodeNumber, since change: UInt64) -> Bool {
+        changes.hasChanged(number.episode, since: change)
+    }
+
+    /// Whether an invalidation has an effect. One of attributes that the kernel does not cache would only do harm; see
+    /// `uncached`.
+    func isEffective(_ invalidation: Invalidation) -> Bool {
+        if case .attributes(let number) = invalidation { !uncached.contains(number) } else { true }
     }
 
     // MARK: Sizes
 
     /// The result of `push(_:of:)`.
     enum SizePush {
-        /// The kernel has the size: the open may be answered.
+        /// The kernel has the size: the open may be answered, followed by a call of `answered`.
         case isKnown
         /// The open waits for an invalidation that has been sent.
         case isPending
-        /// The attributes have to be invalidated first, followed by a call of `pushed`.
+        /// The attributes have to be invalidated first, followed by a call of `pushed`, the answers to the waiting
+        /// opens and a call of `answered`.
         case isRequired
     }
 
-    /// Makes the kernel request the size of a file that is about to be opened.
-    ///
-    /// Only once for concurrent opens: the kernel discards a reply with attributes if they are invalidated while it
-    /// waits for them, and would continue to use the old size.
+    /// Makes the kernel request the size of a file that is about to be opened. Only once for concurrent opens, since a
+    /// second invalidation would make the kernel discard the reply to the first open's request.
     mutating func push(_ size: Int64, of number: NodeNumber) -> SizePush {
-        if isKnown(size, of: number) { return .isKnown }
-        if number.kind == .episode { unrequested.insert(number) }
+        if isKnown(size, of: number) {
+            nodes[number]?.answering += 1
+            return .isKnown
+        }
+        uncached.insert(number)
+        nodes[number, default: Node()].isSizeRequested = false
         if nodes[number]?.isPushing == true { return .isPending }
         nodes[number, default: Node()].isPushing = true
         return .isRequired
@@ -86,17 +100,17 @@ struct KernelCache: Sendable {
     mutating func pushed(_ size: Int64, of number: NodeNumber) {
         nodes[number, default: Node()].size = size
         nodes[number]?.isPushing = false
+        nodes[number]?.answering += 1
+    }
+
+    /// Records that the opens that needed a size are answered: their handles are counted, or their callers gone.
+    mutating func answered(_ number: NodeNumber) {
+        nodes[number]?.answering -= 1
+        _ = removeIfUnused(number)
     }
 
     /// Whether this size was pushed last, and no reply has contained another one since.
     func isKnown(_ size: Int64, of number: NodeNumber) -> Bool { nodes[number]?.size == size }
-
-    /// Whether a node's attributes may be invalidated. Not between the push of a size and the request that follows it.
-    ///
-    /// An invalidation makes the kernel discard the reply that it waits for: attributes, or the end of the file in a
-    /// read. It would continue to use the feed's guess, and return zeros after the end of a shorter file, or truncate a
-    /// longer one. The invalidation is not needed, because the request is certain to follow.
-    private func mayBeInvalidated(_ number: NodeNumber) -> Bool { !unrequested.contains(number) }
 
     // MARK: Handles
 
@@ -114,11 +128,25 @@ struct KernelCache: Sendable {
     }
 
     /// Removes a handle that was closed, or whose open reply was rejected.
-    mutating func close(_ number: NodeNumber) {
-        guard var node = nodes[number] else { return }
-        node.mode.close()
-        if node.mode == .closed { node.refusedTail = nil }
-        nodes[number] = node.mode == .closed && node.size == nil && !node.isPushing ? nil : node
+    ///
+    /// - Returns: Whether to invalidate the attributes: from now on the kernel may cache them, and a reply that is
+    ///   being made may have them from before a change that was not sent as an invalidation.
+    mutating func close(_ number: NodeNumber) -> Bool {
+        nodes[number]?.mode.close()
+        return removeIfUnused(number)
+    }
+
+    /// Removes what applies only while handles are open or about to be.
+    ///
+    /// - Returns: Whether the kernel may cache the attributes from now on.
+    private mutating func removeIfUnused(_ number: NodeNumber) -> Bool {
+        guard var node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 else { return false }
+        node.refusedTail = nil
+        let isCachedNow = uncached.remove(number) != nil
+        // The kernel may still have an earlier size.
+        if isCachedNow, !node.isSizeRequested { node.size = nil }
+        nodes[number] = node.size == nil ? nil : node
+        return isCachedNow
     }
 
     func isOpen(_ number: NodeNumber) -> Bool { (nodes[number]?.mode ?? .closed) != .closed }
@@ -134,7 +162,7 @@ struct KernelCache: Sendable {
     ///   for the size may be pending.
     mutating func access(_ number: NodeNumber, at now: Int64) -> Bool {
         number.kind == .episode && accessTimes.set(number.episode, to: now) && !isOpen(number)
-            && mayBeInvalidated(number)
+            && !uncached.contains(number)
     }
 
     /// Whether to refuse a readahead beyond the end of the file.
@@ -184,10 +212,8 @@ extension KernelCache {
     mutating func changed(_ place: Library.EpisodePlace, row: EpisodeEntry?, isRenamed: Bool) -> [Invalidation] {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         changes.add(number.episode)
-        var found: [Invalidation] = []
-        // If the change is only that the library has recorded the size of a grant, the kernel has it already.
-        let isRecorded = row.map { grants.markRecorded($0) } ?? false
-        if !isRecorded, mayBeInvalidated(number) { found.append(.attributes(number)) }
+        if let row { grants.markRecorded(row) }
+        var found: [Invalidation] = [.attributes(number)]
         let show = place.podcast
         if place.isBuried {
             found += entries(of: place)

@@ -7,7 +7,8 @@ internal import TransferCore
 extension PodcastFilesystem {
     func send(_ invalidations: [Invalidation]) {
         guard !invalidations.isEmpty, let notifier = kernelLink.withLock({ $0?.notifier }) else { return }
-        for invalidation in invalidations {
+        let effective = state.withLock { state in invalidations.filter { state.kernel.isEffective($0) } }
+        for invalidation in effective {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
                 // Recorded only after the invalidation: a listing created before it may contain the old attributes.
@@ -31,16 +32,19 @@ extension PodcastFilesystem {
         notifier.invalidateAttributesNow(number.node, then: next)
     }
 
-    /// Invalidates the attributes of a file so that the kernel requests its new size, and then calls `next`. Concurrent
-    /// opens share one invalidation; none is sent if the kernel has the size.
-    func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable () -> Void) {
+    /// Invalidates the attributes of a file so that the kernel requests its new size, and then calls `next`, which
+    /// answers the open, with whether the attributes were invalidated. Concurrent opens share one invalidation; none is
+    /// sent if the kernel has the size.
+    func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable (_ isInvalidated: Bool) -> Void) {
         let push = state.withLock { state in
             let push = state.kernel.push(size, of: number)
             if push != .isKnown { state.files.pendingOpens[number, default: []].append(next) }
             return push
         }
         switch push {
-        case .isKnown: next()
+        case .isKnown:
+            next(false)
+            state.withLock { $0.kernel.answered(number) }
         case .isPending: break
         case .isRequired:
             invalidate(number) { [self] in
@@ -48,7 +52,8 @@ extension PodcastFilesystem {
                     state.kernel.pushed(size, of: number)
                     return state.files.pendingOpens.removeValue(forKey: number) ?? []
                 }
-                for next in pending { next() }
+                for next in pending { next(true) }
+                state.withLock { $0.kernel.answered(number) }
             }
         }
     }

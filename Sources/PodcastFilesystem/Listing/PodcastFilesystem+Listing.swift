@@ -126,14 +126,30 @@ extension PodcastFilesystem {
             let isStale =
                 position == names.items.count + 2
                 && state.withLock { $0.kernel.directories[number]?.finished(page.handle.rawValue) ?? false }
+            var sent: ArraySlice<FolderSnapshot.Item> = []
+            let change = state.withLock { $0.kernel.changes.last }
             request.reply(listing: page) { buffer in
                 guard let reached = fill(&buffer, from: names, position, page) else { return }
                 state.withLock { $0.kernel.directories[number]?.replied(page.handle.rawValue, to: reached) }
+                if let end = names.position(of: reached) { sent = names.items[max(position - 2, 0)..<max(end - 2, 0)] }
             }
+            if page.withAttributes { invalidate(sent, changedSince: change) }
             if isStale { send([.data(number)]) }
         } catch {
             request.reply(error: Self.errno(of: error))
         }
+    }
+
+    /// Invalidates the attributes of the items that have changed during the reply with them: the invalidation of the
+    /// change may have preceded the reply.
+    private func invalidate(_ items: ArraySlice<FolderSnapshot.Item>, changedSince change: UInt64) {
+        let changed = state.withLock { state in
+            if state.kernel.changes.last == change { return [] as [NodeNumber] }
+            return items.map(\.facts.number).filter {
+                $0.kind == .episode && state.kernel.isOutdated($0, since: change)
+            }
+        }
+        send(changed.map { .attributes($0) })
     }
 
     /// Returns the names with current attributes. The kernel caches attributes from a listing for up to a day, so they

@@ -24,7 +24,7 @@ struct AlternatesFolder: NodeBehaviour {
     }
 
     func find(_ name: String) throws -> Entry? {
-        try mount.library.alternate(of: node.episode, named: name).map { try mount.entry(of: $0) }
+        try mount.library.alternate(of: node.episode, named: name).map { mount.entry(mount.facts(of: $0)) }
     }
 
     func items() throws -> [FolderSnapshot.Item]? {

@@ -19,7 +19,6 @@ struct EpisodeFile: NodeBehaviour {
     }
 
     func facts(open: OpenFile?) throws -> NodeFacts? {
-        mount.state.withLock { _ = $0.kernel.willAnswer(node) }
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
         var facts = mount.facts(of: entry)
         // A handle of an older rendition keeps that rendition's size.
@@ -101,15 +100,7 @@ extension PodcastFilesystem {
             else { return nil }
             return self.entry(facts(of: entry), entryTimeout: 0)
         }
-        return try self.entry(of: found, entryTimeout: entryTimeout)
-    }
-
-    /// Returns the reply to a lookup of an episode's row that was just read.
-    func entry(of found: EpisodeEntry, entryTimeout: Double? = nil) throws -> Entry {
-        // If invalidations were withheld from the kernel, the row may be outdated.
-        let isOutdated = state.withLock { $0.kernel.willAnswer(NodeNumber(found)) }
-        let current = isOutdated ? try library.entry(id: found.id) : nil
-        return entry(facts(of: current ?? found), entryTimeout: entryTimeout)
+        return self.entry(facts(of: found), entryTimeout: entryTimeout)
     }
 
     /// Returns an episode's attributes, from its row and its task.

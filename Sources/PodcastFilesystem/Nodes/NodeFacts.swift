@@ -81,15 +81,16 @@ extension PodcastFilesystem {
     /// Returns the reply to a lookup; `entryTimeout` replaces the form's if the kernel must not cache the name.
     func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
         let form = behaviour(of: facts.number).form
-        recordSentSize(facts, form)
         return Entry(
-            node: facts.number.node, attributes: attributes(facts, form), attributeTimeout: form.attributeTimeout,
+            node: facts.number.node, attributes: attributes(facts, form), attributeTimeout: timeout(facts, form),
             entryTimeout: entryTimeout ?? form.entryTimeout)
     }
 
-    /// Records the size of a file in a reply to the kernel.
-    func recordSentSize(_ facts: NodeFacts, _ form: NodeForm) {
-        if form.kind == .regular { state.withLock { $0.kernel.recordSentSize(facts.size, of: facts.number) } }
+    /// Records a reply with attributes, and returns the time in seconds for which the kernel may cache them.
+    func timeout(_ facts: NodeFacts, _ form: NodeForm) -> Double {
+        guard form.kind == .regular else { return form.attributeTimeout }
+        let isCached = state.withLock { $0.kernel.recordReply(size: facts.size, of: facts.number) }
+        return isCached ? form.attributeTimeout : 0
     }
 }
 

@@ -24,7 +24,7 @@ struct OpenFiles: Sendable {
     /// read.
     private var names: [NodeNumber: String] = [:]
     /// The completions of the opens that wait for the invalidation of a node's attributes.
-    var pendingOpens: [NodeNumber: [@Sendable () -> Void]] = [:]
+    var pendingOpens: [NodeNumber: [@Sendable (_ isInvalidated: Bool) -> Void]] = [:]
 
     subscript(handle: FileHandle) -> OpenFile? { files[handle] }
 

@@ -28,7 +28,7 @@ extension PodcastFilesystem {
             guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
             switch try behaviour(of: number).opening(by: request.caller, flags: flags) {
             case .open(let file, let preference):
-                if let size = sizeToPush(file), !state.withLock({ $0.kernel.isKnown(size, of: number) }) {
+                if let size = sizeToPush(file) {
                     pushAndOpen(ParkedRequest(request), file, preference, size: size)
                 } else {
                     reply(request, file, preference)
@@ -50,13 +50,13 @@ extension PodcastFilesystem {
         return file.content?.size ?? file.media.withLock { $0.total }
     }
 
-    /// Answers a parked open after the size has been pushed to the kernel.
+    /// Answers an open once the kernel has the size or is about to request it.
     private func pushAndOpen(
         _ waiting: ParkedRequest, _ file: OpenFile, _ preference: HandleMode.Preference, size: Int64
     ) {
-        push(size, of: file.number) { [self] in
+        push(size, of: file.number) { [self] isInvalidated in
             guard let request = waiting.take() else { return }
-            reply(request, file, preference, isInvalidated: true)
+            reply(request, file, preference, isInvalidated: isInvalidated)
         }
     }
 
@@ -132,7 +132,7 @@ extension PodcastFilesystem {
     private func open(
         _ number: NodeNumber, _ content: GeneratedContent, _ preference: HandleMode.Preference, _ waiting: ParkedRequest
     ) {
-        push(content.size, of: number) { [self] in
+        push(content.size, of: number) { [self] _ in
             guard let request = waiting.take() else { return }
             reply(request, OpenFile(number: number, content: content), preference)
         }
@@ -153,19 +153,16 @@ extension PodcastFilesystem {
             return
         }
         let file = openFile(number, as: kind, flags: flags, grant)
-        let isInvalidated = grant.total.map { total in
-            state.withLock { !$0.kernel.isKnown(total, of: number) }
-        }
-        let answer: @Sendable () -> Void = { [self] in
+        let answer: @Sendable (Bool) -> Void = { [self] isInvalidated in
             guard let request = waiting.take() else {
                 link.post(.close, EpisodeReference(episode: number.episode).payload)
                 return
             }
-            reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated ?? true)
+            reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated)
         }
         // fstat(2) after this open must return the true size, so the kernel's attributes are invalidated first.
         guard let total = grant.total else {
-            invalidate(number, then: answer)
+            invalidate(number) { answer(true) }
             return
         }
         let now = now
@@ -292,9 +289,10 @@ extension PodcastFilesystem {
         // The shared files are released outside the critical section: dropping the last reference to a file closes it.
         let removed = state.withLock { state -> (file: OpenFile, needsInvalidation: Bool, shared: OpenFiles.Node?)? in
             guard let file = state.files.remove(handle) else { return nil }
-            state.kernel.close(file.number)
+            let isCachedNow = state.kernel.close(file.number)
+            let isAccessChanged = state.kernel.access(file.number, at: now)
             let shared = state.kernel.isOpen(file.number) ? nil : state.files.nodes.removeValue(forKey: file.number)
-            return (file, state.kernel.access(file.number, at: now), shared)
+            return (file, isCachedNow || isAccessChanged, shared)
         }
         if let removed { reportClose(of: removed.file) }
         return removed.map { ($0.file, $0.needsInvalidation) }

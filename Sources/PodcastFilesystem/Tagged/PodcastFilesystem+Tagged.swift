@@ -153,13 +153,13 @@ extension PodcastFilesystem {
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
         }
-        let answer: @Sendable () -> Void = { [self] in
+        let answer: @Sendable (Bool) -> Void = { [self] isInvalidated in
             guard let request = waiting.take() else { return }
             let file = OpenFile(number: number, tag: tag, original.adopted())
-            reply(request, file, file.taggedSize == nil ? .direct : .cached, isInvalidated: true)
+            reply(request, file, file.taggedSize == nil ? .direct : .cached, isInvalidated: isInvalidated)
         }
         guard let total = original.file.media.withLock({ $0.total }) else {
-            invalidate(number, then: answer)
+            invalidate(number) { answer(true) }
             return
         }
         push(tag.size + max(0, total - tag.skipped), of: number, then: answer)

@@ -118,10 +118,12 @@ final class TaskCommands: ServicePart {
     /// - Returns: an error message if a program has the episode open, else `nil`.
     func dropBytes(of episode: Episode) async throws -> String? {
         driver.drainEvents()
-        guard let rendition = try library.rendition(of: episode.id) else { return nil }
-        guard try driver.evict(rendition.file, of: episode.id) else {
-            return "it is open in a program; close it first"
+        let isOpen = "it is open in a program; close it first"
+        // Its first bytes may have been read before it has a cache file.
+        guard let rendition = try library.rendition(of: episode.id) else {
+            return driver.clients.openEpisodes.contains(episode.id) ? isOpen : nil
         }
+        guard try driver.evict(rendition.file, of: episode.id) else { return isOpen }
         try await removeTask(episode.id)
         return nil
     }
