@@ -18,5 +18,8 @@ package struct ClientError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
+    /// The error of a request or a wait whose connection has ended.
+    package static let disconnected = ClientError(.disconnected, "the connection to the daemon has ended")
+
     package var description: String { message }
 }

@@ -89,7 +89,7 @@ package final class DaemonConnection: Sendable {
             return state.lastNumber
         }
         guard let number else {
-            answer(.failure(ClientError(.disconnected, "the daemon has exited")))
+            answer(.failure(.disconnected))
             return 0
         }
         write(Frame(kind: kind, number: number, payload: payload))
@@ -155,7 +155,7 @@ package final class DaemonConnection: Sendable {
             defer { state.waiting = [:] }
             return state.waiting
         }
-        for answer in waiting.values { answer(.failure(ClientError(.disconnected, "the daemon has exited"))) }
+        for answer in waiting.values { answer(.failure(.disconnected)) }
         onClose()
     }
 }

@@ -13,7 +13,7 @@ package final class TransferSession: Sendable {
 
     /// A caller that waits for the end of a task.
     private struct Waiter {
-        /// Whether an event that the task waits for space ends the wait as well.
+        /// Whether an event with `TaskReport.waitsForSpace` ends the wait, too.
         var includesSpaceWait: Bool
         var continuation: CheckedContinuation<Event, any Error>
     }
@@ -67,12 +67,9 @@ package final class TransferSession: Sendable {
                 defer { state.waiting = [:] }
                 return state.waiting
             }
-            for waiter in waiting.values.joined() { waiter.continuation.resume(throwing: TransferSession.daemonExited) }
+            for waiter in waiting.values.joined() { waiter.continuation.resume(throwing: ClientError.disconnected) }
         }
     }
-
-    /// The error of a wait whose connection has ended, including by `close`.
-    fileprivate static let daemonExited = ClientError(.disconnected, "the daemon has exited")
 
     let connection: DaemonConnection
     private let inbox: Inbox
@@ -103,11 +100,12 @@ package final class TransferSession: Sendable {
         self.missedEvents = missedEvents
     }
 
-    /// Closes the connection. A background session's tasks continue; others end. Waits for final events throw.
+    /// Closes the connection. The tasks of a background session continue, those of other sessions end. Pending calls of
+    /// `DownloadTask.finalEvent()` throw.
     package func close() { connection.close() }
 
-    /// Creates a suspended task for an episode. If another client has a task for the same episode, both are the same
-    /// task.
+    /// Creates a suspended task for an episode. If another client already has a task for the episode, that task is
+    /// shared.
     package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
             throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
@@ -134,12 +132,12 @@ package final class TransferSession: Sendable {
         _ = try await connection.perform(.acknowledge(through: event.sequence))
     }
 
-    /// Returns those of the episodes whose downloads wait for space, according to the daemon.
+    /// Asks the daemon which of the episodes' downloads wait for space.
     package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
         let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
             episodes)
-        // Events that are stored for the other episodes are stale.
+        // The other episodes no longer wait for space: remove their stored events.
         inbox.state.withLock { state in
             for episode in episodes where !waitingForSpace.contains(episode) { state.waitingForSpace[episode] = nil }
         }
@@ -151,7 +149,7 @@ package final class TransferSession: Sendable {
             let known: Result<Event, any Error>? = inbox.state.withLock { state in
                 if let event = state.finalEvents.removeValue(forKey: episode) { return .success(event) }
                 if includesSpaceWait, let event = state.waitingForSpace[episode] { return .success(event) }
-                if state.isEnded { return .failure(Self.daemonExited) }
+                if state.isEnded { return .failure(ClientError.disconnected) }
                 state.waiting[episode, default: []].append(
                     Waiter(includesSpaceWait: includesSpaceWait, continuation: continuation))
                 return nil
@@ -184,8 +182,8 @@ package struct DownloadTask: Sendable {
         _ = try await session.connection.perform(.resumeTask(episode: episode))
     }
 
-    /// Suspends the task until the same number of `resume()` calls, or until the session ends. Reads of the file are
-    /// still served.
+    /// Suspends the task. Suspensions nest: the task continues after the same number of `resume()` calls, or when the
+    /// session's connection ends. Programs that read the file are still served.
     package func suspend() async throws {
         _ = try await session.connection.perform(.suspendTask(episode: episode))
     }
@@ -209,7 +207,7 @@ package struct DownloadTask: Sendable {
         try await session.finalEvent(of: episode, includesSpaceWait: false)
     }
 
-    /// Waits for the final event, or for one that says that the task waits for space (`TaskReport.waitsForSpace`).
+    /// Waits for the final event, or for an event with `TaskReport.waitsForSpace`.
     package func finalEventOrSpaceWait() async throws -> Event {
         try await session.finalEvent(of: episode, includesSpaceWait: true)
     }

@@ -60,7 +60,8 @@ import Testing
         #expect(doctor.output.contains("ok       systemd: units in \(folder)\n"), "\(doctor.output)")
         try home.directory.write("config/systemd/user/podfs.service", text: "[Service]\nExecStart=/bin/true\n")
         let stale = try await run("doctor")
-        #expect(stale.output.contains("warning  systemd: \(folder)/podfs.service is not from this version of podfs"))
+        let warning = "warning  systemd: \(folder)/podfs.service is missing or differs from this version's unit"
+        #expect(stale.output.contains(warning), "\(stale.output)")
         let removed = try await run("service", "uninstall")
         #expect(removed.exitCode == 0, "\(removed.error)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
@@ -94,7 +95,7 @@ import Testing
         #expect(installed.exitCode == 0, "\(installed.error)")
         #expect(installed.output.contains("  systemctl --user enable --now 'podfs.socket'\n"))
         #expect(installed.output.contains("  systemctl --user enable --now 'podfs-mount@srv-p.service'\n"))
-        #expect(try await run("service", "status").output.contains("the systemd manager of this user does not run"))
+        #expect(try await run("service", "status").output.contains("the systemd user manager is not running"))
     }
 
     @Test func aRefusalByTheServiceManagerIsReported() async throws {

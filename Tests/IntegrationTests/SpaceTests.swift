@@ -14,7 +14,7 @@ import Testing
         #expect(result.exitCode == 2, "one of them is here")
         let lines = result.error.split(separator: "\n").filter { $0.contains("waits: no space left in the cache") }
         #expect(lines.count == 2, "\(result.error)")
-        #expect(lines.allSatisfy { $0.contains("raise cache.limit") && $0.contains("2.9 MiB more wanted") })
+        #expect(lines.allSatisfy { $0.contains("raise cache.limit") && $0.contains("2.9 MiB more needed") })
         let states = try await [1, 2, 3].asyncMap { try await show.attribute("state", of: show.path($0)) ?? "" }
         #expect(states.sorted() == ["cached", "queued", "queued"])
         let waiting = try #require(states.firstIndex(of: "queued")) + 1

@@ -137,7 +137,7 @@ struct CacheTests {
         let first = try daemon.episode(1).id
         try await client.act(.download, first)
         let failure = try await client.event("it fails") { $0.kind == .failed && $0.episode == first }
-        #expect(failure.task?.error?.contains("do not fit into cache.limit (146.5 KiB)") == true)
+        #expect(failure.task?.error?.contains("does not fit into cache.limit (146.5 KiB)") == true)
         gate.open()
         let grant = try await client.open(first)
         let read = try await client.read(first, 199_000..<200_000, generation: grant.generation)

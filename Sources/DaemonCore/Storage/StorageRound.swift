@@ -197,7 +197,7 @@ struct StorageRound {
         let least = max(known ?? 0, transfer.received)
         if least > policy.limits.capacity {
             var reason = shortage(incoming: 0)
-            reason.tooLarge = least
+            reason.oversizedFileSize = least
             plan.failures[transfer.id] = reason
             return
         }

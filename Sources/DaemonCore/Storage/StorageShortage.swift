@@ -1,4 +1,4 @@
-/// The reason why bytes may not be written: the exceeded limit, and by how much.
+/// The reason why bytes may not be written: the limits that would be exceeded, and the sizes in question.
 package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether the incoming bytes would exceed `cache.limit`.
     package var isCacheFull: Bool
@@ -7,13 +7,13 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     /// Whether the disk refused a write within both limits: because of a quota, or blocks reserved for root.
     package var isWriteRefused = false
     /// The size of a file that exceeds `cache.limit` by itself; `nil` otherwise.
-    package var tooLarge: Int64?
+    package var oversizedFileSize: Int64?
 
-    /// The bytes in the cache, those reserved for transfers in addition, and `cache.limit`.
+    /// The bytes in the cache, the bytes that are reserved for transfers and not yet in the cache, and `cache.limit`.
     package var used: Int64
     package var reserved: Int64
     package var capacity: Int64
-    /// The free bytes of the disk, and the bytes to leave free.
+    /// The free bytes on the disk, and the number of bytes that must stay free.
     package var free: Int64
     package var floor: Int64
     /// Whether `cache.keep_free` is set.
@@ -24,33 +24,34 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     /// One line for the user: the limit and the remedy.
     package var description: String {
         let limit = "cache.limit (\(Self.size(capacity)))"
-        if let tooLarge {
-            return "\(Self.size(tooLarge)) do not fit into \(limit): raise it; a program that opens the file gets it "
-                + "all the same"
+        if let oversizedFileSize {
+            return "the file of \(Self.size(oversizedFileSize)) does not fit into \(limit): raise cache.limit; the "
+                + "limit does not apply while a program has the file open"
         }
-        let wanted = incoming > 0 ? ", \(Self.size(incoming)) more wanted" : ""
-        let taken =
+        let needed = incoming > 0 ? ", \(Self.size(incoming)) more needed" : ""
+        let occupied =
             reserved > 0
-            ? "\(Self.size(used)) of \(limit) taken, \(Self.size(reserved)) reserved for other downloads"
-            : "\(Self.size(used)) of \(limit) taken"
-        let floor = "\(Self.size(floor)) stay free by " + (isFloorConfigured ? "cache.keep_free" : "default")
+            ? "\(Self.size(used)) of \(limit) used, \(Self.size(reserved)) reserved for other downloads"
+            : "\(Self.size(used)) of \(limit) used"
+        let floor = "\(Self.size(floor)) must stay free by " + (isFloorConfigured ? "cache.keep_free" : "default")
         switch (isCacheFull, isDiskFull) {
         case (true, true):
-            return "cache and disk are full (\(taken), \(Self.size(free)) free on the disk of which \(floor)"
-                + "\(wanted)): free some with podfs evict or podfs unpin"
+            return "cache and disk are full (\(occupied); \(Self.size(free)) free on the disk, \(floor)\(needed)): "
+                + "free space with podfs evict or podfs unpin"
         case (_, true):
-            return "the disk is full (\(Self.size(free)) free of which \(floor)\(wanted)): delete something there, "
-                + "use podfs evict or podfs unpin, or set cache.keep_free lower"
+            return "the disk is full (\(Self.size(free)) free, \(floor)\(needed)): delete files on it, use podfs evict "
+                + "or podfs unpin, or lower cache.keep_free"
         case (true, _):
-            return "the cache is full (\(taken)\(wanted)): free some with podfs evict or podfs unpin, or raise "
+            return "the cache is full (\(occupied)\(needed)): free space with podfs evict or podfs unpin, or raise "
                 + "cache.limit"
         default:
-            return "the disk refuses to store more (\(Self.size(free)) free\(wanted)): delete something there, or use "
-                + "podfs evict or podfs unpin"
+            return "the disk refused a write (\(Self.size(free)) free\(needed)): delete files on it, or use podfs "
+                + "evict or podfs unpin"
         }
     }
 
-    /// Formats a size as `512 B`, `1.5 MiB` or `10 GiB`: units as in the configuration, a decimal only if it is not 0.
+    /// Formats a size as `512 B`, `1.5 MiB` or `10 GiB`: in the units of the configuration, with
+    /// one decimal unless it is 0.
     package static func size(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)

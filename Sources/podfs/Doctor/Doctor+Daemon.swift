@@ -92,7 +92,8 @@ extension Doctor {
         }
         if let stale = service.staleUnit {
             return .warning(
-                "systemd", "\(stale) is not from this version of podfs", remedy: "update it: podfs service install")
+                "systemd", "\(stale) is missing or differs from this version's unit",
+                remedy: "restore it: podfs service install")
         }
         return .ok("systemd", "units in \(service.folder)")
     }

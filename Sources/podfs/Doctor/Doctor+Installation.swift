@@ -229,7 +229,7 @@ extension Doctor {
             "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"
         let evict = "podfs evict PATH frees the space of an episode"
         if disk.free < floor {
-            let message = "\(sizes), of which \(ByteText.size(floor)) must stay free (cache.keep_free)"
+            let message = "\(sizes); \(ByteText.size(floor)) must stay free (cache.keep_free)"
             let remedy = "downloads wait for space: \(evict), or free space on the disk otherwise"
             return used > 0
                 ? .warning("cache", message, remedy: "the least recently opened episodes will be evicted; \(evict)")

@@ -108,7 +108,7 @@ struct StatusWatch {
             do {
                 connection = try installation.daemon(
                     onEvent: { inbox.yield(.event($0)) },
-                    onClose: { inbox.yield(.lost(ClientError(.disconnected, "the daemon has exited"))) })
+                    onClose: { inbox.yield(.lost(ClientError.disconnected)) })
             } catch {
                 inbox.yield(.lost(error))
                 return

@@ -92,13 +92,12 @@ struct Service {
             manager, ["systemctl", "--user", "--no-ask-password"] + arguments, environment: environment)
     }
 
-    /// Reloads the unit files, which is required before the units can be enabled. Returns whether the user's service
-    /// manager runs.
+    /// Makes systemd reload the unit files, which is required before the units can be enabled. Returns whether the
+    /// systemd user manager is running.
     func reload() -> Bool { control("daemon-reload").status == 0 }
 
-    /// Makes the running daemon, if there is one, exit: it holds the library's lock and the socket, which the service
-    /// needs.
-    func replaceDaemon() async throws {
+    /// Stops the running daemon, if there is one: it has the library's lock and the socket, which the service needs.
+    func stopDaemon() async throws {
         guard let daemon = try DaemonLauncher(paths: paths, schema: Library.schemaVersion).connect(role: .command)
         else { return }
         _ = try? await daemon.perform(.leave)

@@ -47,8 +47,8 @@ struct StoragePolicyTests {
         #expect(plan.evictions.isEmpty && plan.failures.isEmpty && plan.stopReason == nil)
         #expect(
             try #require(plan.waiting[MediaID(2)]).description
-                == "the cache is full (0 B of cache.limit (1000 B) taken, 600 B reserved for other downloads, 600 B more "
-                + "wanted): free some with podfs evict or podfs unpin, or raise cache.limit")
+                == "the cache is full (0 B of cache.limit (1000 B) used, 600 B reserved for other downloads, 600 B more "
+                + "needed): free space with podfs evict or podfs unpin, or raise cache.limit")
     }
 
     @Test func partsThatBlockEachOtherAreGivenUpForTheFirst() {
@@ -140,8 +140,8 @@ struct StoragePolicyTests {
         #expect(Set(plan.failures.keys) == [1].ids)
         #expect(
             try #require(plan.failures[MediaID(1)]).description
-                == "1001 B do not fit into cache.limit (1000 B): raise it; a program that opens the file gets it all the "
-                + "same")
+                == "the file of 1001 B does not fit into cache.limit (1000 B): raise cache.limit; the limit does not apply "
+                + "while a program has the file open")
         let read = policy.plan(for: snapshot([transfer(1, 1_001) { $0.isRead = true }]))
         #expect(read.reserved == [1].ids && read.failures.isEmpty && read.stopReason == nil)
         // One that grows beyond the limit fails too.
@@ -176,7 +176,7 @@ struct StoragePolicyTests {
         let read = transfer(3, 600) { $0.isRead = true }
         let plan = policy.plan(for: snapshot(free: 100, [read]))
         let reason = try #require(plan.stopReason)
-        #expect(reason.description.contains("100 B free of which 100 B stay free by cache.keep_free"))
+        #expect(reason.description.contains("100 B free, 100 B must stay free by cache.keep_free"))
         // Everything evictable goes first, though the whole file does not fit.
         let some = policy.plan(for: snapshot(used: 50, free: 100, [read], files: [file("old", 50)]))
         #expect(some.evictions == ["old"])

@@ -5,10 +5,10 @@ import PodcastClient
 
 struct ServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "service", abstract: "Run podfs as a service of your session, by systemd.",
+        commandName: "service", abstract: "Run podfs as a systemd user service.",
         discussion: """
-            Optional: commands and mounts start the daemon on demand. As a service it is started by its socket, and a \
-            folder is mounted at login.
+            Optional: without the service, commands and mounts start the daemon. With it, systemd starts the daemon \
+            when a client connects to its socket. With --mount, a folder is also mounted at login.
 
             Examples:
               podfs service install --mount ~/Podcasts
@@ -29,12 +29,12 @@ struct ServiceInstallCommand: PodfsCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Mount on this folder at login.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("Also mount podfs on this folder at login.", valueName: "dir"), completion: .directory)
     var mount: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the units for /usr/bin/podfs into the root of a package, and enable nothing.", valueName: "root"),
+            "Write the units of a package, for /usr/bin/podfs, below this folder. Enable nothing.", valueName: "root"),
         completion: .directory)
     var package: String?
 
@@ -47,19 +47,19 @@ struct ServiceInstallCommand: PodfsCommand {
             Terminal.print(service.autostart(mounting: folder ?? NSHomeDirectory() + "/Podcasts"))
             throw CommandError(
                 .failed,
-                "there is no systemd (no systemctl in PATH), so nothing was installed; for a desktop's autostart save "
-                    + "the entry printed above as ~/.config/autostart/podfs.desktop")
+                "systemctl is not in PATH, so nothing was installed; to mount at login without systemd, save the entry "
+                    + "printed above as ~/.config/autostart/podfs.desktop")
         }
         try service.write()
         for unit in service.units.all { Terminal.print("written: \(service.path(unit.name))") }
         let names = [Units.socketName] + (folder.map { [Units.mountName(of: $0)] } ?? [])
         guard service.reload() else {
-            Terminal.print("the systemd manager of this user does not run; once it does, run:")
+            Terminal.print("the systemd user manager is not running; once it is, run:")
             Terminal.print("  systemctl --user daemon-reload")
             for name in names { Terminal.print("  systemctl --user enable --now '\(name)'") }
             return
         }
-        try await service.replaceDaemon()
+        try await service.stopDaemon()
         for name in names {
             let result = service.control("enable", "--now", name)
             guard result.status == 0 else {
@@ -81,7 +81,8 @@ struct ServiceUninstallCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "uninstall", abstract: "Disable the units and remove them; subscriptions and media stay.",
         discussion: """
-            Folders mounted by the units are unmounted. Downloads continue with the next command.
+            This unmounts the units' folders and stops the daemon. The next command starts a daemon, which continues \
+            the downloads.
 
             Example:
               podfs service uninstall
@@ -96,7 +97,7 @@ struct ServiceUninstallCommand: PodfsCommand {
             service.control("disable", "--now", name)
         }
         for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
-        // Without a running service manager systemctl does not remove the links.
+        // Without a running user manager systemctl has not removed the links.
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
         unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
         _ = service.reload()
@@ -116,7 +117,7 @@ struct ServiceStatusCommand: PodfsCommand {
     func perform() async throws {
         let service = Service(installation: try Installation())
         guard service.isInstalled else {
-            throw CommandError(.failed, "not installed; podfs service install")
+            throw CommandError(.failed, "no units are installed; to install them: podfs service install")
         }
         let isManaged = service.reload()
         for name in [Units.socketName, Units.serviceName] + service.mounts {
@@ -125,12 +126,12 @@ struct ServiceStatusCommand: PodfsCommand {
                 words.append(service.control("is-enabled", "--quiet", name).status == 0 ? "enabled" : "not enabled")
                 words.append(service.control("is-active", "--quiet", name).status == 0 ? "active" : "not active")
             } else {
-                words.append("written; the systemd manager of this user does not run")
+                words.append("written, the systemd user manager is not running")
             }
             Terminal.print("\(name): \(words.joined(separator: ", "))")
         }
         if let stale = service.staleUnit {
-            Terminal.print("\(stale) is not from this version of podfs; to update it: podfs service install")
+            Terminal.print("\(stale) is missing or differs from this version's unit; restore it: podfs service install")
         }
     }
 }
