@@ -5,19 +5,20 @@ struct DebianChangelog {
     let text: String
 
     /// - Parameters:
-    ///   - markdown: The project's changelog: a heading of the second level for each version, with lists of changes.
-    ///   - version: The version of the package. Its section becomes the only entry; if the changelog has no such
-    ///     section, the entry is one line.
+    ///   - markdown: The project's changelog: a second-level heading for each version, followed by a list of changes.
+    ///   - version: The version of the package. The result has one entry, with the changes of this version; if the
+    ///     changelog does not list any, with the line "Release VERSION."
+    ///   - maintainer: `NAME <ADDRESS>`.
     ///   - date: The date in the format of RFC 5322.
     init(markdown: String, version: String, maintainer: String, date: String) {
         var changes: [[Substring]] = []
-        var isEntry = false
+        var isInSection = false
         for line in markdown.split(separator: "\n") {
             if line.hasPrefix("## ") {
-                isEntry = line.dropFirst(3).split(separator: " ").first.map { $0 == version } ?? false
-            } else if isEntry, line.hasPrefix("- ") {
+                isInSection = line.dropFirst(3).split(separator: " ").first.map { $0 == version } ?? false
+            } else if isInSection, line.hasPrefix("- ") {
                 changes.append(line.dropFirst(2).split(separator: " "))
-            } else if isEntry, line.hasPrefix("  "), !changes.isEmpty {
+            } else if isInSection, line.hasPrefix("  "), !changes.isEmpty {
                 changes[changes.count - 1] += line.split(separator: " ")
             }
         }
@@ -32,7 +33,7 @@ struct DebianChangelog {
             """
     }
 
-    /// Formats an item of the list in lines of at most 79 columns.
+    /// Formats a change as a list item, wrapped at 79 columns.
     private static func item(_ words: [Substring]) -> String {
         var lines: [String] = []
         var line = "  *"

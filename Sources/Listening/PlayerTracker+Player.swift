@@ -2,11 +2,12 @@ internal import Platform
 internal import TransferCore
 
 extension PlayerTracker {
-    /// A seek to the stored position that the player is to be asked for, once.
+    /// A pending request to the player to seek to the stored position. It is sent at most once.
     struct Resume: Sendable {
-        /// Seconds.
+        /// The position in seconds to seek to.
         var target: Double
-        /// When the player is asked even if it does not seem to play yet.
+        /// The time from which the request is sent even if the player does not seem to play yet, and is dropped if the
+        /// player does not answer.
         var until: Instant
     }
 
@@ -17,9 +18,9 @@ extension PlayerTracker {
         var isPaused = false
         var resume: Resume?
         var lastSeek: Instant?
-        /// When a seek that followed another too closely is reported; `nil` if there is none.
+        /// The time at which a seek is reported that came within `seekInterval` of another one; `nil` if there is none.
         var seekDue: Instant?
-        /// When a position that the daemon writes was last reported.
+        /// The time of the last report whose position the daemon writes to the library; see `ListeningRules.isWritten`.
         var written: Instant?
     }
 
@@ -31,28 +32,28 @@ extension PlayerTracker {
         var status = PlayerStatus.stopped
         var rate: Double = 1
         var canSeek = true
-        /// The position in seconds at `measured`; `nil` if it has to be read.
+        /// The position in seconds at the time `measured`; `nil` if it has to be read.
         var position: Double?
         var measured = Instant.start
         /// The episode of the track's URL.
         var episode: EpisodeID?
         var session: Session?
-        /// When the position is read next; `nil` if it is not.
+        /// The time of the next reading of the position; `nil` if none is due.
         var nextReading: Instant?
         var budget = SignalBudget()
 
         var deadline: Instant? { [nextReading, session?.seekDue, budget.until].compactMap(\.self).min() }
 
-        /// Whether both are the same player. VLC has two connections to the bus, with the names `vlc` and
-        /// `vlc.instancePID`.
+        /// Whether `other` is the same player under another name. VLC has two connections to the bus, with the names
+        /// `vlc` and `vlc.instancePID`.
         func isAlias(of other: Player) -> Bool {
             process != nil && process == other.process && program.elementsEqual(other.program)
         }
 
-        /// The name without `.instance` and what follows.
+        /// The name up to `.instance`, if it contains that.
         private var program: Substring { name.firstRange(of: ".instance").map { name[..<$0.lowerBound] } ?? name[...] }
 
-        /// Returns the position in seconds, extrapolated from the last one; 0 if none is known.
+        /// Returns the position in seconds, extrapolated from the last one. Valid only if a position is known.
         func estimate(at now: Instant) -> Double {
             let begin = position ?? 0
             guard status == .playing else { return begin }
@@ -91,7 +92,7 @@ extension PlayerTracker {
     private mutating func change(_ id: PlayerID, _ player: inout Player, to status: PlayerStatus, at now: Instant) {
         let former = player.status
         if status == .stopped {
-            // Its position is 0 by now.
+            // The player's own position is 0 now: report the estimate, before the status changes.
             endSession(id, &player, at: now)
             player.status = status
             player.position = nil
@@ -103,7 +104,7 @@ extension PlayerTracker {
             if former == .stopped { player.position = nil }
             beginSession(id, &player, at: now)
         } else {
-            // `measure` reports the reading.
+            // `measure` reports the new position.
             effects.append(.readPosition(id))
         }
     }
@@ -153,31 +154,32 @@ extension PlayerTracker {
             player.nextReading = nil
             return
         }
-        // A player that does not answer may not be playing either.
+        // A player that does not answer is perhaps not playing either.
         if position != nil, !isSeek { report(.playing, player.estimate(at: now), id, &player, at: now) }
         player.session?.isPaused = false
-        // Read when the daemon may write again, so that the stored position is never older than the interval.
+        // Read again when the daemon's next write is due, so that the stored position is never older than the interval.
         let due = (player.session?.written ?? now) + Self.readInterval
         player.nextReading = due > now ? due : now + Self.readInterval
     }
 
-    /// Whether a reading shows that the player sought: it lies before the last one, or beyond what the player can have
-    /// played. A reading that is only behind the estimate comes from a player that had to wait for bytes.
+    /// Whether a reading shows that the player has seeked: the position is before the last one, or further on than the
+    /// player can have played. A position between the last one and the estimate is no seek: the player had to wait for
+    /// bytes.
     private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {
         guard let last = player.position else { return false }
-        // A player that was paused at its last report cannot have played.
+        // A player that was paused at the last reading and still is has not played in between.
         if player.status == .paused, player.session?.isPaused == true { return abs(position - last) >= 1 }
         return position < last - 2 || position > expected + 2 * max(1, player.rate)
     }
 
-    /// Asks a player that has started from the beginning to seek to the stored position, once it plays or is paused. A
-    /// player that does not answer is not asked: it may have resumed by itself.
+    /// Asks a player that has started from the beginning to seek to the stored position, as soon as it plays or is
+    /// paused. Does not ask a player that does not answer: it may have resumed by itself.
     ///
-    /// - Returns: Whether the reading served only this purpose and is not reported.
+    /// - Returns: Whether the position was read only for this purpose, and is not reported.
     private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Instant) -> Bool {
         guard let resume = player.session?.resume else { return false }
         let position = player.estimate(at: now)
-        // It has resumed by itself, or does not answer.
+        // The player has resumed by itself, or does not answer.
         guard position < ListeningRules.beginning + seconds(Self.resumeTimeout) * max(1, player.rate),
             isRead || now < resume.until
         else {
@@ -190,7 +192,7 @@ extension PlayerTracker {
         }
         player.session?.resume = nil
         effects.append(.seek(id, track: player.track.id, to: resume.target, from: position))
-        // Not every player announces that seek.
+        // Not every player announces a seek that it was asked for.
         player.nextReading = now + .seconds(1)
         return true
     }

@@ -1,11 +1,11 @@
 package import TransferCore
 
-/// A request for bytes of an episode that are missing as far as the mount knows.
+/// A mount's request for bytes of an episode that are not known to be cached.
 package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// Whether `Grant.head` is a sufficient response if there is no file yet and it includes `range`.
+    /// Whether the response may contain the bytes in `Grant.head`, if that includes `range` and there is no file yet.
     package var takesHead: Bool
     package var kind: ReaderKind
 
@@ -67,7 +67,7 @@ package struct OpenRequest: Sendable, Equatable {
     }
 }
 
-/// The episode that was closed, or opened without a request: the payload of `close` and `opened`.
+/// The episode of a `close` or `opened` frame. `opened` reports an open for which the mount has sent no `OpenRequest`.
 package struct EpisodeReference: Sendable, Equatable {
     package var episode: EpisodeID
 
@@ -92,11 +92,11 @@ package struct Grant: Sendable, Equatable {
     package var generation: Int
     /// The size in bytes; `nil` if no server has confirmed it.
     package var total: Int64?
-    /// The name of the cache file; `nil` if nothing is stored.
+    /// The name of the cache file; `nil` if there is none yet.
     package var file: String?
     package var present: ByteRanges
-    /// The first bytes of the rendition, if the server has sent them and nothing is stored yet, so that a read of them
-    /// need not wait for the file. Only in responses to opens, and to reads within these bytes.
+    /// The first bytes of the rendition, if they have arrived and there is no cache file yet: a read of them
+    /// need not wait for the file. Only in responses to opens, and to reads with `takesHead` of a range in these bytes.
     package var head: [UInt8]
 
     package init(generation: Int, total: Int64?, file: String?, present: ByteRanges, head: [UInt8] = []) {
@@ -150,7 +150,7 @@ package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// The errno that readers get; 0 if none is suitable.
+    /// The errno for the reading program; 0 if none is suitable.
     package var errorNumber: Int32
     /// One line: the error and its remedy.
     package var message: String

@@ -1,50 +1,52 @@
 /// The context of an element in a document, which determines the element's meaning.
 enum FeedScope: UInt8, CaseIterable {
+    /// Outside the root element.
     case document
     /// Inside `rss` or `rdf:RDF`.
     case root
     case channel
     case item
-    /// An Atom `feed` and `entry`.
+    /// Inside Atom's `feed` and `entry`.
     case feed
     case entry
-    /// The channel's `image`.
+    /// Inside the channel's `image`.
     case image
     case mediaGroup
     case alternateEnclosure
     case chapters
-    /// `itunes:category`, which contains its subcategories.
+    /// Inside `itunes:category`, which contains its subcategories.
     case category
-    /// `itunes:owner`.
+    /// Inside `itunes:owner`.
     case owner
-    /// Atom's `author`.
+    /// Inside Atom's `author`.
     case person
-    /// Inside `opml`, its `head`, and its `body` or an `outline`.
+    /// Inside `opml`; its `head`; its `body` or an `outline`.
     case opml
     case opmlHead
     case outlines
-    /// `podcast:value`, its `valueTimeSplit`, `podcast:podroll` and `podcast:publisher`.
+    /// Inside `podcast:value`, its `valueTimeSplit`, `podcast:podroll` and `podcast:publisher`.
     case value
     case timeSplit
     case podroll
     case publisher
-    /// RSS's `skipHours` and `skipDays`.
+    /// Inside RSS's `skipHours` and `skipDays`.
     case skips
-    /// Inside an element that is ignored.
+    /// Inside an element whose child elements are ignored.
     case nothing
 }
 
-/// The processing of an element: at its start with its attributes, at its end with its text, or at both.
+/// The processing of an element: at its start tag with its attributes, at its end tag with its text, or at both.
 enum FeedHandler: UInt8 {
     case none
-    // At the start.
+    // At the start tag.
     case rss, rdf, channel, item, feed, entry
     case enclosure, mediaContent, mediaThumbnail, alternateEnclosure, alternateSource
     case transcript, chaptersLink, chapter, atomLink, categoryAttribute, termAttribute, imageAttribute
     case value, timeSplit, recipient, remoteItem, podrollItem, publisherItem, splitItem, socialInteract, chat, podping
     case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
     case opml, outline
-    // At the end. `FeedReader` collects text only for these, for those below and for `imageAttribute`.
+    // At the end tag; some, such as `guid`, have an attribute that is read at the start tag. `FeedReader` collects text
+    // for these and the following cases, and for `imageAttribute`.
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated
@@ -53,17 +55,17 @@ enum FeedHandler: UInt8 {
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
     case complete, medium
-    // At both: a URL, a time or the like in the attributes, a title or value in the text.
+    // At both tags: the attributes contain data such as a URL or a time, the text contains a name or a value.
     case personTag, funding, soundbite, trailer, location, license, textRecord, contentLink, block, podcastFrequency
     case locked
 
-    /// Whether the element's text is needed.
+    /// Whether the element's text is collected.
     var collects: Bool { self >= .title || self == .imageAttribute }
 
-    /// Whether the text is HTML, so that the tags of elements inside are part of it.
+    /// Whether the text is HTML, so that tags inside the element are part of the text.
     var isHTML: Bool { self >= .description && self <= .mediaDescription }
 
-    /// Whether the text is a URL, which is useless if truncated.
+    /// Whether the text is a URL: too long a URL is ignored, since a truncated one is useless.
     var isURL: Bool {
         switch self {
         case .link, .imageURL, .imageText, .imageAttribute, .newFeedURL: true
@@ -78,10 +80,10 @@ enum FeedHandler: UInt8 {
     static func <= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue <= right.rawValue }
 }
 
-/// One entry of the table: the processing of an element in a scope.
+/// An entry of the table: the processing of an element in a scope.
 struct FeedRule {
     var handler: FeedHandler
-    /// The scope of the elements inside the element.
+    /// The scope of the element's children.
     var inside: FeedScope
 
     static let ignore = FeedRule(handler: .none, inside: .nothing)
@@ -94,7 +96,7 @@ struct FeedRule {
 struct FeedRules: Sendable {
     static let shared = FeedRules()
 
-    /// The index of all names without a rule.
+    /// The index of every name that has no rule.
     private static let unknown: UInt16 = 0
 
     private struct Key: Hashable {
@@ -102,11 +104,11 @@ struct FeedRules: Sendable {
         var name: String
     }
 
-    /// The indices of the names in the table's rows, from 1.
+    /// The index of each name in `rows`, from 1.
     private var indices: [Key: UInt16] = [:]
-    /// One entry for each scope and name, at `scope * nameCount + index`.
+    /// An entry for each scope and name, at `scope * nameCount + index`.
     private(set) var table: [FeedRule] = []
-    /// The number of indices, including that of unknown names.
+    /// The number of indices, including `unknown`.
     private(set) var nameCount = 1
 
     private init() {
@@ -123,14 +125,16 @@ struct FeedRules: Sendable {
         }
     }
 
-    /// Returns the index of a name, which is in lower case.
+    /// Returns the index of a name.
+    ///
+    /// - Parameter name: The local name in lower case.
     func index(of name: String, in namespace: FeedNamespace) -> UInt16 {
         indices[Key(namespace: namespace, name: name)] ?? Self.unknown
     }
 
     private typealias Row = ([FeedScope], FeedNamespace, String, FeedHandler, FeedScope)
 
-    /// The scopes in which an `item` is not RSS's.
+    /// The scopes of Atom and OPML, in which `item` is not RSS's element.
     private static let nonRSSScopes: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
     private static let shows: [FeedScope] = [.root, .channel, .feed]
     private static let episodes: [FeedScope] = [.item, .entry]
@@ -142,7 +146,7 @@ struct FeedRules: Sendable {
         ([.document], .core, "rss", .rss, .root),
         ([.document], .rdf, "rdf", .rdf, .root),
         ([.document, .root], .core, "channel", .channel, .channel),
-        // Also in unexpected places: an unclosed element must not swallow the episodes.
+        // Also in unexpected scopes: an element that is not closed must not hide the items after it.
         (FeedScope.allCases.filter { !nonRSSScopes.contains($0) }, .core, "item", .item, .item),
         ([.root, .channel, .item], .core, "title", .title, .nothing),
         ([.root, .channel, .item], .core, "link", .link, .nothing),
@@ -163,7 +167,7 @@ struct FeedRules: Sendable {
         ([.item], .core, "enclosure", .enclosure, .nothing),
     ]
 
-    /// Atom's elements, in its namespace or, if the document omits it, in none.
+    /// Atom's elements, in Atom's namespace, or in no namespace if the document does not declare it.
     private static let atomRows: [Row] =
         [FeedNamespace.atom, .core].flatMap { namespace -> [Row] in
             [
@@ -273,7 +277,7 @@ struct FeedRules: Sendable {
         ([.opml], .core, "head", .none, .opmlHead),
         ([.opmlHead], .core, "title", .title, .nothing),
         ([.opml, .opmlHead], .core, "body", .none, .outlines),
-        // Also in unexpected places, like RSS's items.
+        // Also in unexpected scopes, like RSS's `item`.
         ([.opml, .opmlHead, .outlines, .nothing], .core, "outline", .outline, .outlines),
     ]
 }

@@ -41,7 +41,7 @@ package struct ShelfEpisode: Sendable, Equatable {
         self.type = type
     }
 
-    /// The position in seconds from which an episode that is not played counts as in progress.
+    /// The position in seconds from which an unplayed episode counts as in progress.
     package static let begun = ListeningRules.inProgress
 }
 
@@ -59,7 +59,7 @@ package struct TitleEntry: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the episodes that were started and not finished, the most recently played first.
+    /// Returns the episodes in progress, the most recently played first.
     package func episodesInProgress(limit: Int) throws -> [ShelfEpisode] {
         try shelf(
             "AND e.played = 0 AND e.position >= ? ORDER BY coalesce(e.last_played, e.last_opened, 0) DESC, e.moment DESC LIMIT ?",
@@ -83,13 +83,17 @@ extension Library {
 
     /// Returns the first episodes of a view, in its order.
     package func shelf(of view: ViewID, limit: Int) throws -> [ShelfEpisode] {
-        // The view's rows are read in their order, up to the limit.
+        // CROSS JOIN keeps SQLite from reordering the tables: it reads the view's rows in their order, up to the limit.
         try shelf(
             from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
             "AND v.view = ? ORDER BY v.rank, v.tie LIMIT ?", [view, limit])
     }
 
-    /// - Parameter source: The table `episode e`, or a join with it.
+    /// Returns episodes of subscribed shows, except removed ones.
+    ///
+    /// - Parameters:
+    ///   - source: The table `episode e`, or a join with it.
+    ///   - condition: The end of the statement: further conditions, the order and the limit.
     private func shelf(
         from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
     ) throws -> [ShelfEpisode] {

@@ -1,11 +1,11 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// A list of episodes of all shows that has a page in the root.
+/// A list of episodes of all shows, with a page in the mounted folder.
 package enum ViewKind: String, CaseIterable, Sendable {
     case latest, inProgress, unplayed, downloaded
 
-    /// The name of the page's file. It begins with a dot, like `.status.html`, because no show's folder does.
+    /// The name of the page's file. It begins with a dot, like `.status.html`, because no name of a show's folder does.
     package var file: String {
         switch self {
         case .latest: ".latest.html"
@@ -28,16 +28,16 @@ package enum ViewKind: String, CaseIterable, Sendable {
     var emptyText: String {
         switch self {
         case .latest: "No episodes yet. podfs subscribe URL adds a show."
-        case .inProgress: "Nothing is in progress. An episode is listed here while it has been played in part."
+        case .inProgress: "Nothing is in progress. Episodes that have been played in part are listed here."
         case .unplayed: "Everything has been played."
-        case .downloaded: "Nothing is downloaded. What is played, or fetched by podfs download, shows up here."
+        case .downloaded: "Nothing is downloaded. Playing an episode downloads it, and so does podfs download."
         }
     }
 
-    /// The maximum number of episodes on such a page, and on that of a view's folder.
+    /// The maximum number of episodes on one of these pages, and on the page in a view's folder.
     package static let limit = 500
 
-    /// Whether a view has the name of a page in the root.
+    /// Whether a view has the title of one of these pages, ignoring case.
     package static func hasPage(named view: String) -> Bool {
         allCases.contains { $0.title.lowercased() == view.lowercased() }
     }
@@ -46,15 +46,16 @@ package enum ViewKind: String, CaseIterable, Sendable {
 /// A page with episodes of all shows, such as the latest, each with a player.
 package struct ViewPage: Sendable {
     private let title: String
-    /// The page's file in the navigation; `nil` for a view's page, which is not there.
+    /// The page's file, which the navigation marks as the current one; `nil` for a view's page, which the navigation
+    /// does not list.
     private let file: String?
     private let emptyText: String
-    /// The relative path of the root: `..` for a page in a folder, otherwise empty.
+    /// The relative path of the mounted folder: `..` for a page in a view's folder, otherwise empty.
     private let root: [String]
     private let episodes: [ShelfEpisode]
     private let shows: [ShowID: Podcast]
 
-    /// - Parameter episodes: In the order of the page.
+    /// - Parameter episodes: The episodes, in the order of the page.
     package init(_ kind: ViewKind, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
         (title, file, emptyText, root) = (kind.title, kind.file, kind.emptyText, [])
         self.episodes = episodes
@@ -133,7 +134,7 @@ package struct ViewPage: Sendable {
 }
 
 extension ShelfEpisode {
-    /// The time that remains of an episode in progress, such as `12:07 left`; `nil` for others.
+    /// The remaining time of an episode in progress, such as `12:07 left`; `nil` for other episodes.
     var rest: String? {
         guard !played, let duration, let position, position >= Self.begun, duration > position else { return nil }
         return "\(TimeText.clock(duration - position)) left"
@@ -153,11 +154,11 @@ extension PageText {
     mutating func state(isComplete: Bool) {
         add(
             isComplete
-                ? "<span class=\"cached\" title=\"All of it is on this machine\">downloaded</span>"
-                : "<span class=\"remote\" title=\"It is fetched when it is played\">not downloaded</span>")
+                ? "<span class=\"cached\" title=\"The whole file is on this computer\">downloaded</span>"
+                : "<span class=\"remote\" title=\"The file is fetched when it is played\">not downloaded</span>")
     }
 
-    /// Adds a bar with the playback position; nothing for an episode that was not begun, or was played.
+    /// Adds a bar with the playback position of an episode in progress; adds nothing for other episodes.
     mutating func addListening(_ position: Double?, of duration: Double?, isPlayed: Bool) {
         guard !isPlayed, let position, let duration, position >= ShelfEpisode.begun, duration > 0, position.isFinite,
             duration.isFinite

@@ -1,36 +1,36 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// The merge of the server's subscription changes with the local ones: what is left to apply. Pure.
+/// The merge of the server's subscription changes with the local ones: the changes to apply locally. Pure.
 ///
-/// The API has no timestamps per change, so "last writer wins" works only where the order is known. It is unknown if
-/// the server reports a change of a show for which a local change is pending, unless the former is the echo of a change
-/// that we sent. "Subscribed" then wins: an unwanted show is quickly removed again, while a wanted one that disappeared
-/// may never be missed.
+/// The API has no timestamps per change, so "last writer wins" works only where the order is known. The order is
+/// unknown if the server reports a change of a show for which a local change is pending, unless the server only repeats
+/// a change that this client has sent. If it is unknown, "subscribed" wins: an unwanted show is easily removed again,
+/// while a person may not notice that a wanted one has disappeared.
 package struct SubscriptionMerge: Sendable, Equatable {
     /// Addresses to subscribe to.
     package var adds: [String] = []
     /// Shows to remove, with the addresses under which the server lists them.
     package var removes: [(podcast: ShowID, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
-    /// Server state to record at once, where nothing else has to be done.
+    /// Entries of the server's list to record at once, since they require no local change.
     package var notes: [ServerFeed] = []
-    /// Pending changes that need not be sent any more.
+    /// Pending changes to drop instead of sending them: the server's change overrides them, or is the same.
     package var settled: [PendingSubscription] = []
     /// Rejected addresses, with the reason, one line each and without secrets.
     package var refused: [String] = []
-    /// Total number of rejected addresses, including those not listed.
-    package var refusedInAll = 0
+    /// The number of all rejected addresses; `refused` lists only the first of them.
+    package var refusedCount = 0
 
     /// Shows to remove, with the server's address of each.
     private var removed: [ShowID: String] = [:]
 
-    /// Maximum number of shows that a server may add: ten times as many as heavy users have.
+    /// Maximum number of subscribed shows up to which the server's additions are accepted.
     package static let mostSubscriptions = 5_000
     /// Maximum number of rejections that are reported individually.
     private static let mostReported = 5
 
     package init(add: [String], remove: [String], book: SubscriptionState) {
-        // Whether the server listed each address before its changes, and lists it now.
+        // For each address, whether the server listed it before these changes, and whether it lists it after them.
         var before: [String: Bool] = [:]
         var podcastOf: [String: ShowID] = [:]
         for feed in book.server {
@@ -50,7 +50,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             let pending = shows.pending(show, url)
             let net = Self.net(pending)
             if net == false, pending.contains(where: { $0.sent == true }) {
-                // The server echoes our own subscription, which was sent before it was reversed.
+                // The server repeats a subscription that this client has sent and that was removed locally since.
                 notes.append(ServerFeed(url: url, subscribed: true, podcast: show?.podcast))
                 continue
             }
@@ -59,7 +59,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
                 notes.append(ServerFeed(url: url, subscribed: true, podcast: show.podcast))
                 continue
             }
-            if let reason = Self.objection(to: url) {
+            if let reason = Self.rejectionReason(of: url) {
                 refuse(url, reason)
             } else if room <= 0 {
                 refuse(url, "there are \(Self.mostSubscriptions) shows already")
@@ -76,7 +76,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             }
         }
         for url in remove where seen.insert(url).inserted && before[url] != false {
-            // An address that was never known needs no removal.
+            // An address that is unknown on both sides needs no removal.
             let show = shows.show(url)
             guard before[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)
@@ -84,28 +84,28 @@ package struct SubscriptionMerge: Sendable, Equatable {
             guard let show else { continue }
             if Self.net(pending) == false { settled += pending }
             guard pending.isEmpty, shows.isSubscribed(show.podcast) else { continue }
-            // If the server lists the show under another address, too, it stays.
+            // The show stays if the server still lists it under another address.
             let own = after[url] == true ? 1 : 0
             if addresses[show.podcast, default: 0] - own <= 0 { removed[show.podcast] = url }
         }
         notes.removeAll { note in !note.subscribed && note.podcast.map { removed[$0] == note.url } ?? false }
     }
 
-    /// Returns whether a pending change subscribes; `nil` if there are none.
+    /// Returns whether any of the pending changes is a subscription; `nil` if there are no changes.
     private static func net(_ pending: [PendingSubscription]) -> Bool? {
         pending.isEmpty ? nil : pending.contains { $0.subscribed }
     }
 
     private mutating func refuse(_ url: String, _ reason: String) {
-        refusedInAll += 1
+        refusedCount += 1
         guard refused.count < Self.mostReported else { return }
         let shown = RedactedURL.text(url).unicodeScalars.prefix(80)
         refused.append("\(String(String.UnicodeScalarView(shown))): \(reason)")
     }
 
-    /// Returns why an address that another device has added is not fetched; `nil` if it may be.
-    package static func objection(to url: String) -> String? {
-        guard let address = FeedAddress(url) else { return "no http or https address that can be fetched" }
+    /// Returns the reason why an address that another device has added is rejected; `nil` if it is accepted.
+    package static func rejectionReason(of url: String) -> String? {
+        guard let address = FeedAddress(url) else { return "it is not an http or https address that can be fetched" }
         if address.hasUserInfo { return "it contains a name and password: subscribe to it on this device" }
         return nil
     }
@@ -156,8 +156,8 @@ package struct SubscriptionUpload: Sendable, Equatable {
     package var add: [String]
     package var remove: [String]
 
-    /// - Parameter book: the state that both sides agree on. A removed show is removed under the server's address for
-    ///   it; a show that has moved, under its former local address.
+    /// Creates the upload. A show that is no longer subscribed is removed under each of its addresses in the server's
+    /// list, or under its local one if the list has none; a show that has moved, under its former local address.
     package init(_ changes: [PendingSubscription], book: SubscriptionState) {
         self.changes = changes
         let local = Set(book.local.lazy.map(\.podcast))
@@ -186,7 +186,7 @@ package struct SubscriptionUpload: Sendable, Equatable {
             + remove.map { ServerFeed(url: $0, subscribed: false) }
     }
 
-    /// Returns the halves of an upload that is too large; `nil` if it cannot be split.
+    /// Splits an upload that is too large into two halves; `nil` if it has only one change.
     package func halves(_ book: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
         guard changes.count > 1 else { return nil }
         let middle = changes.count / 2

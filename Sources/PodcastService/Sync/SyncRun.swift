@@ -36,8 +36,8 @@ struct SyncRun: Sendable {
         for line in found.skipped.warnings("the entries of the server's list") { log.warning("sync: \(line)") }
         let merge = SubscriptionMerge(add: found.add, remove: found.remove, book: try library.subscriptionBook())
         for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
-        if merge.refusedInAll > merge.refused.count {
-            log.warning("sync: \(merge.refusedInAll) addresses of the server were refused in all")
+        if merge.refusedCount > merge.refused.count {
+            log.warning("sync: in total, \(merge.refusedCount) addresses of the server were rejected")
         }
         return (merge, found.timestamp, answer.head.space ?? .public)
     }

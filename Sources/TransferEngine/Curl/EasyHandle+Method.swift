@@ -1,12 +1,13 @@
 internal import CCurl
 internal import TransferCore
 
-/// One field of a form (RFC 7578).
+/// A field of a form (RFC 7578).
 package struct FormPart: Sendable, Equatable {
     /// The content of a field.
     package enum Content: Sendable, Equatable {
         case text(String)
-        /// A private copy of a file, and its description for the server.
+        /// The file at `path`, and the name and MIME type that are sent with it. curl reads the file during the
+        /// transfer, so `path` must be that of a private copy, which no other program changes.
         case file(path: String, name: String, type: String?)
     }
 
@@ -26,7 +27,7 @@ extension EasyHandle {
         case get
         case head
         case options
-        /// multipart/form-data
+        /// A POST of multipart/form-data.
         case post([FormPart])
         /// PUT or PATCH.
         case send(method: String, UploadBody)
@@ -64,8 +65,9 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the callbacks. Their context is this object, unretained as for the other callbacks. It retains the body, is
-    /// retained itself while the transfer runs, and cleans up the handle in `deinit`.
+    /// Sets the callbacks that read the body. Their context is an unretained pointer to this object, as for the other
+    /// callbacks: the object retains the body, the `MultiHandle` retains the object during the transfer, and `deinit`
+    /// cleans up the handle.
     private func setBodyCallbacks() {
         let handle = pointer
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -121,7 +123,8 @@ extension EasyHandle {
 
 /// The resolution of relative references, by curl's own rules (`curl_url_set`, RFC 3986).
 enum LocationField {
-    /// Resolves a Location to a URL without a fragment; `nil` if the result is not an http or https URL.
+    /// Resolves the value of a Location field to a URL without a fragment; `nil` if the result is not an http or https
+    /// URL.
     static func resolve(_ location: String, against base: String) -> String? {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }

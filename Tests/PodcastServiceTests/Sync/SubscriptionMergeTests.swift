@@ -117,7 +117,7 @@ import TransferCore
     func hostileAddressesAreRefused(url: String) {
         let merge = SubscriptionMerge(add: [url], remove: [url + "?"], book: book())
         #expect(merge.adds.isEmpty)
-        #expect(merge.refusedInAll == 1)
+        #expect(merge.refusedCount == 1)
         #expect(merge.refused.allSatisfy { $0.utf8.count < 500 && !$0.contains("pass@") })
     }
 
@@ -125,7 +125,7 @@ import TransferCore
         let many = (0..<10_000).map { "https://h\($0).example/feed" }
         let merge = SubscriptionMerge(add: many, remove: [], book: book(local: [(1, url)]))
         #expect(merge.adds.count == SubscriptionMerge.mostSubscriptions - 1)
-        #expect(merge.refusedInAll == 10_000 - merge.adds.count)
+        #expect(merge.refusedCount == 10_000 - merge.adds.count)
         #expect(merge.refused.count == 5)
     }
 
