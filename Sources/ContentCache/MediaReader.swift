@@ -2,10 +2,10 @@ internal import CLinux
 internal import Glibc
 package import SystemPackage
 
-/// A cache file, open for reading in a process that does not write it.
+/// A cache file that is open for reading, in a process that does not write the cache: a mount or a command.
 ///
-/// A shared lock on the open file description is the lease: eviction needs the exclusive lock. Thread-safe. The
-/// descriptor, and with it the lease, is closed with the object.
+/// The reader has a *lease* on the file: a shared lock on its open file description, which prevents eviction, since
+/// eviction needs the exclusive lock. `deinit` closes the descriptor, which releases the lease. Thread-safe.
 package final class MediaReader: Sendable {
     private let descriptor: FileDescriptor
     /// The file's state when it was opened.
@@ -13,7 +13,7 @@ package final class MediaReader: Sendable {
 
     /// Opens a file and checks it against `expectation`.
     ///
-    /// - Throws: The difference from the expectation; `missing` if it was evicted meanwhile.
+    /// - Throws: The difference from the expectation; `missing` also if the file is being evicted.
     package init(
         name: String, in directory: FilePath, expecting expectation: CacheExpectation
     ) throws(CacheFileDefect) {
@@ -27,8 +27,8 @@ package final class MediaReader: Sendable {
         }
     }
 
-    /// Opens an incomplete file; the caller knows which ranges are present. Throws `Errno.noSuchFileOrDirectory` if it
-    /// was evicted meanwhile.
+    /// Opens a file that may be incomplete, without checking its size: the caller must know which ranges are present.
+    /// Throws `Errno`: `noSuchFileOrDirectory` if the file has been evicted.
     package convenience init(name: String, in directory: FilePath) throws(Errno) {
         do {
             try self.init(name: name, in: directory, expecting: .file)
@@ -39,10 +39,11 @@ package final class MediaReader: Sendable {
 
     deinit { try? descriptor.close() }
 
-    /// Passes the descriptor to `body`; it is valid during the call.
+    /// Calls `body` with the descriptor, which must not be used after the call.
     package func withDescriptor<Result>(_ body: (FileDescriptor) -> Result) -> Result { body(descriptor) }
 
-    /// Reads up to the buffer's size at `offset`; fewer bytes only at the end of the file.
+    /// Fills the buffer from `offset` on. Returns the number of bytes read, which is less than the buffer's size only
+    /// at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
     }

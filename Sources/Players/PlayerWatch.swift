@@ -7,15 +7,16 @@ package import TransferCore
 
 /// A watch of the players on the session bus while an episode is open, on a thread of its own. Thread-safe.
 ///
-/// The thread begins with the first open and ends `Options.linger` after the last close; while it does not run, there
-/// is no connection. It waits in poll(2) for the bus, for inputs from other threads, and for the tracker's deadline.
+/// The thread starts with the first open. After the last close it ends: once `Options.linger` has passed if it is
+/// connected to the bus, otherwise at once. It closes the connection before it ends. It waits in poll(2) for the bus,
+/// for inputs from other threads, and for the tracker's deadline.
 package final class PlayerWatch: Sendable {
     /// The parts of the mount that the watch uses.
     package struct Mount: Sendable {
         /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
-        /// Returns the name of an open episode's file, by which paths that lead here through links are recognized;
-        /// `nil` if it is not known.
+        /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount may be a link
+        /// to the file if its last component begins with this name, without the extension.
         package var fileName: @Sendable (EpisodeID) -> String?
         /// Sends a report to the daemon. The callback gets the position in seconds to which the player should seek, if
         /// any; on any thread.
@@ -37,12 +38,13 @@ package final class PlayerWatch: Sendable {
         package var folder: String
         /// Returns the address of the bus; `nil` if there is none now.
         package var address: @Sendable () -> String?
-        /// The time for which the connection outlives the last close: a player sends its last signals after it.
+        /// The time for which the connection stays open after the last close: a player sends its last signals after it
+        /// has closed the file.
         package var linger: Duration = .seconds(10)
         /// Whether players are asked to seek to the stored position.
         package var resumes: Bool
-        /// Returns the components below the mounted folder of a path that leads there through links; `nil` if it leads
-        /// elsewhere. May take seconds; called on a thread of its own.
+        /// Resolves the links in a path. Returns the components of the result below the mounted folder; `nil` if the
+        /// result is not below it. May take seconds; called on a thread of its own.
         package var resolve: @Sendable (String) -> [String]?
 
         package init(
@@ -67,9 +69,9 @@ package final class PlayerWatch: Sendable {
         var resolving = 0
     }
 
-    /// The delay before a connection: programs that open a file only for a moment lead to none.
+    /// The delay before connecting, so that a program that opens a file only for a moment causes no connection.
     private static let connectDelay: Duration = .milliseconds(200)
-    /// The interval between two attempts to connect.
+    /// The interval between attempts to connect.
     private static let retryInterval: Duration = .seconds(30)
     /// The maximum number of concurrent `resolve` calls.
     private static let maxResolving = 4
@@ -105,14 +107,14 @@ package final class PlayerWatch: Sendable {
             state.open[episode] = count > 1 ? count - 1 : nil
             return state.open.isEmpty
         }
-        // The thread then ends within `linger`, unless an episode is opened.
+        // The thread then ends, after `linger` if it is connected, unless an episode is opened before.
         if isLast { wake?.send() }
     }
 
-    /// Whether the thread runs. It need not have a connection.
+    /// Whether the thread runs, with or without a connection.
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// Makes the thread report the players' last positions and end. Returns at once; later opens have no effect.
+    /// Makes the thread report the players' last positions and end. Returns at once. Later opens have no effect.
     package func stop() {
         state.withLock { $0.isEnded = true }
         wake?.send()
@@ -147,12 +149,13 @@ package final class PlayerWatch: Sendable {
 
     private var hasOpenEpisode: Bool { state.withLock { !$0.open.isEmpty && !$0.isEnded } }
 
-    /// Follows the players on a bus, until the connection is lost or no episode is open.
+    /// Follows the players on a bus until the connection is lost, `linger` has passed since the last close, or `stop`
+    /// is called. Returns at once if there is no bus at the address.
     private func follow(_ address: String, _ wake: WakeSignal) {
         let inputs = InputQueue()
         guard let bus = PlayerBus(address: address, receive: { inputs.items.append($0) }) else { return }
         var tracker = PlayerTracker()
-        // Episodes opened before the connection count too: their players may still have them open.
+        // Include the episodes that were opened before the connection: their players may still have them open.
         for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
         var closedSince: Instant?
         var isConnected = true
@@ -180,12 +183,13 @@ package final class PlayerWatch: Sendable {
         perform(tracker.handle(.disconnected, at: Self.now), on: bus)
     }
 
-    /// Inputs that the bus has received, in order.
+    /// The next inputs of the tracker, in order: from the bus, from other threads, and ticks. A class, since the bus's
+    /// callback appends to it.
     private final class InputQueue {
         var items: [PlayerTracker.Input] = []
     }
 
-    /// Waits for the bus, a signal from another thread, or the first of the deadlines.
+    /// Waits for the bus, a signal from another thread, or the earliest deadline: the bus's, `first` or `second`.
     private func wait(_ bus: PlayerBus, _ first: Instant?, _ second: Instant?, _ wake: WakeSignal) {
         let busDeadline = bus.deadline.map { Instant(uptime: .microseconds(Int64(clamping: $0))) }
         let next = [first, second, busDeadline].compactMap(\.self).min()
@@ -217,13 +221,14 @@ package final class PlayerWatch: Sendable {
 
     // MARK: Paths
 
-    /// Finds the episode of a URL. Posts nothing if the URL is clearly not of this mount.
+    /// Looks up the episode of a URL and posts `located`. Posts nothing if the file is outside the mount and cannot be
+    /// a link to an open episode, or if `maxResolving` calls of `resolve` are running already.
     private func locate(_ id: PlayerID, _ url: String) {
         guard let path = FileURL.path(url) else { return }
         if let names = FileURL.components(path, below: options.folder) {
             return post(.located(id, url: url, mount.episode(names)))
         }
-        // Links are resolved only for a file with the name of an open episode, not for music from elsewhere.
+        // Resolve links only if the name is that of an open episode, not for every other file that a player plays.
         guard let name = FileURL.components(path)?.last, isNameOfOpenEpisode(name) else { return }
         let begins = state.withLock { state in
             guard state.resolving < Self.maxResolving else { return false }
@@ -250,7 +255,7 @@ package final class PlayerWatch: Sendable {
     }
 }
 
-/// An eventfd that wakes a thread.
+/// An eventfd(2) that wakes a waiting thread.
 private final class WakeSignal: Sendable {
     let descriptor: Int32
 
@@ -268,13 +273,13 @@ private final class WakeSignal: Sendable {
         eventfd_read(descriptor, &count)
     }
 
-    /// Waits for a signal, at most for the given time.
+    /// Waits for a signal, for at most the given time. Does not clear the signal.
     func wait(for time: Duration) {
         var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&descriptors, 1, Int32(clamping: Int64(time / .milliseconds(1))))
     }
 
-    /// Waits until `condition` is false or the time has passed. Checks the condition again after each signal.
+    /// Waits until `condition` is false or the time has passed. Evaluates the condition after each signal.
     func wait(for time: Duration, while condition: () -> Bool) {
         let end = SystemClock.monotonic.milliseconds + Int64(time / .milliseconds(1))
         while condition() {

@@ -4,10 +4,12 @@ import Glibc
 package struct FilesystemStatistics: Sendable, Hashable {
     /// The unit of the three block counts, in bytes.
     package var blockSize: UInt64
+    /// The size of the filesystem in blocks.
     package var blocks: UInt64
     package var freeBlocks: UInt64
     /// Blocks available to callers without privileges.
     package var availableBlocks: UInt64
+    /// The number of inodes, and of free ones.
     package var files: UInt64
     package var freeFiles: UInt64
     /// The maximum length of a name in bytes.
@@ -27,7 +29,8 @@ package struct FilesystemStatistics: Sendable, Hashable {
         self.longestName = longestName
     }
 
-    var status: statvfs {
+    /// The C structure.
+    var cValue: statvfs {
         var status = statvfs()
         status.f_bsize = UInt(blockSize)
         status.f_frsize = UInt(blockSize)

@@ -85,7 +85,7 @@ extension Request {
 
     /// Replies to statfs. The corresponding C function is `fuse_reply_statfs`.
     package consuming func reply(statistics: FilesystemStatistics) {
-        var status = statistics.status
+        var status = statistics.cValue
         answer(.statistics(statistics)) { fuse_reply_statfs($0, &status) }
     }
 }

@@ -1,10 +1,10 @@
-/// A point in time of a clock that never goes back, such as `SystemClock.monotonic`.
+/// A point in time on a clock that never goes back: `SystemClock.monotonic` or `SystemClock.boottime`.
 ///
-/// Types that read no clock, such as the state machines of transfers, are passed the instant of each event. Instants of
-/// different clocks cannot be compared. The instants of the standard library's clocks are not used, because a test
-/// cannot create them.
+/// Pure types, such as the state machines of transfers, read no clock: each input comes with its instant. The instants
+/// of the standard library would not do, because a test cannot create them. Instants of different clocks must not be
+/// compared.
 package struct Instant: Sendable, Hashable, Comparable {
-    /// The time since the clock's start, which is the boot for Linux's clocks.
+    /// The time since the clock's start: the boot of the machine.
     package var uptime: Duration
 
     package init(uptime: Duration) { self.uptime = uptime }

@@ -5,19 +5,20 @@ package import PodcastClient
 package import PodcastProtocol
 internal import Synchronization
 
-/// The mount's connection to the daemon, with requests that outlive daemons.
+/// The mount's connection to the daemon. A request without a response is sent again on the next connection.
 ///
-/// If a daemon dies while requests are unanswered, a new one is started and gets these requests; otherwise the next
-/// request starts one. A daemon that another process starts is detected by its pid file (inotify). Responses and events
-/// are delivered on the connection's thread, failures on any thread.
+/// If the connection ends while requests have no response, the link connects again, which starts a daemon if none runs;
+/// otherwise it does so at the next request. It also connects when another process has started a daemon, which it
+/// detects by the daemon's pid file (inotify). Responses and events are delivered on the connection's thread, failures
+/// on any thread.
 package final class DaemonLink: Sendable {
     /// A completion handler, called once with the daemon's response or the failure, unless the request is cancelled.
-    package typealias Answer = @Sendable (Result<Frame, Failure>) -> Void
+    package typealias Completion = @Sendable (Result<Frame, Failure>) -> Void
 
     /// The handlers of the daemon's events and connections.
     package struct Observer: Sendable {
         package var event: @Sendable (Event) -> Void
-        /// Called with all tasks of a daemon after connecting to it.
+        /// Called after each connect, with the tasks that the daemon has listed.
         package var connected: @Sendable ([TaskInfo]) -> Void
         package var disconnected: @Sendable () -> Void
 
@@ -34,27 +35,27 @@ package final class DaemonLink: Sendable {
     private struct Request {
         var kind: Frame.Kind
         var payload: [UInt8]
-        var answer: Answer
-        /// The connection that it was sent on; `nil` while it waits for one.
+        var completion: Completion
+        /// The connection on which it was sent; `nil` while it waits for a connection.
         var connection: DaemonConnection?
         /// Its number on that connection, once sent.
         var number: UInt32?
-        /// The number of daemons that died before responding to it, and the time of the first such death.
-        var deaths = 0
-        var firstDeath: ContinuousClock.Instant?
+        /// The number of connections that ended before the response, and the time when the first of them ended.
+        var disconnects = 0
+        var firstDisconnect: ContinuousClock.Instant?
     }
 
     private struct State {
         var connection: DaemonConnection?
-        /// The number of the last connection attempt, by which the end of an older connection is recognized.
+        /// The number of the last attempt to connect. The end of a connection of an earlier attempt is ignored.
         var attempt = 0
         var isConnecting = false
-        /// The number of consecutive failed starts of a daemon.
-        var failedStarts = 0
-        /// The number of consecutive daemons that died without a response.
-        var deaths = 0
+        /// The number of consecutive attempts to connect that failed with an error.
+        var failedAttempts = 0
+        /// The number of connections that have ended since the last response.
+        var disconnects = 0
         /// The time at which a daemon was last connected.
-        var lastSeen: ContinuousClock.Instant?
+        var lastConnected: ContinuousClock.Instant?
         var isEnded = false
         var requests: [UInt64: Request] = [:]
         var lastToken: UInt64 = 0
@@ -64,12 +65,14 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// The number of daemon deaths, over at least `patience`, after which a request fails: it may have caused them.
-    private static let maxDeaths = 3
-    /// The number of consecutive failed starts after which waiting requests fail, unless a daemon was connected within
-    /// `patience`: then something kills daemons repeatedly, even while they start.
-    private static let maxFailedStarts = 3
-    /// The time for which requests wait for a stable daemon if several die in quick succession.
+    /// The number of connections after which a request fails if all of them ended before the response, the first one at
+    /// least `patience` ago: the request itself may crash the daemon. After as many connections or attempts without a
+    /// response, restarts are delayed.
+    private static let maxDisconnects = 3
+    /// The number of consecutive failed attempts to connect after which waiting requests fail. They do not fail if a
+    /// daemon was connected within `patience`: daemons are then being killed, possibly while they start.
+    private static let maxFailedAttempts = 3
+    /// The minimum time for which a request waits for a stable daemon while daemons die in quick succession.
     private let patience: Duration
     /// Watches for the pid file that a daemon writes when it listens.
     private let watch: FolderWatch
@@ -107,7 +110,7 @@ package final class DaemonLink: Sendable {
         watch.stop()
         connection?.close()
         let failure = Failure(errorNumber: ENODEV, message: "the file system is being unmounted")
-        for request in requests.values { request.answer(.failure(failure)) }
+        for request in requests.values { request.completion(.failure(failure)) }
     }
 
     /// Whether a daemon is connected.
@@ -117,15 +120,15 @@ package final class DaemonLink: Sendable {
     ///
     /// - Returns: A token for `cancel`.
     @discardableResult
-    package func send(_ kind: Frame.Kind, _ payload: [UInt8], answer: @escaping Answer) -> UInt64 {
+    package func send(_ kind: Frame.Kind, _ payload: [UInt8], completion: @escaping Completion) -> UInt64 {
         let (token, connection) = state.withLock { state -> (UInt64, DaemonConnection?) in
             state.lastToken += 1
             if state.isEnded { return (0, nil) }
-            state.requests[state.lastToken] = Request(kind: kind, payload: payload, answer: answer)
+            state.requests[state.lastToken] = Request(kind: kind, payload: payload, completion: completion)
             return (state.lastToken, state.connection)
         }
         if token == 0 {
-            answer(.failure(Failure(errorNumber: ENODEV, message: "the file system is being unmounted")))
+            completion(.failure(Failure(errorNumber: ENODEV, message: "the file system is being unmounted")))
         } else if let connection {
             transmit(token, on: connection)
         } else {
@@ -139,7 +142,7 @@ package final class DaemonLink: Sendable {
         state.withLock { $0.connection }?.post(kind, payload)
     }
 
-    /// Cancels a request. Its completion handler is not called, unless the response is just being handled.
+    /// Cancels a request. Its completion handler is not called, unless another thread is handling the response already.
     package func cancel(_ token: UInt64) {
         let request = state.withLock { $0.requests.removeValue(forKey: token) }
         if let number = request?.number { request?.connection?.cancel(number) }
@@ -158,7 +161,7 @@ package final class DaemonLink: Sendable {
         }
         let isWanted = state.withLock { state in
             guard let known = state.requests[token] else { return false }
-            // Not if the connection has ended meanwhile: the request then waits for the next one.
+            // If the connection has ended meanwhile, the request waits for the next one, and has no number.
             if known.connection === connection { state.requests[token]?.number = number }
             return true
         }
@@ -171,40 +174,42 @@ package final class DaemonLink: Sendable {
         switch result {
         case .success(let frame):
             let known = state.withLock { state in
-                state.deaths = 0
+                state.disconnects = 0
                 return state.requests.removeValue(forKey: token)
             }
             guard let request = known else { return }
             if frame.kind == .failure {
                 let failure = Failure(payload: frame.payload) ?? Failure(errorNumber: EIO, message: "unknown failure")
-                request.answer(.failure(failure))
+                request.completion(.failure(failure))
             } else {
-                request.answer(.success(frame))
+                request.completion(.success(frame))
             }
         case .failure:
-            // The daemon has died. The request waits for the next one.
+            // The connection has ended. The request waits for the next one, unless too many have ended.
             let (abandoned, next) = state.withLock { state -> (Request?, DaemonConnection?) in
                 guard var request = state.requests[token], request.connection === connection else { return (nil, nil) }
                 request.connection = nil
                 request.number = nil
-                request.deaths += 1
-                let since = request.firstDeath ?? .now
-                request.firstDeath = since
+                request.disconnects += 1
+                let since = request.firstDisconnect ?? .now
+                request.firstDisconnect = since
                 state.requests[token] = request
-                if request.deaths >= Self.maxDeaths, since.duration(to: .now) >= patience {
+                if request.disconnects >= Self.maxDisconnects, since.duration(to: .now) >= patience {
                     return (state.requests.removeValue(forKey: token), nil)
                 }
                 return (nil, state.connection === connection ? nil : state.connection)
             }
-            abandoned?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died repeatedly")))
-            // The next daemon was connected before this death was noticed, so the request was not sent to it then.
+            let failure = Failure(errorNumber: ETIMEDOUT, message: "the connection to the daemon was lost repeatedly")
+            abandoned?.completion(.failure(failure))
+            // If the next connection became current before this failure was handled, `activate` has not sent the
+            // request on it.
             if let next { transmit(token, on: next) }
         }
     }
 
     // MARK: Connecting
 
-    /// Connects on a thread of its own, unless a daemon is connected or is being connected.
+    /// Connects on a thread of its own, unless there is a connection or an attempt to connect is under way.
     private func connectSoon(startsDaemon: Bool) {
         let begins = state.withLock { state in
             if state.isConnecting || state.isEnded || state.connection != nil { return false }
@@ -218,12 +223,12 @@ package final class DaemonLink: Sendable {
     private func connect(startsDaemon: Bool) {
         let (attempt, misses) = state.withLock { state in
             state.attempt += 1
-            return (state.attempt, max(state.deaths, state.failedStarts))
+            return (state.attempt, max(state.disconnects, state.failedAttempts))
         }
         // The first restarts are immediate, later ones up to a second apart, so that a request that crashes daemons
         // does not keep the machine busy with restarts.
-        if startsDaemon, misses >= Self.maxDeaths {
-            Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.maxDeaths, 4))))
+        if startsDaemon, misses >= Self.maxDisconnects {
+            Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.maxDisconnects, 4))))
         }
         let onEvent: @Sendable (Event) -> Void = { [weak self] event in
             self?.state.withLock { $0.observer }?.event(event)
@@ -243,10 +248,11 @@ package final class DaemonLink: Sendable {
         } catch {
             let requests = state.withLock { state -> [UInt64: Request]? in
                 state.isConnecting = false
-                state.failedStarts += 1
-                let isKilled = state.lastSeen.map { $0.duration(to: .now) < patience } ?? false
-                if state.failedStarts < Self.maxFailedStarts || isKilled, !state.requests.isEmpty { return nil }
-                state.failedStarts = 0
+                state.failedAttempts += 1
+                let wasConnectedRecently = state.lastConnected.map { $0.duration(to: .now) < patience } ?? false
+                let retries = state.failedAttempts < Self.maxFailedAttempts || wasConnectedRecently
+                if retries, !state.requests.isEmpty { return nil }
+                state.failedAttempts = 0
                 defer { state.requests = [:] }
                 return state.requests
             }
@@ -255,7 +261,7 @@ package final class DaemonLink: Sendable {
                 return
             }
             let failure = Failure(errorNumber: EIO, message: "\(error)")
-            for request in requests.values { request.answer(.failure(failure)) }
+            for request in requests.values { request.completion(.failure(failure)) }
         }
     }
 
@@ -273,8 +279,8 @@ package final class DaemonLink: Sendable {
             state.isConnecting = false
             if state.isEnded { return nil }
             state.connection = connection
-            state.failedStarts = 0
-            state.lastSeen = .now
+            state.failedAttempts = 0
+            state.lastConnected = .now
             return state.requests.filter { $0.value.connection == nil }.keys.sorted()
         }
         guard let tokens else {
@@ -286,13 +292,13 @@ package final class DaemonLink: Sendable {
         if connection.isClosed { handleDisconnect(attempt) }
     }
 
-    /// Handles the end of an attempt's connection. Ignored if the connection never became current, or no longer is.
+    /// Handles the end of the connection that `attempt` established. Does nothing if it is not the current connection.
     private func handleDisconnect(_ attempt: Int) {
         let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
             guard state.connection != nil, state.attempt == attempt else { return nil }
             state.connection = nil
-            state.lastSeen = .now
-            state.deaths += 1
+            state.lastConnected = .now
+            state.disconnects += 1
             return (state.observer, !state.requests.isEmpty)
         }
         guard let ended else { return }

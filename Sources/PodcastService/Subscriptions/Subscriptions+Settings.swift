@@ -44,7 +44,8 @@ extension Subscriptions {
     /// Returns the numbers of episodes that a new `keep` would remove from a show and restore; `nil` if none.
     private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
         let episodes = try library.episodes(of: podcast.id)
-        let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
+        let facts = try tidier.retained(episodes, of: podcast.id)
+        let leaving = Set(EpisodeRemovals(facts, keep: keep, now: now()).removed)
         let bytes = episodes.reduce(Int64(0)) { $0 + (leaving.contains($1.id) ? $1.cachedBytes : 0) }
         let returned = try tidier.returning(to: podcast.id, keep: keep).count
         if leaving.isEmpty, returned == 0 { return nil }
@@ -54,7 +55,8 @@ extension Subscriptions {
     /// Throws a `Failure` of kind `refused` if a new `keep` would remove cached or played episodes. Changes nothing.
     private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
         let episodes = try library.episodes(of: podcast.id)
-        let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
+        let facts = try tidier.retained(episodes, of: podcast.id)
+        let leaving = Set(EpisodeRemovals(facts, keep: keep, now: now()).removed)
         let gone = episodes.filter { leaving.contains($0.id) }
         let cached = gone.filter { $0.cachedBytes > 0 }
         let played = gone.count(where: \.played)

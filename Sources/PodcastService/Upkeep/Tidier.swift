@@ -32,7 +32,7 @@ final class Tidier: ServicePart {
         try restore(podcast, keep: keep)
         guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
         let episodes = try retained(try library.episodes(of: podcast), of: podcast)
-        let leaving = Retention(episodes, keep: keep, now: now()).rows
+        let leaving = EpisodeRemovals(episodes, keep: keep, now: now()).removed
         if !leaving.isEmpty { try bury(leaving) }
         let plan = AutoDownload(
             episodes.filter { !leaving.contains($0.id) }, newest: newest,
@@ -120,7 +120,7 @@ final class Tidier: ServicePart {
         let buried = try library.buriedEpisodes(of: podcast)
         if buried.isEmpty { return [] }
         let living = try library.episodes(of: podcast)
-        let leaving = Set(Retention(try retained(living + buried, of: podcast), keep: keep, now: now()).rows)
+        let leaving = Set(EpisodeRemovals(try retained(living + buried, of: podcast), keep: keep, now: now()).removed)
         return buried.map(\.id).filter { !leaving.contains($0) }
     }
 

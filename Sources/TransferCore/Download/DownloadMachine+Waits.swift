@@ -1,7 +1,7 @@
 internal import Platform
 
 extension DownloadMachine {
-    /// Open files and waiting requests.
+    /// The readers of the file: its open handles, and the opens and reads that wait for an answer.
     struct Readers: Sendable, Equatable {
         struct Open: Sendable, Equatable {
             var id: WaitID
@@ -18,14 +18,15 @@ extension DownloadMachine {
 
         var opens: [Open] = []
         var reads: [Read] = []
-        /// The number of opens without a close. A held response is dropped at the last close.
+        /// The number of open handles: granted opens without a close. The last close drops a response that is held for
+        /// a first read.
         var handles = 0
 
-        /// Whether a request is waiting.
+        /// Whether an open or a read waits for an answer.
         var areBlocked: Bool { !reads.isEmpty || !opens.isEmpty }
-        /// Whether a request of a player is waiting.
+        /// Whether an open or a read of a player waits for an answer.
         var havePlayer: Bool { reads.contains { $0.kind == .player } || opens.contains { $0.kind == .player } }
-        /// Whether the file is not open and no request is waiting.
+        /// Whether there is no open handle, and no open or read waits for an answer.
         var isEmpty: Bool { handles == 0 && !areBlocked }
 
         mutating func remove(_ id: WaitID) {
@@ -35,7 +36,8 @@ extension DownloadMachine {
 
         mutating func close() { handles = max(0, handles - 1) }
 
-        /// Grants all waiting opens, once a server has confirmed the file, even without its size.
+        /// Grants all waiting opens. Called once the head of a response has confirmed that the file exists, even if it
+        /// does not state the size.
         mutating func grantOpens() -> [Action] {
             handles += opens.count
             return answerOpens(nil)
@@ -61,7 +63,7 @@ extension DownloadMachine {
             return satisfied.map { .answerRead($0.id, nil) }
         }
 
-        /// Answers the requests that have waited too long.
+        /// Fails the opens and reads that have waited too long: those for whose start time `isLate` is true.
         mutating func giveUp(_ error: TransferError, where isLate: (Instant) -> Bool) -> [Action] {
             let lateOpens = opens.filter { isLate($0.since) }
             let lateReads = reads.filter { isLate($0.since) }
@@ -70,7 +72,7 @@ extension DownloadMachine {
             return lateOpens.map { .answerOpen($0.id, error) } + lateReads.map { .answerRead($0.id, error) }
         }
 
-        /// The start times of all waiting requests.
-        var waits: [Instant] { opens.map(\.since) + reads.map(\.since) }
+        /// The start times of all waiting opens and reads.
+        var waitStarts: [Instant] { opens.map(\.since) + reads.map(\.since) }
     }
 }

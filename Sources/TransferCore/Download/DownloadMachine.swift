@@ -164,7 +164,7 @@ package struct DownloadMachine: Sendable {
         case .failed(_, let until): if let until { consider(until) }
         case .finishing, .cached: break
         }
-        for since in readers.waits { consider(giveUpTime(since: since)) }
+        for since in readers.waitStarts { consider(giveUpTime(since: since)) }
         return result
     }
 

@@ -167,7 +167,7 @@ extension DownloadMachine {
 
     /// Fails the readers whose deadline has passed.
     private mutating func failLateReaders(_ now: Instant) -> [Action] {
-        guard readers.waits.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
+        guard readers.waitStarts.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
         let reason = attempts.lastError.map { ": \($0.message)" } ?? ""
         let seconds = limits.readerDeadline.seconds
         let code = attempts.lastError?.code == .unreachable ? TransferError.Code.unreachable : .timedOut

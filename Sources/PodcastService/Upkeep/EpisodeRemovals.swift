@@ -2,18 +2,18 @@ internal import Listening
 package import PodcastLibrary
 package import TransferCore
 
-/// The facts about an episode that retention and automatic downloads need.
+/// The facts about an episode that `EpisodeRemovals` and `AutoDownload` need.
 package struct RetainedEpisode: Sendable, Equatable {
     package var id: EpisodeID
-    /// Publication time, or the time first seen if the feed has no date, in seconds since 1970. Determines the order of
-    /// listings.
+    /// The publication time, or if the feed has no date the time at which the episode was first seen, in seconds since
+    /// 1970. Determines the order of listings.
     package var moment: Int64
     package var title: String
-    /// The duration in seconds, if the feed says.
+    /// The duration in seconds; `nil` if the feed does not state it.
     package var duration: Double?
-    /// `full`, `trailer` or `bonus`; `nil` if the feed does not say.
+    /// `full`, `trailer` or `bonus`; `nil` if the feed does not state it.
     package var type: String?
-    /// Whether the feed as last fetched lists the episode.
+    /// Whether the feed listed the episode when it was last fetched.
     package var listed: Bool
     package var cachedBytes: Int64
     /// Whether the whole media file is cached.
@@ -32,7 +32,7 @@ package struct RetainedEpisode: Sendable, Equatable {
     package var isAutomatic: Bool
     /// Whether a person cancelled its download or evicted it, so that it is not downloaded automatically.
     package var isDeclined: Bool
-    /// Whether it is a stream, of which nothing can be downloaded.
+    /// Whether its media is a stream, which cannot be downloaded.
     package var isStream = false
 
     package init(
@@ -60,7 +60,7 @@ package struct RetainedEpisode: Sendable, Equatable {
         self.isDeclined = isDeclined
     }
 
-    /// Creates the facts from a library row and those that the row does not have.
+    /// Creates the facts from a library row, and from parameters for the facts that the row does not contain.
     package init(
         _ episode: Episode, isOpen: Bool, isMediaGone: Bool = false, isAutomatic: Bool = false,
         isDeclined: Bool = false
@@ -75,7 +75,7 @@ package struct RetainedEpisode: Sendable, Equatable {
         isStream = episode.isStream
     }
 
-    /// Whether it must not be removed automatically: it is pinned, in progress, or open.
+    /// Whether it must not be removed automatically: it is pinned, open, or played in part.
     package var isProtected: Bool {
         pinned || isOpen || ListeningRules.isInProgress(played: played, position: position)
     }
@@ -86,22 +86,22 @@ package struct RetainedEpisode: Sendable, Equatable {
     }
 }
 
-/// The episodes of a show to remove from the library. Pure; in listing order.
-package struct Retention: Sendable, Equatable {
-    /// Rows that become tombstones.
-    package let rows: [EpisodeID]
-    /// Those of `rows` with cached media, whose files are removed, too.
+/// The episodes of a show to remove from the library, in listing order. Pure.
+package struct EpisodeRemovals: Sendable, Equatable {
+    /// The episodes whose rows become tombstones.
+    package let removed: [EpisodeID]
+    /// Those of the removed episodes that have cached media.
     package let media: [EpisodeID]
 
-    /// Selects the episodes to remove.
+    /// Selects the episodes to remove: those that `keep` excludes, and those that can no longer be read.
     ///
-    /// Regardless of `keep`, an episode that left the feed is removed when its media returns 404 or 410, since it can
-    /// no longer be read; a complete copy stays, because it may be the last one.
+    /// An episode can no longer be read if it has left the feed, the server answers 404 or 410 for its media, and the
+    /// cache has no complete copy. A complete copy may be the last one, so `keep` alone decides about it.
     ///
-    /// Protected episodes stay, and still count among the newest. `now` is in seconds since 1970.
+    /// Protected episodes are not removed, but count among the newest. `now` is in seconds since 1970.
     package init(_ episodes: [RetainedEpisode], keep: Keep, now: Int64) {
         let sorted = episodes.sorted(by: RetainedEpisode.isNewer)
-        // A feed without items is usually a temporary mistake of the publisher: do not empty the show.
+        // If the feed lists no episode, usually a temporary mistake of the publisher, `keep = listed` removes none.
         let isEmptied = !episodes.contains(where: \.listed)
         let leaving = sorted.enumerated().filter { rank, episode in
             guard !episode.isProtected else { return false }
@@ -113,7 +113,7 @@ package struct Retention: Sendable, Equatable {
             case .days(let days): episode.moment < now - Int64(days) * 86_400
             }
         }.map(\.element)
-        rows = leaving.map(\.id)
+        removed = leaving.map(\.id)
         media = leaving.filter { $0.cachedBytes > 0 }.map(\.id)
     }
 }

@@ -3,7 +3,7 @@ import PodcastService
 import Testing
 import TransferCore
 
-struct RetentionTests {
+struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400
     private static let now: Int64 = 1_000 * day
 
@@ -16,8 +16,8 @@ struct RetentionTests {
         return episode
     }
 
-    private func rows(_ episodes: [RetainedEpisode], _ keep: Keep) -> [EpisodeID] {
-        Retention(episodes, keep: keep, now: Self.now).rows
+    private func removed(_ episodes: [RetainedEpisode], _ keep: Keep) -> [EpisodeID] {
+        EpisodeRemovals(episodes, keep: keep, now: Self.now).removed
     }
 
     @Test func allKeepsAllThatCanBeRead() {
@@ -29,17 +29,17 @@ struct RetentionTests {
             }
         }
         // 1 is still in the feed, 5 has a complete copy: only 4 is no longer readable.
-        #expect(rows(episodes, .all) == [96])
+        #expect(removed(episodes, .all) == [96])
     }
 
     @Test func theNewestAreKept() {
-        #expect(rows((1...6).map { Self.episode($0) }.shuffled(), .episodes(4)) == [95, 94])
-        #expect(rows((1...3).map { Self.episode($0) }, .episodes(4)).isEmpty)
+        #expect(removed((1...6).map { Self.episode($0) }.shuffled(), .episodes(4)) == [95, 94])
+        #expect(removed((1...3).map { Self.episode($0) }, .episodes(4)).isEmpty)
     }
 
     @Test func ofTwoAtOneMomentTheOneSeenLastIsNewer() {
         let episodes = [7, 9, 8].map { RetainedEpisode(id: $0, moment: 5) }
-        #expect(rows(episodes, .episodes(1)) == [8, 7])
+        #expect(removed(episodes, .episodes(1)) == [8, 7])
     }
 
     @Test(
@@ -54,13 +54,13 @@ struct RetentionTests {
     }
 
     @Test func theLastDaysAreKept() {
-        #expect(rows((1...6).map { Self.episode($0) }, .days(4)) == [95, 94])
-        #expect(rows([Self.episode(4) { $0.moment -= 1 }], .days(4)) == [96])
+        #expect(removed((1...6).map { Self.episode($0) }, .days(4)) == [95, 94])
+        #expect(removed([Self.episode(4) { $0.moment -= 1 }], .days(4)) == [96])
     }
 
     @Test func listedKeepsWhatTheFeedLists() {
         let episodes = (1...4).map { number in Self.episode(number) { $0.listed = number.isMultiple(of: 2) } }
-        #expect(rows(episodes, .listed) == [99, 97])
+        #expect(removed(episodes, .listed) == [99, 97])
     }
 
     @Test func whatSomebodyNeedsStays() {
@@ -75,8 +75,8 @@ struct RetentionTests {
                     episode.isMediaGone = true
                     return episode
                 }
-                #expect(!rows(episodes, keep).contains(91))
-                #expect(!rows(episodes, .all).contains(91))
+                #expect(!removed(episodes, keep).contains(91))
+                #expect(!removed(episodes, .all).contains(91))
             }
         }
         // Played to the end, or never started.
@@ -84,19 +84,19 @@ struct RetentionTests {
             $0.position = 120
             $0.played = true
         }
-        #expect(rows([Self.episode(1), heard], .episodes(1)) == [91])
-        #expect(rows([Self.episode(1), Self.episode(9) { $0.position = 29 }], .episodes(1)) == [91])
+        #expect(removed([Self.episode(1), heard], .episodes(1)) == [91])
+        #expect(removed([Self.episode(1), Self.episode(9) { $0.position = 29 }], .episodes(1)) == [91])
     }
 
     @Test func protectedEpisodesCountAmongTheNewest() {
         let episodes = [Self.episode(1) { $0.pinned = true }, Self.episode(2), Self.episode(3)]
-        #expect(rows(episodes, .episodes(2)) == [97])
+        #expect(removed(episodes, .episodes(2)) == [97])
     }
 
     @Test func mediaGoesWithItsRow() {
         let episodes = [Self.episode(1), Self.episode(2), Self.episode(3) { $0.cachedBytes = 0 }]
-        let retention = Retention(episodes, keep: .episodes(1), now: Self.now)
-        #expect(retention.rows == [98, 97] && retention.media == [98])
+        let removals = EpisodeRemovals(episodes, keep: .episodes(1), now: Self.now)
+        #expect(removals.removed == [98, 97] && removals.media == [98])
     }
 
     @Test func aLibraryRowGivesItsFacts() {
@@ -175,7 +175,7 @@ struct AutoDownloadTests {
         #expect(plan([trailer, bonus], 1).enqueue == [99])
     }
 
-    @Test func whatRetentionTakesAwayIsNotFetched() {
+    @Test func whatKeepRemovesIsNotFetched() {
         #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .episodes(2)).enqueue == [99, 98])
         #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .days(1)).enqueue == [99])
     }
