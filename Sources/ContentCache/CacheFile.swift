@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 package import SystemPackage
 
 /// The sparse file of one rendition, open in the one process that writes it.
@@ -12,6 +13,9 @@ package final class CacheFile: Sendable {
     package let name: String
     package let path: FilePath
     private let descriptor: FileDescriptor
+    /// Locked during a sync, so that a failure is counted before the next sync of this file begins.
+    private let syncing = Mutex(())
+    private let syncFailures = Atomic(0)
 
     init(name: String, path: FilePath, descriptor: FileDescriptor) {
         self.name = name
@@ -44,9 +48,24 @@ package final class CacheFile: Sendable {
         guard ftruncate(descriptor.rawValue, off_t(size)) == 0 else { throw Errno(rawValue: errno) }
     }
 
+    /// The number of syncs that have failed.
+    package var failedSyncs: Int { syncFailures.load(ordering: .acquiring) }
+
     /// Waits until all written bytes are on the disk. The corresponding C function is `fdatasync`.
-    package func synchronize() throws(Errno) {
-        guard fdatasync(descriptor.rawValue) == 0 else { throw Errno(rawValue: errno) }
+    ///
+    /// The kernel reports a failed write to one sync only (fsync(2)); the next one succeeds although bytes are lost.
+    /// This call therefore also fails after any failure that the caller does not know of.
+    ///
+    /// - Parameter known: The value of `failedSyncs` after the last failure whose lost bytes the caller has discarded.
+    package func synchronize(knownFailures known: Int) throws(Errno) {
+        try syncing.withLock { _ throws(Errno) in
+            guard fdatasync(descriptor.rawValue) == 0 else {
+                let error = errno
+                syncFailures.add(1, ordering: .releasing)
+                throw Errno(rawValue: error)
+            }
+            guard failedSyncs == known else { throw .ioError }
+        }
     }
 
     /// Computes a digest of the first `size` bytes, in lower-case hexadecimal. Reads the whole file, so it must not run

@@ -1,10 +1,11 @@
 import CLinux
-import ContentCache
 import Foundation
 import Glibc
 import SystemPackage
 import TestSupport
 import Testing
+
+@testable import ContentCache
 
 /// The checks of a cache file before any byte of it is served.
 @Suite struct CheckedFileTests {
@@ -21,7 +22,7 @@ import Testing
     private func makeWhole() throws -> (name: String, checkpoint: Checkpoint) {
         let file = try cache.create(size: 200_000)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
-        try file.synchronize()
+        try file.synchronize(knownFailures: 0)
         var checkpoint = Checkpoint(key: 7, generation: 3)
         checkpoint.total = 200_000
         checkpoint.setReceived(RangeSet(0..<200_000))
@@ -59,7 +60,7 @@ import Testing
     @Test(arguments: Tampering.allCases)
     func aFileWithADifferentStateIsNotTrusted(tampering: Tampering) async throws {
         let (name, checkpoint) = try makeWhole()
-        let state = try #require(cache.checkpoint(of: name)?.state)
+        let state = try #require(try cache.checkpoint(of: name)?.state)
         let whole = CacheExpectation.recorded(state, size: 200_000)
         #expect(defect(of: name, expecting: whole) == nil)
         try await tampering.apply(to: path(name))
@@ -77,7 +78,7 @@ import Testing
         } else if tampering.isHarmless {
             let fresh = try cache.verify(name, checkpoint)
             #expect(defect(of: name, expecting: .recorded(fresh, size: 200_000)) == nil)
-            #expect(cache.reopen(name)?.present == RangeSet(0..<200_000))
+            #expect(try cache.reopen(name)?.present == RangeSet(0..<200_000))
         } else {
             #expect(throws: CacheFileDefect.wrongContent) { try cache.verify(name, checkpoint) }
         }
@@ -88,11 +89,27 @@ import Testing
         let (name, _) = try makeWhole()
         let (other, _) = try makeWhole()
         try await tampering.apply(to: path(name))
-        #expect(cache.reopen(name) == nil)
+        #expect(try cache.reopen(name) == nil)
         #expect(cache.names() == [other])
-        #expect(cache.reopen(other)?.present == RangeSet(0..<200_000))
+        #expect(try cache.reopen(other)?.present == RangeSet(0..<200_000))
         // The target of a link does not belong to the cache.
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
+    }
+
+    @Test func aFailedSyncIsRememberedUntilItsBytesWereDiscarded() throws {
+        let pipe = try FileDescriptor.pipe()
+        defer { try? pipe.writeEnd.close() }
+        let file = CacheFile(name: "a", path: "a", descriptor: pipe.readEnd)
+        #expect(throws: Errno.invalidArgument) { try file.synchronize(knownFailures: 0) }
+        // From now on the descriptor can be synced.
+        let whole = try FileDescriptor.open(
+            FilePath(folder.file("whole")), .readWrite, options: [.create, .closeOnExec],
+            permissions: [.ownerReadWrite])
+        defer { try? whole.close() }
+        _ = try whole.duplicate(as: pipe.readEnd)
+        #expect(throws: Errno.ioError) { try file.synchronize(knownFailures: 0) }
+        #expect(file.failedSyncs == 1)
+        try file.synchronize(knownFailures: 1)
     }
 
     @Test func withoutARecordOnlyTheSizeIsCompared() throws {
@@ -137,6 +154,6 @@ import Testing
                 == 0)
         #expect(try cache.verify(name, checkpoint).size == 200_000)
         try await Tampering.pipe.apply(to: path(name) + ".json")
-        #expect(cache.checkpoint(of: name) == nil)
+        #expect(try cache.checkpoint(of: name) == nil)
     }
 }

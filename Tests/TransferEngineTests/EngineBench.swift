@@ -223,6 +223,15 @@ final class EngineBench: Sendable {
         for key in keys { try engine.fill(key, priority: priority, load: loader(key)) }
     }
 
+    /// Runs `body` on the engine's thread.
+    @discardableResult
+    func onLoop<Value: Sendable>(_ body: @escaping @Sendable (EngineLoop) -> Value) async throws -> Value {
+        let engine = try engine
+        return await withCheckedContinuation { continuation in
+            engine.mailbox.post { continuation.resume(returning: body($0)) }
+        }
+    }
+
     // MARK: Waiting
 
     func wait(_ description: String, _ condition: () async throws -> Bool) async throws {

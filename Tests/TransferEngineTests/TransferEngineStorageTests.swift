@@ -98,6 +98,42 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
+    /// A sync for a checkpoint fails, and the sync of the complete file succeeds: the kernel reports lost bytes once.
+    @Test func whatTheDiskHasLostIsNotComplete() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 3_900_000)
+        bench.add(1, resource, [.hold(gate)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 3_900_000)
+        let name = try #require(bench.source(1)?.file)
+        try await bench.wait("a checkpoint says so") { try bench.engine.file(name)?.received == 3_900_000 }
+        let file = try #require(try await bench.onLoop { $0.download(1)?.file })
+        try failSync(of: file)
+        gate.open()
+        try await bench.wait("it fails") { bench.snapshots(1).last?.state == .failed }
+        #expect(bench.completed.isEmpty && bench.failures.map(\.code) == [.failed])
+        #expect(try bench.engine.file(name)?.complete == false)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.file == name)
+    }
+
+    /// Makes one sync of a file fail: its descriptor is that of a pipe meanwhile.
+    private func failSync(of file: CacheFile) throws {
+        let folder = "/proc/self/fd"
+        let open = try FileManager.default.contentsOfDirectory(atPath: folder).filter { entry in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(entry)")) == file.path.string
+        }
+        let descriptor = FileDescriptor(rawValue: try #require(open.first.flatMap { Int32($0) }))
+        let pipe = try FileDescriptor.pipe()
+        let saved = try descriptor.duplicate()
+        _ = try pipe.readEnd.duplicate(as: descriptor)
+        #expect(throws: Errno.invalidArgument) { try file.synchronize(knownFailures: 0) }
+        _ = try saved.duplicate(as: descriptor)
+        for descriptor in [saved, pipe.readEnd, pipe.writeEnd] { try descriptor.close() }
+    }
+
     /// A file that cannot be created, because a regular file has the path of its folder.
     @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
         let bench = try EngineBench { $0.limits.failureMemory = .zero }
@@ -153,7 +189,7 @@ import TransferCore
         #expect(try bench.engine.file(name)?.received == 1_000_000)
         gate.open()
         bench.shutDown()
-        let left = ContentCache.checkpoint(of: name, in: FilePath(bench.cacheFolder))
+        let left = try ContentCache.checkpoint(of: name, in: FilePath(bench.cacheFolder))
         #expect(left?.receivedRanges.text == "0-999999")
         try FileManager.default.removeItem(atPath: ballast)
         try bench.start()

@@ -5,6 +5,8 @@ internal import TransferCore
 struct CheckpointPace {
     /// The ranges synced to the disk.
     var synced = ByteRanges()
+    /// The number of the file's failed syncs after which the bytes not in `synced` were discarded.
+    var knownFailures = 0
     /// Whether a checkpoint is being written.
     private(set) var isBusy = false
     /// The time of the next checkpoint; `nil` if every byte is in one.

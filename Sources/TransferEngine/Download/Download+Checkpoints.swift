@@ -42,13 +42,14 @@ extension Download {
         guard let file, savesCheckpoints, synchronously || !checkpoints.isBusy else { return }
         let checkpoint = checkpoint()
         let received = machine.present
+        let known = checkpoints.knownFailures
         let synchronizes = checkpoints.start(at: engine.now, all: synchronously)
         let cache = engine.cache
         let save: @Sendable () -> StorageFailure? = {
             var checkpoint = checkpoint
             do {
                 if synchronizes {
-                    try file.synchronize()
+                    try file.synchronize(knownFailures: known)
                     checkpoint.setSynced(received)
                 }
             } catch {
@@ -84,15 +85,22 @@ extension Download {
     private func checkpointFailed(_ failure: StorageFailure) {
         checkpoints.failed(at: engine.now)
         if failure.losesBytes {
-            apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
+            lostBytes(failure)
         } else if failure.error.code == .diskFull {
             apply(machine.storageFailed(failure.error, now: engine.now))
         }
     }
 
+    /// Handles a failed sync.
+    private func lostBytes(_ failure: StorageFailure) {
+        checkpoints.knownFailures = file?.failedSyncs ?? 0
+        apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
+    }
+
     /// Syncs and hashes the complete file and writes its final checkpoint, off the engine's thread.
     func finish() {
         guard let file, let size = machine.pin?.total else { return }
+        let known = checkpoints.knownFailures
         let partial = checkpoint()
         let all = machine.present
         let cache = engine.cache
@@ -107,10 +115,13 @@ extension Download {
                 // before the sync: if the process is killed now, all bytes are in the page cache. A small file needs
                 // none, since its final checkpoint follows as quickly.
                 if size > CheckpointPace.maxBehind {
-                    try storage.sync { try cache.save(partial, of: file, durably: false) }
+                    try storage.sync {
+                        if file.failedSyncs == known { try cache.save(partial, of: file, durably: false) }
+                    }
                 }
                 do {
-                    try file.synchronize()
+                    // A sync for a checkpoint may have failed meanwhile.
+                    try file.synchronize(knownFailures: known)
                 } catch {
                     throw StorageFailure(error, losesBytes: true)
                 }
@@ -134,15 +145,18 @@ extension Download {
             } catch {
                 result = .failure(StorageFailure(error, losesBytes: false))
             }
-            mailbox.post { loop in loop.download(key)?.finished(result, file: file) }
+            mailbox.post { loop in loop.download(key)?.finished(result, file: file, known: known) }
         }
     }
 
     /// Handles the result of `finish`.
     ///
-    /// - Parameter result: The facts of the file; `nil` if it does not have the hash that its source lists.
-    private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile) {
-        guard file === self.file, machine.isFinishing else { return }
+    /// - Parameters:
+    ///   - result: The facts of the file; `nil` if it does not have the hash that its source lists.
+    ///   - known: The value of `knownFailures` at the call of `finish`. If it has changed, bytes were discarded and
+    ///     fetched again since.
+    private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile, known: Int) {
+        guard file === self.file, machine.isFinishing, known == checkpoints.knownFailures else { return }
         switch result {
         case .success(let facts?):
             checkpoints = CheckpointPace()
@@ -152,7 +166,7 @@ extension Download {
         case .success(nil):
             apply(machine.mismatched(ExpectedHashes.mismatch, now: engine.now))
         case .failure(let failure) where failure.losesBytes:
-            apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
+            lostBytes(failure)
         case .failure(let failure):
             apply(machine.finished(failure.error, now: engine.now))
         }
