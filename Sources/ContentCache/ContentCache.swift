@@ -158,11 +158,13 @@ package final class ContentCache: Sendable {
     ///
     /// - Returns: `nil` if the file or its checkpoint is missing or damaged, or if the checkpoint is of another file;
     ///   both are then removed.
-    package func reopen(_ name: String) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
+    /// - Throws: A transient defect; nothing was removed then.
+    package func reopen(
+        _ name: String
+    ) throws(CacheFileDefect) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
         let path = Self.path(of: name, in: directory)
-        guard let checkpoint = checkpoint(of: name),
-            let opened = try? CheckedFile(
-                at: path, .readWrite, expecting: checkpoint.total.map { .size($0) } ?? .file)
+        guard let checkpoint = try Self.checkpoint(of: name, in: directory),
+            let opened = try Self.open(path, .readWrite, expecting: checkpoint.total.map { .size($0) } ?? .file)
         else {
             remove(name)
             return nil
@@ -194,16 +196,39 @@ package final class ContentCache: Sendable {
     }
 
     /// Reads the checkpoint of a file, without comparing the two.
-    package func checkpoint(of name: String) -> Checkpoint? { Self.checkpoint(of: name, in: directory) }
+    ///
+    /// - Returns: `nil` if it is missing or damaged.
+    /// - Throws: A transient defect.
+    package func checkpoint(of name: String) throws(CacheFileDefect) -> Checkpoint? {
+        try Self.checkpoint(of: name, in: directory)
+    }
+
+    /// Opens a file.
+    ///
+    /// - Returns: `nil` if it is defective.
+    /// - Throws: A transient defect.
+    private static func open(
+        _ path: FilePath, _ mode: FileDescriptor.AccessMode, expecting expectation: CacheExpectation
+    ) throws(CacheFileDefect) -> CheckedFile? {
+        do {
+            return try CheckedFile(at: path, mode, expecting: expectation)
+        } catch {
+            if error.isPassing { throw error }
+            return nil
+        }
+    }
 
     /// The maximum size of a checkpoint in bytes. For comparison: a 1 GiB file with every other block of 4 KiB missing
     /// has a checkpoint of 5.5 MiB at most.
     private static let largestCheckpoint: Int64 = 64 << 20
 
     /// Reads the checkpoint of a file in a process that does not write the cache.
-    package static func checkpoint(of name: String, in directory: FilePath) -> Checkpoint? {
-        let path = Self.path(of: name, in: directory).string + ".json"
-        guard let opened = try? CheckedFile(at: FilePath(path), .readOnly, expecting: .file) else { return nil }
+    ///
+    /// - Returns: `nil` if it is missing or damaged.
+    /// - Throws: A transient defect.
+    package static func checkpoint(of name: String, in directory: FilePath) throws(CacheFileDefect) -> Checkpoint? {
+        let path = FilePath(Self.path(of: name, in: directory).string + ".json")
+        guard let opened = try open(path, .readOnly, expecting: .file) else { return nil }
         defer { try? opened.descriptor.close() }
         guard opened.state.size <= largestCheckpoint else { return nil }
         var data = Data(count: Int(opened.state.size))
@@ -305,11 +330,14 @@ package final class ContentCache: Sendable {
         return true
     }
 
-    /// Whether a reader has a lease on a file. Only queries the lock: if it acquired the lock, a reader that opens the
-    /// file at that moment would fail.
+    /// Whether a reader has a lease on a file, or may have one. Only queries the lock: if it acquired the lock, a
+    /// reader that opens the file at that moment would fail.
     package func isRead(_ name: String) -> Bool {
-        guard let file = try? CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file) else {
-            return false
+        let file: CheckedFile
+        do {
+            file = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
+        } catch {
+            return error.isPassing
         }
         defer { try? file.descriptor.close() }
         return clinux_ofd_is_locked(file.descriptor.rawValue) == 1

@@ -10,7 +10,7 @@ extension EngineLoop {
     func download(_ key: MediaID, load: TransferEngine.Loader) throws -> Download {
         if let download = downloads[key] { return download }
         if isStopping { throw Self.stopped }
-        let download = Download(source: try load(), engine: self, limits: configuration.limits)
+        let download = try Download(source: load(), engine: self, limits: configuration.limits)
         downloads[key] = download
         return download
     }

@@ -96,6 +96,20 @@ import Testing
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
+    /// Descriptors or memory may have run out; here another program has a lease.
+    @Test func aFileThatCannotBeOpenedNowIsNotRemoved() throws {
+        let (name, _) = try makeWhole()
+        for path in [path(name), path(name) + ".json"] {
+            let lease = try FileLease(path)
+            #expect(throws: CacheFileDefect.unreadable(code: EAGAIN)) { try cache.reopen(name) }
+            #expect(cache.isRead(name) == (path == self.path(name)), "it may have a reader")
+            #expect(path == self.path(name) ? !cache.evict(name) : cache.names() == [name])
+            lease.release()
+        }
+        #expect(try cache.reopen(name)?.present == RangeSet(0..<200_000))
+        #expect(!cache.isRead(name))
+    }
+
     @Test func aFailedSyncIsRememberedUntilItsBytesWereDiscarded() throws {
         let pipe = try FileDescriptor.pipe()
         defer { try? pipe.writeEnd.close() }

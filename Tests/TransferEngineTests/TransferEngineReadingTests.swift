@@ -158,7 +158,7 @@ import TransferCore
         var source = try #require(bench.source(1))
         let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
         let file = try #require(source.file)
-        let found = try #require(cache.reopen(file))
+        let found = try #require(try cache.reopen(file))
         var checkpoint = found.checkpoint
         checkpoint.complete = false
         checkpoint.sha256 = nil

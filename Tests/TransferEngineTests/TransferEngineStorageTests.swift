@@ -134,6 +134,21 @@ import TransferCore
         for descriptor in [saved, pipe.readEnd, pipe.writeEnd] { try descriptor.close() }
     }
 
+    @Test func aFileThatCannotBeOpenedNowIsKept() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.close(after: 1_000_000), .stall(after: 0)])
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+        try await bench.waitUntilReceived(1, 1_000_000)
+        bench.shutDown()
+        let name = try #require(bench.source(1)?.file)
+        let lease = try FileLease(ContentCache.path(of: name, in: FilePath(bench.cacheFolder)).string)
+        try bench.start()
+        #expect(await failure { try await bench.read(1, 0..<10) }?.code == .failed)
+        lease.release()
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+        #expect(bench.source(1)?.file == name && bench.source(1)?.generation == 1)
+    }
+
     /// A file that cannot be created, because a regular file has the path of its folder.
     @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
         let bench = try EngineBench { $0.limits.failureMemory = .zero }

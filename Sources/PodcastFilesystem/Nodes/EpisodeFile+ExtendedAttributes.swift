@@ -105,7 +105,7 @@ extension EpisodeFile {
         if episode.complete { return episode.size.bytes > 0 ? "0-\(episode.size.bytes - 1)" : "" }
         if let ranges = task?.ranges, task?.generation == episode.generation { return ranges }
         guard episode.cachedBytes > 0, let rendition = try? mount.library.rendition(of: episode.id),
-            let checkpoint = ContentCache.checkpoint(of: rendition.file, in: mount.options.cache)
+            let checkpoint = try? ContentCache.checkpoint(of: rendition.file, in: mount.options.cache)
         else { return "" }
         return checkpoint.receivedRanges.text
     }

@@ -25,25 +25,28 @@ final class CacheVerifier: ServicePart {
     /// Removes rows whose file is missing or defective. A cache file without a row is adopted if its checkpoint names
     /// the episode's current generation, or one that the library does not have yet; else it is removed.
     func reconcile() throws {
-        let names = Set(engine.fileNames)
+        let names = engine.fileNames
         var known: Set<String> = []
         var states: [(file: String, state: String)] = []
         for rendition in try library.renditions() {
-            guard names.contains(rendition.file) else {
-                try library.dropRendition(episode: rendition.episode, now: now())
-                continue
-            }
-            if let defect = defectAtStart(of: rendition, &states) {
-                try drop(rendition, for: defect)
-            } else {
-                known.insert(rendition.file)
+            switch defectAtStart(of: rendition, &states) {
+            case nil: known.insert(rendition.file)
+            case .missing: try library.dropRendition(episode: rendition.episode, now: now())
+            case let defect?: try drop(rendition, for: defect)
             }
         }
         if !states.isEmpty {
             try library.group { for (file, state) in states { try library.record(fileState: state, of: file) } }
         }
-        for name in names.sorted() where !known.contains(name) {
-            guard let found = engine.file(name), let episode = try library.episode(id: found.key.episode),
+        for name in names where !known.contains(name) {
+            let file: CachedFile?
+            do {
+                file = try engine.file(name)
+            } catch {
+                log.warning("\(name): not removed: \(error)")
+                continue
+            }
+            guard let found = file, let episode = try library.episode(id: found.key.episode),
                 try library.rendition(of: episode.id) == nil, found.generation >= episode.generation
             else {
                 engine.removeFile(name)

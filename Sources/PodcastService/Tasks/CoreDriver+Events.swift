@@ -137,7 +137,8 @@ extension CoreDriver {
             let file = try library.rendition(of: key.episode)?.file
             try library.complete(
                 episode: key.episode, generation: generation, size: facts.size, sha256: facts.sha256,
-                isVerified: facts.isVerified, fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
+                isVerified: facts.isVerified, fileState: file.flatMap { (try? engine.file($0))?.state?.text },
+                now: now())
             try batch.handle(.completed(key, generation: generation, size: facts.size))
         case .failed(let key, let error): try batch.handle(.failed(key, error))
         case .upload(let event): try owner?.process(event, &batch)

@@ -53,9 +53,11 @@ extension TransferEngine {
     /// The names of the files in the cache.
     package var fileNames: [String] { cache.names() }
 
-    /// Returns the known facts of a file; `nil` without a readable checkpoint.
-    package func file(_ name: String) -> CachedFile? {
-        guard let checkpoint = cache.checkpoint(of: name) else { return nil }
+    /// Returns the known facts of a file; `nil` without a valid checkpoint.
+    ///
+    /// - Throws: A transient defect of the checkpoint.
+    package func file(_ name: String) throws(CacheFileDefect) -> CachedFile? {
+        guard let checkpoint = try cache.checkpoint(of: name) else { return nil }
         return CachedFile(
             name: name, key: MediaID(checkpoint.key), generation: checkpoint.generation, total: checkpoint.total,
             validator: checkpoint.validator, contentType: checkpoint.contentType, finalURL: checkpoint.finalURL,
@@ -101,7 +103,7 @@ extension TransferEngine {
     /// Removes a file; programs that have it open keep it until the close.
     package func removeFile(_ name: String) { cache.remove(name) }
 
-    /// Whether a program has a file open.
+    /// Whether a program has a file open, or may have.
     package func isRead(_ name: String) -> Bool { cache.isRead(name) }
 
     /// Removes a file that no program has open.

@@ -68,7 +68,8 @@ final class Download {
     /// The interval of progress reports: four times a second looks smooth.
     private static let reportInterval = Duration.milliseconds(250)
 
-    init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) {
+    /// - Throws: If the file of the source cannot be opened now and may be intact.
+    init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) throws(TransferError) {
         self.source = source
         self.engine = engine
         var limits = limits
@@ -78,7 +79,13 @@ final class Download {
         var generation = source.generation
         var isCached = false
         if let name = source.file {
-            if let found = engine.cache.reopen(name), found.checkpoint.generation == source.generation {
+            let found: (file: CacheFile, checkpoint: Checkpoint, present: ByteRanges)?
+            do {
+                found = try engine.cache.reopen(name)
+            } catch {
+                throw TransferError(.failed, "its file in the cache: \(error)")
+            }
+            if let found, found.checkpoint.generation == source.generation {
                 file = found.file
                 present = found.present
                 origin = found.checkpoint.finalURL.map { Origin(url: $0) }

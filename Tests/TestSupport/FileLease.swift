@@ -1,0 +1,22 @@
+import Glibc
+
+/// A lease on a file (fcntl(2), "Leases"): while it is held, opening the file without blocking fails with EAGAIN.
+///
+/// The kernel ends a lease after `/proc/sys/fs/lease-break-time`, 45 seconds by default, once another program wants to
+/// open the file. No other descriptor of the file may be open when it is created.
+package final class FileLease: Sendable {
+    private let descriptor: Int32
+
+    package init(_ path: String) throws {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemCallError("open") }
+        // F_SETSIG and F_SETLEASE of linux/fcntl.h. The kernel announces the end of the lease by a signal; this one is
+        // ignored by default.
+        guard fcntl(descriptor, 10, SIGURG) == 0, fcntl(descriptor, 1024, F_WRLCK) == 0 else {
+            throw SystemCallError("fcntl")
+        }
+    }
+
+    /// Ends the lease.
+    package func release() { close(descriptor) }
+}
