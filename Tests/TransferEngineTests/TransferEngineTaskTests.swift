@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 import TransferCore
@@ -73,6 +74,30 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         #expect(bench.server.requests(for: path).last?.range == .closed(1_000_000, 3_999_999))
         #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == nil, "it is whole")
+    }
+
+    @Test func whatIsLeftIsInACheckpointAlsoIfAnotherIsBeingWritten() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 1_000_000)
+        bench.add(1, resource, [.hold(gate)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        // A checkpoint of these bytes is started, but cannot be written yet.
+        let isHeld = try await bench.onLoop { loop in
+            loop.queues.storage.suspend()
+            loop.download(1)?.saveCheckpoint(synchronously: false)
+            return loop.download(1)?.checkpoints.isBusy
+        }
+        #expect(isHeld == true)
+        gate.advance(to: 2_000_000)
+        try await bench.waitUntilReceived(1, 2_000_000)
+        async let answer = bench.engine.cancelProducingResumeData(1)
+        try await bench.wait("it is cancelled") { bench.snapshots(1).last?.isTask == false }
+        try await bench.onLoop { $0.queues.storage.resume() }
+        let data = try #require(try await answer)
+        #expect(data.present == "0-1999999")
+        let name = try #require(bench.source(1)?.file)
+        #expect(try bench.engine.file(name)?.received == 2_000_000)
     }
 
     @Test func aDownloadWithoutBytesLeavesNothingToResume() async throws {

@@ -27,9 +27,14 @@ extension Download {
                 key: source.key, generation: machine.generation, total: machine.pin?.total,
                 validator: machine.pin?.validator?.text, present: machine.present.text, url: source.url)
         }
+        // A checkpoint that is being written may have been started before the last bytes arrived.
+        let missing = checkpoints.isBehind && checkpoints.isBusy && data != nil ? file.map { ($0, checkpoint()) } : nil
         if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
         // The queue is serial: this runs after the checkpoint.
-        engine.queues.storage.async { [data] in answer(data) }
+        engine.queues.storage.async { [data, cache = engine.cache] in
+            if let (file, checkpoint) = missing { try? cache.save(checkpoint, of: file) }
+            answer(data)
+        }
     }
 
     /// Whether `saveCheckpoint` may write; `finish` writes the checkpoints of a file that is being finished.
