@@ -44,13 +44,13 @@ extension ContentCache {
             let all = RangeSet(0..<size)
             fresh.setReceived(all)
             fresh.setSynced(all)
-            try save(fresh, of: file, durably: true)
+            // Writes during the read are detected the next time.
+            try save(fresh, of: file, durably: true, state: opened.state)
         } catch let defect as CacheFileDefect {
             throw defect
         } catch {
             throw .unreadable(code: (error as? Errno)?.rawValue ?? EIO)
         }
-        // The state before the read, so that writes during the read are detected the next time.
         return opened.state
     }
 }

@@ -246,17 +246,20 @@ package final class ContentCache: Sendable {
     /// - Parameters:
     ///   - durably: Whether to return only when the checkpoint is on the disk: needed if it lists newly synced bytes.
     ///   - isFirst: Whether the file has no checkpoint yet.
+    ///   - state: The state to record for a complete file; `nil` for its current one.
     package func save(
-        _ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false, isFirst: Bool = false
+        _ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false, isFirst: Bool = false,
+        state: FileState? = nil
     ) throws {
         var complete = checkpoint
         let identity = try file.identity()
+        let state = state ?? identity.state
         complete.bootID = bootID
         complete.device = identity.device
-        complete.inode = identity.state.inode
-        complete.modified = complete.complete ? identity.state.modified : nil
-        complete.allocated = complete.complete ? identity.state.allocated : nil
-        complete.changed = complete.complete ? identity.state.changed : nil
+        complete.inode = state.inode
+        complete.modified = complete.complete ? state.modified : nil
+        complete.allocated = complete.complete ? state.allocated : nil
+        complete.changed = complete.complete ? state.changed : nil
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
         if isFirst, try writeBlank(data, as: path, durably: durably) { return }

@@ -110,6 +110,16 @@ import Testing
         #expect(!cache.isRead(name))
     }
 
+    /// The state of a verified file is that before the read: the digest does not cover later writes.
+    @Test func aFileChangedDuringItsVerificationIsNotTrusted() throws {
+        let (name, checkpoint) = try makeWhole()
+        let file = try #require(try cache.reopen(name)).file
+        let before = try cache.state(of: name, size: 200_000)
+        try [UInt8](repeating: 1, count: 100).withUnsafeBytes { try file.write($0, at: 50_000) }
+        try cache.save(checkpoint, of: file, durably: true, state: before)
+        #expect(try cache.reopen(name) == nil)
+    }
+
     @Test func aFailedSyncIsRememberedUntilItsBytesWereDiscarded() throws {
         let pipe = try FileDescriptor.pipe()
         defer { try? pipe.writeEnd.close() }
