@@ -252,12 +252,12 @@ package final class Library: Sendable {
 
     /// Combines several writes in one transaction: starting a transaction and updating the index pages cost more than a
     /// small write itself. Each write is a savepoint. Reads of this thread see the writes made so far; other threads
-    /// and processes see all of them at the end. Other writers wait.
+    /// and processes see all of them at the end. Other writers wait. Inside another group, a savepoint of it.
     ///
     /// - Throws: The error of `body`, or the failure of the transaction. All writes are then rolled back.
     package func group<Value>(_ body: () throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
-        if isInGroup { return try body() }
+        if isInGroup { return try write { _ in try body() } }
         return try LibraryError.translating(path) {
             try transaction(writer) { _ in
                 grouping.store(UInt(pthread_self()), ordering: .relaxed)

@@ -37,6 +37,10 @@ struct EpisodeMediaTests {
         return item
     }
 
+    private func item(_ guid: String?, _ main: String, _ alternates: [AlternateEnclosure]) -> Item {
+        item(guid, main, type: "audio/mpeg", alternates)
+    }
+
     private func item(_ guid: String?, _ alternates: [AlternateEnclosure]) -> Item {
         item(guid, "https://x.example/1.mp3", type: "audio/mpeg", alternates)
     }
@@ -82,6 +86,31 @@ struct EpisodeMediaTests {
         _ = try library.merge([item()], into: show)
         #expect(try library.mediaSources(of: id).map(\.url) == ["https://x.example/1.mp3"])
         #expect(try library.mediaSources(of: 99).isEmpty)
+    }
+
+    /// The address is in one table, its alternatives are in another.
+    @Test func sourcesOfTwoStatesOfTheFeedAreNeverMixed() async throws {
+        let other = "https://y.example/1.mp3"
+        let show = try library.subscribe([item()]).podcast.id
+        let id = try episode(show).id
+        let reader = try Library.openForReading(at: folder.library)
+        let states = [
+            [item("1", other, [alternate("audio/mpeg", [other, mirror])])], [item("1", "https://x.example/1.mp3")],
+        ]
+        try await withThrowingTaskGroup { group in
+            group.addTask { [library] in
+                for round in 0..<400 { _ = try library.merge(states[round % 2], into: show) }
+            }
+            group.addTask {
+                for _ in 0..<8_000 {
+                    let addresses = [try reader.mediaSources(of: id), try reader.source(of: id)?.sources ?? []]
+                    for found in addresses.map({ $0.map(\.url) }) {
+                        #expect([["https://x.example/1.mp3"], [other, mirror]].contains(found))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 
     @Test func tenThousandSourcesAreBounded() throws {

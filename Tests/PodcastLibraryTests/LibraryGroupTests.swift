@@ -74,6 +74,20 @@ struct LibraryGroupTests {
         #expect(try size(1, library) == nil)
     }
 
+    @Test func aFailedGroupWithinAGroupLeavesNothing() throws {
+        try library.group {
+            try library.confirm(episode: episodes[0], size: 10, now: noon)
+            #expect(throws: Refusal.self) {
+                try library.group {
+                    try library.confirm(episode: episodes[1], size: 20, now: noon)
+                    throw Refusal()
+                }
+            }
+            #expect(try library.group { try size(1, library) } == 10)
+        }
+        #expect(try size(1, library) == 10 && size(2, library) == nil)
+    }
+
     @Test func otherThreadsSeeTheStateBeforeAndWriteAfterIt() throws {
         let (library, first) = (library, episodes[0])
         let seen = Mutex<Int64?>(-1)

@@ -37,7 +37,7 @@ package struct EpisodeSource: Sendable, Equatable {
 
 extension Library {
     package func source(of episode: EpisodeID) throws -> EpisodeSource? {
-        try query { db in
+        try read { db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """

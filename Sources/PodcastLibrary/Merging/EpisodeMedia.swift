@@ -141,7 +141,7 @@ enum StoredSources {
 extension Library {
     /// Returns the addresses of an episode's file in the order in which to try them; empty if there is no such episode.
     package func mediaSources(of episode: EpisodeID) throws -> [MediaSource] {
-        try query { db in
+        try read { db in
             let url = try String.fetchOne(
                 db.cachedStatement(sql: "SELECT url FROM episode WHERE id = ? AND buried <> 1"), arguments: [episode])
             return try url.map { try StoredSources.fetch(db, of: episode, url: $0) } ?? []

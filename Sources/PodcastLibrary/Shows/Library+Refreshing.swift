@@ -192,7 +192,7 @@ extension Library {
 
     /// - Throws: `noSuchPodcast`.
     package func refreshRecord(of podcast: ShowID) throws -> RefreshRecord {
-        try query { db in
+        try read { db in
             let row = try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT failures, update_interval, quiet_times FROM podcast WHERE id = ?"),
                 arguments: [podcast])

@@ -26,14 +26,16 @@ extension Subscriptions {
             change = try keepChange(of: podcast, to: after)
             if !isConfirmed { try refuseLosses(of: podcast, keep: after) }
         }
-        for change in changes {
-            if change.key == .tags {
-                try library.setTags(try Tag.list(change.value ?? ""), of: id)
-            } else {
-                try library.set(podcast: id, key: change.key.rawValue, value: change.value)
+        try library.group {
+            for change in changes {
+                if change.key == .tags {
+                    try library.setTags(try Tag.list(change.value ?? ""), of: id)
+                } else {
+                    try library.set(podcast: id, key: change.key.rawValue, value: change.value)
+                }
             }
+            if !after.isWithin(before) { try library.clearValidators(of: id) }
         }
-        if !after.isWithin(before) { try library.clearValidators(of: id) }
         refresher.feeds.removeJob(id)
         copies.subscriptionsChanged()
         try tidier.tidy(id)
