@@ -245,6 +245,8 @@ struct SessionTests {
         #expect(await client.failure(of: .acknowledge(through: 1))?.message.contains("background session") == true)
         let empty = await client.failure(of: .openSession(.background(identifier: "")))
         #expect(empty?.message.contains("identifier") == true)
+        // A rejected command leaves no session.
+        try await client.perform(.openSession(.background(identifier: "a")))
         let other = try await daemon.connect()
         try await other.perform(.openSession(.default))
         #expect(await other.failure(of: .openSession(.default))?.message.contains("already") == true)

@@ -15,11 +15,11 @@ extension TaskCommands {
             throw Failure(kind: .usage, message: "this connection has a session already: open another connection")
         }
         guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has disconnected") }
-        driver.report(.openedSession(client.id, configuration))
-        guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
-        guard !identifier.isEmpty else {
+        if case .background("") = configuration {
             throw Failure(kind: .usage, message: "a background session needs an identifier")
         }
+        driver.report(.openedSession(client.id, configuration))
+        guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
         let outstanding = downloads.values.filter { $0.session == identifier }.compactMap {
             driver.core.info(of: $0.media)
         }
