@@ -1,0 +1,110 @@
+/// A script interpreter, whose own name does not identify the program.
+///
+/// Shells are not included: their scripts read files by starting other programs, which have names of their own.
+struct Interpreter {
+    /// The options that concern the search for the script in a command line. All others are one word without a value.
+    private struct Options {
+        /// Letters with a value: the rest of the word, or else the next word.
+        var values: Set<Character> = []
+        /// Letters followed by the program's text, so that there is no script.
+        var texts: Set<Character> = []
+        /// Letters with an optional value, which is the rest of the word.
+        var rests: Set<Character> = []
+        /// A letter followed by the name of a module to run.
+        var module: Character?
+        /// Long options whose value is the next word.
+        var longValues: Set<String> = []
+        /// Words before the script that are no options.
+        var commands: Set<String> = []
+    }
+
+    private let options: Options
+
+    /// - Parameter program: A base name, with or without a version: `python3.11`, `perl5.36-x86_64-linux-gnu`, `node`.
+    init?(program: String) {
+        let letters = program.prefix { $0.isLetter }
+        let rest = program[letters.endIndex...].first
+        guard let options = Self.options[String(letters)], rest == nil || rest?.isNumber == true || rest == "-" else {
+            return nil
+        }
+        self.options = options
+    }
+
+    /// From python(1), perlrun(1), ruby(1), lua(1), php(1), guile(1) and the `--help` of node, bun and deno.
+    private static let options: [String: Options] = {
+        let python = Options(
+            values: ["W", "X"], texts: ["c"], module: "m", longValues: ["--check-hash-based-pycs", "--jit"])
+        let lua = Options(values: ["e", "l", "j"], rests: ["O"])
+        let node = Options(
+            values: ["r", "C"], texts: ["e", "p"],
+            longValues: ["--require", "--import", "--loader", "--experimental-loader", "--conditions"])
+        return [
+            "python": python, "pypy": python, "lua": lua, "luajit": lua, "node": node, "nodejs": node,
+            "bun": Options(
+                values: ["r", "c", "d", "l"], texts: ["e", "p"],
+                longValues: ["--preload", "--require", "--import", "--config", "--cwd", "--define", "--loader"],
+                commands: ["run"]),
+            "deno": Options(
+                values: ["c", "L"], longValues: ["--config", "--import-map", "--log-level"], commands: ["run"]),
+            "guile": Options(values: ["e", "l", "L", "C", "x"], texts: ["c"]),
+            "perl": Options(
+                values: ["I"], texts: ["e", "E"], rests: ["C", "D", "F", "i", "m", "M", "V", "x", ":"]),
+            // `-f` and `-F` precede the script.
+            "php": Options(values: ["c", "d", "S", "t", "z"], texts: ["r", "B", "R", "E"]),
+            "ruby": Options(
+                values: ["C", "E", "I", "r", "X"], texts: ["e"], rests: ["F", "i", "K", "T", "W", "x"],
+                longValues: ["--encoding", "--external-encoding", "--internal-encoding", "--enable", "--disable"]),
+        ]
+    }()
+    /// Long options that precede the program's text.
+    private static let longTexts: Set<String> = ["--eval", "--print"]
+
+    /// Returns the base name of the script in a command line of NUL-terminated words; `nil` if there is none.
+    func script(commandLine: [UInt8]) -> String? {
+        var words = commandLine.split(separator: 0, omittingEmptySubsequences: false).dropFirst().map {
+            String(decoding: $0, as: UTF8.self)
+        }[...]
+        while let word = words.popFirst() {
+            if word.isEmpty || word == "--" || options.commands.contains(word) { continue }
+            guard word.hasPrefix("-"), word != "-" else {
+                let script = CallingProgram.baseName(word)
+                return script.isEmpty || word == "-" ? nil : script
+            }
+            switch meaning(of: word) {
+            case .flag: break
+            case .value: _ = words.popFirst()
+            case .text: return nil
+            case .module(let name):
+                let module = name.isEmpty ? words.first ?? "" : name
+                return module.split(separator: ".").first.map(String.init)
+            }
+        }
+        return nil
+    }
+
+    private enum Meaning {
+        /// It has no value, or contains it.
+        case flag
+        /// The next word is its value.
+        case value
+        /// It contains the program's text, or the next word is the text.
+        case text
+        /// It contains the name of a module, or the next word is the name.
+        case module(String)
+    }
+
+    /// Returns the meaning of a word that may combine several short options, such as perl's `-lne`.
+    private func meaning(of word: String) -> Meaning {
+        if word.hasPrefix("--") {
+            return Self.longTexts.contains(word) ? .text : options.longValues.contains(word) ? .value : .flag
+        }
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
+            if letter == "=" || options.rests.contains(letter) { return .flag }
+            if options.values.contains(letter) { return letters.isEmpty ? .value : .flag }
+            if options.texts.contains(letter) { return .text }
+            if letter == options.module { return .module(String(letters)) }
+        }
+        return .flag
+    }
+}
