@@ -148,6 +148,7 @@ package final class FeedParser {
             self.head = nil
             begin(with: head)
         }
+        converter?.finish().withUnsafeBytes { clean($0) }
         cleaner.finish(into: &block)
         deliver(isLast: true)
         switch phase {

@@ -77,6 +77,39 @@ import Testing
         #expect(feed.diagnostics.count == 1)
     }
 
+    @Test func aGuessedEncodingHasADiagnostic() throws {
+        // The letters а to п of Windows-1251, eight times.
+        let words = Array(repeating: (0xE0...0xEF as ClosedRange<UInt8>).map(\.self) + [0x20], count: 8).joined()
+        let bytes = Array("<rss><channel><title>".utf8) + words + Array("</title></channel></rss>".utf8)
+        for (type, problem) in [
+            ("text/xml", "the text is not UTF-8 and declares no encoding"),
+            ("text/xml; charset=utf-8", "the document is labelled “utf-8”, but its text is not UTF-8"),
+        ] {
+            let feed = try FeedParser.parse(bytes, contentType: type)
+            #expect(feed.title?.hasPrefix("абвгдежзийклмноп абв") == true)
+            #expect(feed.diagnostics.map(\.message) == ["\(problem): it is read as CP1251, which is a guess"])
+        }
+    }
+
+    @Test func textUpToTheLimitIsNotCutAndOmittedTagsAreACut() throws {
+        var limits = FeedLimits()
+        limits.text = 10
+        for (inside, text, isCut) in [
+            ("<![CDATA[0123456789]]>", "0123456789", false), ("<![CDATA[0123456789a]]>", "0123456789", true),
+            ("0123456789<img src='a'/>", "0123456789", true), ("<b>012345678</b>", "<b>0123456</b>", true),
+            ("<b>0123&amp;&amp;&amp;&amp;&amp;</b>", "<b>0123&amp;</b>", true),
+            ("<b>0123456</b>", "<b>0123456</b>", false), ("<b>012345ü</b>x", "<b>012345</b>", true),
+        ] {
+            let feed = try parse(
+                "<rss><channel><item><content:encoded>\(inside)</content:encoded></item></channel></rss>",
+                limits: limits)
+            #expect(feed.items.first?.description == text, "\(inside)")
+            #expect(
+                feed.diagnostics.contains { $0.message == "a text is longer than 10 bytes and is cut" } == isCut,
+                "\(inside)")
+        }
+    }
+
     @Test func utf16WithoutAMarkIsRecognised() throws {
         let text = "<rss><channel><title>ÄΩ🎙</title></channel></rss>"
         let little = text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }

@@ -54,6 +54,20 @@ final class CharsetConverter {
         return output
     }
 
+    /// Returns the rest of the document's text: what `iconv` has withheld, and U+FFFD for an incomplete character.
+    func finish() -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: 64)
+        var room = output.count
+        output.withUnsafeMutableBytes { bytes in
+            var target = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            _ = iconv(descriptor, nil, nil, &target, &room)
+        }
+        output.removeLast(room)
+        if !held.isEmpty { output.append(contentsOf: "\u{FFFD}".utf8) }
+        held = []
+        return output
+    }
+
     private func step(
         _ input: inout [UInt8], from start: Int, into space: inout [UInt8]
     ) -> (read: Int, written: Int, failure: Int32) {

@@ -47,7 +47,7 @@ enum DocumentEncoding: Equatable {
     private static func detect(_ head: [UInt8], label: String) -> Detection {
         let name = label.lowercased()
         if ["utf-8", "utf8", "us-ascii", "ascii", "unicode-1-1-utf-8"].contains(name) {
-            return guessed(head) ?? Detection(encoding: .utf8)
+            return guessed(head, label: label) ?? Detection(encoding: .utf8)
         }
         let isUTF8 = looksLikeUTF8(head)
         let mislabelled = "the document is labelled “\(label)”, but its text is UTF-8"
@@ -67,11 +67,13 @@ enum DocumentEncoding: Equatable {
 
     /// Returns a guess for text that is not UTF-8 but has no label, or one for UTF-8; `nil` if it is to be read as
     /// ``utf8``.
-    private static func guessed(_ head: [UInt8]) -> Detection? {
+    private static func guessed(_ head: [UInt8], label: String? = nil) -> Detection? {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
+        let problem =
+            label.map { "the document is labelled “\($0)”, but its text is not UTF-8" }
+            ?? "the text is not UTF-8 and declares no encoding"
         return Detection(
-            encoding: .named(name),
-            diagnostic: "the text is not UTF-8 and declares no encoding: it is read as \(name), which is a guess")
+            encoding: .named(name), diagnostic: "\(problem): it is read as \(name), which is a guess")
     }
 
     /// Returns the `charset` parameter of a Content-Type field (RFC 9110, section 8.3.2).

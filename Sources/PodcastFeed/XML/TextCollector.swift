@@ -5,7 +5,7 @@ struct TextCollector: ~Copyable {
     private(set) var elementIndex: Int?
     /// The maximum size of the text in bytes.
     private(set) var limit = 0
-    /// Whether the text exceeds the limit and is truncated.
+    /// Whether the text exceeds the limit and is truncated; nothing but end tags is appended then.
     private(set) var isCut = false
     private(set) var isHTML = false
     /// The names of the open elements inside the text: an empty string if the element's tags are not part of the text.
@@ -29,13 +29,13 @@ struct TextCollector: ~Copyable {
     /// - Parameter isEscaped: Whether to escape `&` and `<` again: between elements whose tags are part of the text.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
         let room = limit - buffer.count
-        guard room > 0 else {
+        guard room > 0, !isCut else {
             isCut = true
             return
         }
-        if isEscaped { return escape(bytes, quotes: false) }
-        isCut = isCut || bytes.count > room
-        buffer.append(bytes.count > room ? FeedBytes(rebasing: bytes[..<room]) : bytes)
+        let part = UTF8Cleaner.prefix(bytes, room)
+        isCut = part.count < bytes.count
+        if isEscaped { escape(part, quotes: false) } else { buffer.append(part) }
     }
 
     private mutating func escape(_ bytes: FeedBytes, quotes: Bool) {
@@ -55,7 +55,8 @@ struct TextCollector: ~Copyable {
     ///
     /// - Returns: Whether the element is now open; `false` for one of HTML's void elements.
     mutating func startTag(_ local: FeedBytes, _ attributes: FeedAttributes) -> Bool {
-        let isMarkup = isHTML && buffer.count < limit
+        isCut = isCut || isHTML && buffer.count >= limit
+        let isMarkup = isHTML && !isCut
         if isMarkup {
             buffer.append(UInt8(ascii: "<"))
             buffer.append(local)
