@@ -128,6 +128,31 @@ struct AssetTests {
         await second.stop()
     }
 
+    @Test(arguments: [(404, 2), (400, 2), (200, 2), (429, 1), (503, 1)])
+    func onlyAFailureOfTheServerConcernsItsOtherAssets(status: Int, requests: Int) async throws {
+        let (first, client) = try await start()
+        let show = try #require(try first.library.podcasts().first).id.rawValue
+        let episode = try first.episode(2).id.rawValue
+        home.web.serve("/art.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"))
+        for (kind, id) in [(AssetKind.cover, show), (.art, episode)] {
+            #expect(try await size(client, kind, id) == 5_004)
+        }
+        await first.stop()
+        let second = try await home.start { $0.wallClock = { WallTime.now + .seconds(8 * 86_400) } }
+        let other = try await second.connect()
+        if status == 200 {
+            home.web.serve("/cover.jpg", Resource(text: "<html>", contentType: "image/jpeg"))
+        } else {
+            home.web.serve("/cover.jpg") { _ in .status(status) }
+        }
+        for (kind, id) in [(AssetKind.cover, show), (.cover, show), (.art, episode)] {
+            #expect(try await size(other, kind, id) == 5_004)
+        }
+        #expect(home.web.requests(for: "/cover.jpg").count == 2, "the copy is served for a while")
+        #expect(home.web.requests(for: "/art.jpg").count == requests)
+        await second.stop()
+    }
+
     /// MP4 and pictures are ISO base media files; the brand tells them apart.
     @Test(arguments: [("avif", true), ("heic", true), ("mif1", true), ("isom", false), ("mp42", false)])
     func artIsAnImageByItsBrand(brand: String, isImage: Bool) async throws {

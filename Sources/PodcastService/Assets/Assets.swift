@@ -18,9 +18,9 @@ final class Assets: ServicePart {
     var fetches: [String: Task<Int64, any Error>] = [:]
     /// Failed fetches, by the asset's file name. They are not retried before `until`.
     var failures: [String: (failure: Failure, url: String, until: Instant)] = [:]
-    /// The servers that have failed to revalidate a cached asset, by origin, with the time before which none of their
-    /// assets is revalidated.
-    private var unavailable: [String: Instant] = [:]
+    /// The times before which cached assets are not revalidated: those of an origin after its server has failed, that
+    /// of a URL after another failure.
+    private var revalidationPauses: [String: Instant] = [:]
     /// Streams whose playlists were checked. They are not checked again before `until`.
     var streams: [EpisodeID: (url: String, until: Instant)] = [:]
 
@@ -34,8 +34,8 @@ final class Assets: ServicePart {
     private static let assetFreshness = Duration.seconds(7 * 86_400)
     /// Time for which a failure is cached, as for media.
     private static let failureLifetime = Duration.seconds(60)
-    /// Time for which the cached assets of a server are served without revalidation after it has failed: a folder of
-    /// artwork must not wait for it once per file.
+    /// Time for which cached assets are served without revalidation after a failure: a folder of artwork must not wait
+    /// for a failing server once per file.
     private static let revalidationPause = Duration.seconds(600)
     /// Maximum sizes of artwork and of text in bytes. Show artwork is typically a few hundred kilobytes, the transcript
     /// of a long episode one megabyte.
@@ -57,7 +57,7 @@ final class Assets: ServicePart {
             store.touch(name)
             return .asset(file: name, size: known.size)
         }
-        if let known, let until = Credentials.origin(of: source.url).flatMap({ unavailable[$0] }), until > uptime {
+        if let known, isRevalidationPaused(of: source.url) {
             store.touch(name)
             return .asset(file: name, size: known.size)
         }
@@ -70,6 +70,17 @@ final class Assets: ServicePart {
             }
         fetches[name] = task
         return .asset(file: name, size: try await task.value)
+    }
+
+    private func isRevalidationPaused(of url: String) -> Bool {
+        [Credentials.origin(of: url), url].contains { key in
+            key.flatMap { revalidationPauses[$0] }.map { $0 > uptime } ?? false
+        }
+    }
+
+    /// An answer that concerns the server and not only one asset: 429 and 5xx.
+    private struct ServerFailure: Error {
+        let error: TransferError
     }
 
     private struct AssetSource {
@@ -121,17 +132,18 @@ final class Assets: ServicePart {
             failures[name] = nil
             return size
         } catch {
+            let transferError = (error as? ServerFailure)?.error ?? error as? TransferError
             // After any failure, serve an outdated copy rather than none.
             if let known {
-                if let origin = Credentials.origin(of: source.url) {
-                    unavailable = unavailable.filter { $0.value > uptime }
-                    unavailable[origin] = uptime + Self.revalidationPause
-                }
+                let isServers = error is ServerFailure || [.unreachable, .timedOut].contains(transferError?.code)
+                let key = isServers ? Credentials.origin(of: source.url) : nil
+                revalidationPauses = revalidationPauses.filter { $0.value > uptime }
+                revalidationPauses[key ?? source.url] = uptime + Self.revalidationPause
                 return known.size
             }
             let isFull = (error as? POSIXError)?.code == .ENOSPC
             let failure =
-                (error as? TransferError)?.failure
+                transferError?.failure
                 ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
             log.warning("\(source.path): \(failure.message)")
             record(failure, of: name, url: source.url)
@@ -195,6 +207,8 @@ final class Assets: ServicePart {
         case 200: break
         case 401, 403: throw TransferError(.refused, "the server answered \(head.status)")
         case 404, 410: throw TransferError(.missing, "the server answered \(head.status)")
+        case 429, 500...:
+            throw ServerFailure(error: TransferError(.failed, "the server answered \(head.status)"))
         default: throw TransferError(.failed, "the server answered \(head.status)")
         }
         guard AssetContent.fits(kind, beginning) else {
