@@ -132,6 +132,22 @@ struct SearchTests {
         #expect(last?.dropped == nil)
     }
 
+    @Test func aForgottenTermMakesRoomAtTheLimit() throws {
+        var terms = SearchTerms(limit: SearchTerms.capacity + 1)
+        var numbers: [Int] = []
+        for index in 0...SearchTerms.capacity {
+            let found = terms.lookUp("term \(index)")
+            numbers.append(try #require(found).number)
+        }
+        let refused = terms.lookUp("one more")
+        #expect(refused == nil)
+        terms.forget(numbers[5], count: 1)
+        let found = terms.lookUp("one more")
+        #expect(found != nil && terms.name(of: numbers[5]) == nil)
+        let again = terms.lookUp("another")
+        #expect(again == nil)
+    }
+
     @Test func theOldestSearchTermIsInvalidatedAtTheLimit() throws {
         let mounted = try Mounted()
         mounted.start()

@@ -12,8 +12,8 @@ struct SearchTerms: Sendable {
     /// The number of stored names from which on each new one drops another, or only its results if the kernel knows it.
     /// A thousand names with fifty results each use 10 MB at most.
     static let capacity = 1_000
-    /// The maximum number of names in the kernel, a quarter of the numbers: beyond it lookups of new names fail.
-    static let limit = 1 << 16
+    /// The maximum number of names in the kernel: beyond it lookups of new names fail.
+    private let limit: Int
     /// The count of possible numbers. They are used as generations of nodes, which have 18 bits.
     private static let numberCount = 1 << 18
 
@@ -34,6 +34,9 @@ struct SearchTerms: Sendable {
     /// The number of uses of all names so far.
     private var uses = 0
 
+    /// - Parameter limit: The maximum number of names in the kernel; by default a quarter of the numbers.
+    init(limit: Int = 1 << 16) { self.limit = limit }
+
     /// Looks up a name, and increments its lookup count.
     ///
     /// - Returns: The name's number, and in `dropped` another name to invalidate; `nil` if the kernel knows too many
@@ -46,8 +49,8 @@ struct SearchTerms: Sendable {
             terms[number]?.used = uses
             return (number, nil)
         }
-        guard terms.count < Self.limit else { return nil }
         let dropped = terms.count >= Self.capacity ? dropOldest() : nil
+        guard terms.count < limit else { return nil }
         var number = Self.hash(bytes)
         while terms[number] != nil { number = (number + 1) % Self.numberCount }
         terms[number] = Term(name: name, lookups: 1, used: uses)
