@@ -81,7 +81,7 @@ final class Upload: EasyHandleReceiver {
         if sent > counted { rate.add(Int(sent - counted), at: engine.now) }
         counted = sent
         machine.sent(exchange.id, sent)
-        report(force: false)
+        report()
     }
 
     /// Detects a server that closes the connection during a body. The sender may otherwise wait for a window that never
@@ -115,7 +115,7 @@ final class Upload: EasyHandleReceiver {
             case .failed(let error): engine.emit(.upload(.failed(key: source.key, error)))
             }
         }
-        report(force: false)
+        report()
     }
 
     private func start(_ id: UploadMachine.RequestID, _ request: UploadMachine.Request) {
@@ -152,7 +152,7 @@ final class Upload: EasyHandleReceiver {
         closeCheckDue = engine.now + Self.closeCheckInterval
         machine.requestSent(id)
         engine.exchanges.add(handle, owner: .upload(self))
-        report(force: false)
+        report()
     }
 
     private func method(of request: UploadMachine.Request) -> EasyHandle.Method? {
@@ -231,7 +231,7 @@ final class Upload: EasyHandleReceiver {
 
     // MARK: Reports
 
-    private func report(force: Bool) {
+    private func report() {
         let now = engine.now
         let state = machine.people
         // The start of the media is reported at once.
