@@ -99,6 +99,66 @@ struct AlternateTests {
         #expect(before.count == Medium.maxMedia - 1)
     }
 
+    /// The text of a feed in which each item has an MP3 and further enclosures.
+    private func feed(items: Range<Int>, further: Int) -> String {
+        let enclosures = (1...further).map { "<enclosure url=\"https://x.example/#/\($0)\" type=\"audio/opus\"/>" }
+        let item = """
+            <item><guid>#</guid><title>Item #</title><enclosure url="https://x.example/#.mp3" type="audio/mpeg"/>\
+            \(enclosures.joined())</item>
+            """.split(separator: "#", omittingEmptySubsequences: false)
+        return "<rss><channel><title>Show</title>" + items.map { item.joined(separator: "\($0)") }.joined()
+            + "</channel></rss>"
+    }
+
+    /// The first rows are copies made by SQLite, since merging 50,000 alternates takes many times as long.
+    @Test func aShowHasAtMostFiftyThousandAlternates() throws {
+        #expect(Alternate.maxInShow == 50_000)
+        let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
+        let full = try main(show)
+        let first = try #require(try library.alternates(of: full.id).first).id
+        try library.write { db in
+            let columns = """
+                title, published, published_offset, moment, duration, url, type, length, author, first_seen, changed,
+                buried, confirmed_size, digest, visible_digest
+                """
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+                    INSERT INTO episode (podcast, name, folded, \(columns))
+                    SELECT podcast, name || i, folded || i, \(columns) FROM episode, n WHERE id = ?
+                    """, arguments: [Alternate.maxInShow - 11, first])
+            try db.execute(
+                sql: """
+                    INSERT INTO alternate (medium, episode, position, name, key)
+                    SELECT e.id, a.episode, e.id, e.name, a.key FROM episode e, alternate a
+                    WHERE e.buried = 2 AND a.medium = ? AND e.id <> a.medium
+                    """, arguments: [first])
+        }
+        func count() throws -> Int? { try library.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM alternate") } }
+        #expect(try count() == Alternate.maxInShow - 10)
+
+        // The episode that has nearly all of them has left the feed.
+        let feed = try FeedParser.parse(Array(feed(items: 3..<6, further: 8).utf8))
+        #expect(feed.items.map { $0.media.count } == [9, 9, 9] && feed.diagnostics.isEmpty)
+        let merged = try library.merge(feed.items, into: show)
+        #expect(try count() == Alternate.maxInShow)
+        // The older an item, the further down it is.
+        #expect(merged.inserted.count == 3 && merged.skipped == 0 && merged.unlisted == [full.id])
+        #expect(try merged.inserted.map { try library.alternates(of: $0).count } == [8, 2, 0])
+        let episodes = try library.episodes(of: show)
+        #expect(episodes.map(\.title) == ["Item 3", "Item 4", "Item 5", "One"])
+        #expect(episodes.allSatisfy { $0.name.hasSuffix(".mp3") })
+        let newest = try #require(merged.inserted.last)
+        #expect(try library.source(of: newest)?.sources.map(\.url) == ["https://x.example/3.mp3"])
+
+        // The rows stay with those that have them, and a later item gets none.
+        let next = try FeedParser.parse(Array(self.feed(items: 2..<6, further: 8).utf8))
+        let again = try library.merge(next.items, into: show, now: noon + 2 * day)
+        #expect(again.inserted.count == 1 && again.updated.isEmpty)
+        #expect(try (merged.inserted + again.inserted).map { try library.alternates(of: $0).count } == [8, 2, 0, 0])
+        #expect(try count() == Alternate.maxInShow)
+    }
+
     @Test func furtherEnclosuresAreAlternates() throws {
         var item = item([])
         item.enclosures.append(Enclosure(url: "https://x.example/1.m4v", length: 5_000_000, type: "video/x-m4v"))
