@@ -11,7 +11,7 @@ import Testing
         let server = HTTPTestServer()
         try server.start()
         let home = try PodfsHome()
-        try home.configure("[cache]\nlimit = \"4 GiB\"\nkeep_free = \"1 MiB\"\n")
+        try home.configure("tagged = true\n[cache]\nlimit = \"4 GiB\"\nkeep_free = \"1 MiB\"\n")
         let mount = try home.makeMountPoint(deadline: .seconds(3_000))
         let subject = ModelMount(home: home, mount: mount)
         let began = Int64(Date().timeIntervalSince1970)

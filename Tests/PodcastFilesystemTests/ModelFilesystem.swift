@@ -54,11 +54,12 @@ final class ModelFilesystem: ModelSubject {
     private static func filesystem(
         _ paths: InstallationPaths, _ launcher: DaemonLauncher, _ owner: UInt32
     ) throws -> PodcastFilesystem {
-        PodcastFilesystem(
-            library: try Library.openForReading(at: paths.library),
-            options: PodcastFilesystem.Options(
-                owner: Owner(uid: owner, gid: owner), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
-                feeds: FilePath(paths.feeds), assets: FilePath(paths.assets), indexers: []),
+        var options = PodcastFilesystem.Options(
+            owner: Owner(uid: owner, gid: owner), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
+            feeds: FilePath(paths.feeds), assets: FilePath(paths.assets), indexers: [])
+        options.hasTagged = true
+        return PodcastFilesystem(
+            library: try Library.openForReading(at: paths.library), options: options,
             link: DaemonLink(launcher: launcher))
     }
 

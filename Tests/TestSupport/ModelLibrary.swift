@@ -33,6 +33,8 @@ package struct ModelEpisode: Sendable {
     package var isSure = true
     /// Whether the episode was read while suspended: the rest is not fetched unless all of it was read.
     package var maySuspend = false
+    /// Whether a moving episode may have a task. One opened in `Tagged` has none, though all its bytes may arrive.
+    package var hasTask = true
     /// Whether a failure is forgotten after a restart of the mount or the daemon.
     package var mayBeForgotten = false
     /// Whether a cache file may exist, empty or partial.
@@ -46,6 +48,15 @@ package struct ModelEpisode: Sendable {
     package let firstSeen: ClosedRange<Int64>
     package var hasTranscriptCached = false
     package var hasArtCached = false
+    /// The file in `Tagged` as of its last open.
+    package var tagged: Tagged?
+
+    package struct Tagged: Sendable {
+        /// The size in bytes, with the tag.
+        package var size: Int
+        /// The possible generations of the original.
+        package var generation: ClosedRange<Int>
+    }
 
     package init(id: Int64, name: String, item: ModelItem, firstSeen: ClosedRange<Int64>) {
         self.id = id
@@ -66,9 +77,22 @@ package struct ModelEpisode: Sendable {
         return [item.claim.size]
     }
 
+    /// Whether the file in `Tagged` has a tag made by podfs: the others there are the episodes themselves.
+    package var hasTag: Bool { item.kind == .audio }
+
+    /// The sizes that stat(2) may return in `Tagged`: that of the last open, as long as the rendition is the same,
+    /// otherwise an estimate with 256 KiB for the tag.
+    package var taggedSizes: Set<Int> {
+        let estimates = Set(sizes.map { $0 > 0 ? $0 + 256 << 10 : 0 })
+        guard let tagged, tagged.generation.overlaps(generation) else { return estimates }
+        let isSure = tagged.generation.count == 1 && tagged.generation == generation
+        return isSure ? [tagged.size] : estimates.union([tagged.size])
+    }
+
     package var states: Set<String> {
         switch phase {
         case .remote: ["remote"]
+        case .moving where !hasTask: [maySuspend ? "suspended" : "remote", "cached"]
         case .moving:
             maySuspend ? ["suspended", "queued", "running", "cached"] : ["remote", "queued", "running", "cached"]
         case .suspended: ["suspended"]
@@ -83,6 +107,7 @@ package struct ModelEpisode: Sendable {
     mutating func becomeMoving() {
         phase = .moving
         isSure = true
+        hasTask = true
         maySuspend = false
         received = 0...content.size
         mayHaveFile = true
@@ -97,6 +122,28 @@ package struct ModelEpisode: Sendable {
         received = item.size...item.size
         mayHaveFile = true
     }
+
+    /// Records an open in `Tagged`, which reads the start of the original without a task: one block of 64 KiB, or more
+    /// if the daemon knows of a player that has the original open. All bytes of the file may then be there.
+    ///
+    /// - Parameter size: The size of the open file.
+    mutating func becomeTagged(size: Int, isOpenElsewhere: Bool) {
+        let isLimited = confirmed != nil && !isOpenElsewhere && content.size > Self.block
+        confirmed = confirmed ?? content.size
+        tagged = Tagged(size: size, generation: generation)
+        guard phase != .cached else { return }
+        mayHaveFile = true
+        if isLimited {
+            received = received.lowerBound...max(received.upperBound, Self.block)
+        } else if phase == .remote || phase == .suspended {
+            let wasSuspended = phase == .suspended
+            becomeMoving()
+            (isSure, hasTask, maySuspend) = (false, false, wasSuspended)
+        }
+    }
+
+    /// The size in bytes of the blocks that are read of a file without a task.
+    private static let block = 64 << 10
 
     /// Removes all cached bytes.
     mutating func becomeEvicted() {

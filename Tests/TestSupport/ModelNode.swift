@@ -13,6 +13,8 @@ package struct ModelNode: Sendable {
         case bytes([UInt8])
         /// The content of an episode's file on its server.
         case media(TestContent)
+        /// A tag, followed by the content of an episode's file behind its own tag.
+        case tagged(TestContent, title: String)
         /// A function that returns an error in the bytes, or `nil`.
         case judged(@Sendable ([UInt8]) -> String?)
     }

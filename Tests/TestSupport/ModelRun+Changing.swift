@@ -39,16 +39,23 @@ extension ModelRun {
             try await subject.close(open.file)
         }
         files.removeAll { open in show.episodes.contains { $0.id == open.episode } }
-        for folder in folders where folder.path.first == show.name { try await subject.closeFolder(folder.folder) }
-        folders.removeAll { $0.path.first == show.name }
+        for folder in folders where Self.isInside(folder.path, show) { try await subject.closeFolder(folder.folder) }
+        folders.removeAll { Self.isInside($0.path, show) }
         note("unsubscribe \(show.name)")
         let result = try await subject.home.run("unsubscribe", show.name)
         if result.exitCode != 0 { throw difference("the end of a subscription", result.error) }
         library.unsubscribe(show.id)
         isDaemonAlive = true
         changed()
-        try await compareStatus([show.name])
-        if let episode = pick(show.episodes) { try await compareStatus([show.name, episode.name]) }
+        for path in [[show.name], ["Tagged", show.name]] {
+            try await compareStatus(path)
+            if let episode = pick(show.episodes) { try await compareStatus(path + [episode.name]) }
+        }
+    }
+
+    /// Whether a path is that of the show's folder, of that in `Tagged`, or below.
+    private static func isInside(_ path: [String], _ show: ModelShow) -> Bool {
+        path.drop { $0 == "Tagged" }.first == show.name
     }
 
     /// Changes a feed at the publisher, which has no effect before a refresh.
@@ -139,9 +146,13 @@ extension ModelRun {
             renamed.changed = show.changed.lowerBound...Self.now
             library[show: show.id] = renamed
             changed()
-            for index in folders.indices where folders[index].path.first == show.name { folders[index].path[0] = stem }
-            for index in files.indices where files[index].path.first == show.name { files[index].path[0] = stem }
+            func moved(_ path: [String]) -> [String] {
+                Self.isInside(path, show) ? path.map { $0 == show.name ? stem : $0 } : path
+            }
+            for index in folders.indices { folders[index].path = moved(folders[index].path) }
+            for index in files.indices { files[index].path = moved(files[index].path) }
             try await compareStatus([show.name])
+            for name in [show.name, stem] { try await compareStatus(["Tagged", name]) }
         } else if let episode = pick(show.episodes) {
             note("rename \(show.name)/\(episode.name) to \(stem)")
             let result = try await subject.home.run("rename", "\(show.name)/\(episode.name)", stem)
@@ -151,6 +162,7 @@ extension ModelRun {
             if !files.contains(where: { $0.episode == episode.id }) {
                 try await compareStatus([show.name, episode.name])
             }
+            try await compareStatus(["Tagged", show.name, episode.name])
         }
         isDaemonAlive = true
     }

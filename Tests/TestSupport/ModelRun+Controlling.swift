@@ -25,7 +25,7 @@ extension ModelRun {
     }
 
     mutating func control() async throws {
-        guard let (episode, path) = anyEpisode() else { return }
+        guard let (episode, path) = anyEpisodeFile() else { return }
         let kind = Int.random(in: 0..<12, using: &generator)
         // The kernel has the link, and must forget it if the episode leaves the view.
         let link = kind < 4 ? anyLink(to: episode.id) : nil
@@ -202,9 +202,9 @@ extension ModelRun {
     }
 
     mutating func controlBadly() async throws {
-        let path = chance(60) ? (anyEpisode()?.1 ?? []) : anyPath()
+        let path = chance(60) ? (anyEpisodeFile()?.1 ?? []) : anyPath()
         guard let node = tree.node(at: path), node.kind != .link else { return }
-        let isEpisode = node.inode >> 58 == 2
+        let isEpisode = node.inode >> 58 == 2 || node.inode >> 58 == 29
         let isFolderOfTasks = node.inode >> 58 == 1 || path.isEmpty
         var cases: [(String, String, Int32)] = [
             ("user.podfs.task", "explode", EINVAL), ("user.podfs.task", "", EINVAL),

@@ -194,7 +194,7 @@ extension ModelRun {
             if hasDownloads(path) { try await settle() }
             // The first pass returns the names as of the open, as long as they are valid.
             let names = allNames(in: path)
-            if let top = path.first, library.view(top) == nil, top != ".search", top != "Tags" {
+            if let top = path.first, library.view(top) == nil, ![".search", "Tags", "Tagged"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }
             } else if !folders[index].isFresh {
                 folders[index].names = [names]
@@ -228,7 +228,7 @@ extension ModelRun {
     // MARK: Extended attributes
 
     private mutating func compareAttributes() async throws {
-        let path = chance(70) ? (anyEpisode()?.1 ?? []) : anyPath()
+        let path = chance(70) ? (anyEpisodeFile()?.1 ?? []) : anyPath()
         guard tree.node(at: path)?.kind != .link else { return }
         if chance(20) {
             let name =

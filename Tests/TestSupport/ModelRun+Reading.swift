@@ -5,7 +5,7 @@ extension ModelRun {
     private static var mostOpen: Int { 12 }
 
     mutating func open() async throws {
-        guard files.count < Self.mostOpen, let (episode, path) = anyEpisode() else { return try await close() }
+        guard files.count < Self.mostOpen, let (episode, path) = anyEpisodeFile() else { return try await close() }
         note("open \(Self.text(path)), \(episode.phase)")
         if let refusal = episode.item.refusal {
             guard isRefreshed(episode.id) else { return }
@@ -25,20 +25,40 @@ extension ModelRun {
             return
         }
         let file = try await openAgain(path)
-        if episode.confirmed == nil { change(episode.id) { $0.confirmed = $0.content.size } }
+        // No waiting here: fstat(2) of an open file must be correct at once.
+        let found = try await subject.status(of: file)
+        let isTagged = Self.isTagged(path, episode)
+        let tag =
+            isTagged ? ModelTag(fileSize: Int(found.size), episode.content, title: episode.item.title) : nil
+        if isTagged {
+            noteTagged(episode.id, size: Int(found.size))
+        } else if episode.confirmed == nil {
+            change(episode.id) { $0.confirmed = $0.content.size }
+        }
         guard let episode = library[episode: episode.id] else { return }
         files.append(
             OpenEpisode(
                 file: file, episode: episode.id, path: path, generation: episode.generation, content: episode.content,
-                lease: episode.phase == .cached ? .certain : episode.mayHaveFile ? .possible : .none))
-        // No waiting here: fstat(2) of an open file must be correct at once.
-        let found = try await subject.status(of: file)
-        if found.size != episode.content.size {
+                tag: tag, lease: episode.phase == .cached ? .certain : episode.mayHaveFile ? .possible : .none))
+        if isTagged, tag == nil {
+            let audio = ModelTag.audioSize(of: episode.content)
+            throw difference("fstat \(Self.text(path)): a tag and \(audio) bytes", "\(found)")
+        }
+        if !isTagged, found.size != episode.content.size {
             throw difference("fstat \(Self.text(path)): size \(episode.content.size)", "\(found)")
         }
-        if found.inode != ModelTree.inode(2, episode.id) {
+        if found.inode != ModelTree.inode(isTagged ? 29 : 2, episode.id) {
             throw difference("fstat \(Self.text(path)): inode of episode \(episode.id)", "\(found)")
         }
+    }
+
+    private static func isTagged(_ path: [String], _ episode: ModelEpisode) -> Bool {
+        path.first == "Tagged" && episode.hasTag
+    }
+
+    private mutating func noteTagged(_ id: Int64, size: Int) {
+        let isOpen = files.contains { $0.episode == id }
+        change(id) { $0.becomeTagged(size: size, isOpenElsewhere: isOpen) }
     }
 
     /// Whether the library has the feed's current state: before a file counts as refused, its address is looked up in
@@ -85,19 +105,28 @@ extension ModelRun {
         if files.isEmpty { try await open() }
         guard let index = files.indices.randomElement(using: &generator) else { return }
         let open = files[index]
-        let size = open.content.size
-        let offset =
+        let size = open.size
+        var offset =
             chance(10)
             ? size + Int.random(in: 0...9_000, using: &generator) : Int.random(in: 0..<size, using: &generator)
+        // A tag is a small part of the file.
+        if let tag = open.tag, chance(40) { offset = Int.random(in: 0..<min(size, tag.size + 100), using: &generator) }
         let longest = chance(20) ? 300_000 : 9_000
         let count = Int.random(in: 1...longest, using: &generator)
         note("read \(Self.text(open.path)) \(offset)+\(count)")
         let what = "read \(Self.text(open.path)) \(offset)+\(count)"
         do {
             let found = try await subject.read(open.file, offset: Int64(offset), count: count)
+            if let wrong = files[index].tag?.judge(found, at: offset, count: count) {
+                throw difference("\(what): \(wrong.expected)", wrong.found)
+            }
+            if open.tag != nil, chance(30) {
+                let again = try await subject.read(open.file, offset: Int64(offset), count: count)
+                if again != found { throw difference("\(what): the same again", Self.compare(again, found)) }
+            }
             let end = min(offset + count, size)
             let expected = offset < end ? open.content.bytes(in: offset..<end) : []
-            if found != expected {
+            if open.tag == nil, found != expected {
                 throw difference("\(what): \(expected.count) bytes of its own", Self.compare(found, expected))
             }
         } catch let error as ModelErrno {
@@ -105,8 +134,10 @@ extension ModelRun {
             if error.code == ESTALE, isReplaced(open) { return note("which is stale") }
             throw difference("\(what): bytes", "\(error)")
         }
+        if let tag = open.tag, offset + count <= tag.size, !subject.readsAhead { return }
         if offset < size {
-            files[index].lease = .certain
+            // The cache file may be leased for the episode's own node only.
+            files[index].lease = open.tag == nil || open.lease == .certain ? .certain : .possible
             // All open files of the same rendition share what was observed.
             for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
                 files[other].lease = .possible
@@ -132,7 +163,8 @@ extension ModelRun {
     private mutating func noteRead(_ id: Int64) {
         guard let episode = library[episode: id] else { return }
         switch episode.phase {
-        case .cached, .moving, .refused: return
+        case .moving: if !episode.hasTask { change(id) { $0.hasTask = true } }
+        case .cached, .refused: return
         case .suspended:
             change(id) {
                 $0.becomeMoving()
@@ -163,16 +195,23 @@ extension ModelRun {
             let names: [ModelName] = tree.names(in: [show.name]) ?? []
             let small = names.filter { $0.inode >> 58 != 2 && $0.kind == .file }
             if let name = small.randomElement(using: &generator) { path = [show.name, name.name] }
+            if chance(20), let name = pick(tree.names(in: ["Tagged", show.name]) ?? []) {
+                path = ["Tagged", show.name, name.name]
+            }
         }
         guard let node = tree.node(at: path), node.kind == .file else { return }
-        if case .media(let content) = node.content, content.size > 400_000 { return }
-        guard node.episode.flatMap({ library[episode: $0]?.item.refusal }) == nil || node.inode >> 58 != 2 else {
-            return
+        var isMedia = false
+        switch node.content {
+        case .media(let content), .tagged(let content, _):
+            if content.size > 400_000 { return }
+            isMedia = true
+        case .none, .bytes, .judged: break
         }
-        if node.inode >> 58 != 2 { try await settle() }
+        guard node.episode.flatMap({ library[episode: $0]?.item.refusal }) == nil || !isMedia else { return }
+        if !isMedia { try await settle() }
         note("read all of \(Self.text(path))")
         let before = node.episode.flatMap { library[episode: $0] }
-        if node.inode >> 58 == 2, let before, before.confirmed == nil {
+        if isMedia, let before, before.confirmed == nil {
             change(before.id) { $0.confirmed = $0.content.size }
         }
         try await compare("content of \(Self.text(path))") { run in
@@ -194,13 +233,19 @@ extension ModelRun {
             case .media(let content):
                 let expected = content.bytes
                 return bytes == expected ? nil : ("\(expected.count) bytes", Self.compare(bytes, expected))
+            case .tagged(let content, let title):
+                if let id = node.episode { run.noteTagged(id, size: Int(status.size)) }
+                guard var tag = ModelTag(fileSize: Int(status.size), content, title: title) else {
+                    return ("a tag and \(ModelTag.audioSize(of: content)) bytes", "\(status)")
+                }
+                return tag.judge(bytes, at: 0, count: Int(status.size))
             case .judged(let judge):
                 return judge(bytes).map { ($0, String(decoding: bytes.prefix(2_000), as: UTF8.self)) }
             case nil, .some(.none): return ("no file", "\(bytes.count) bytes")
             }
         }
         switch node.inode >> 58 {
-        case 2: if let id = node.episode { noteRead(id) }
+        case 2, 29: if let id = node.episode { noteRead(id) }
         case 14:
             guard let id = node.show, var show = library[show: id], !show.hasCoverCached else { return }
             show.hasCoverCached = true

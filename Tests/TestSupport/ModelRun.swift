@@ -33,8 +33,12 @@ package struct ModelRun<Subject: ModelSubject> {
         var generation: ClosedRange<Int>
         /// The rendition's content.
         var content: TestContent
+        /// The tag in front of the content, for a file in `Tagged`.
+        var tag: ModelTag?
         /// Whether it prevents the removal of the cache file.
         var lease: Lease
+
+        var size: Int { tag?.fileSize ?? content.size }
     }
 
     enum Lease {
@@ -191,7 +195,7 @@ package struct ModelRun<Subject: ModelSubject> {
 
     /// Returns a random path of the tree, folder or file.
     mutating func anyPath() -> [String] {
-        var path: [String] = []
+        var path = chance(10) ? ["Tagged"] : []
         while true {
             guard let names = tree.names(in: path), !names.isEmpty else { return path }
             if !path.isEmpty, chance(12) { return path }
@@ -204,6 +208,12 @@ package struct ModelRun<Subject: ModelSubject> {
     mutating func anyEpisode(_ condition: (ModelEpisode) -> Bool = { _ in true }) -> (ModelEpisode, [String])? {
         let all = library.shows.flatMap { show in show.episodes.map { ($0, [show.name, $0.name]) } }
         return pick(all.filter { condition($0.0) })
+    }
+
+    /// Returns a random episode by one of its paths: in the show's folder, or in `Tagged`.
+    mutating func anyEpisodeFile() -> (ModelEpisode, [String])? {
+        guard let (episode, path) = anyEpisode() else { return nil }
+        return (episode, chance(25) ? ["Tagged"] + path : path)
     }
 }
 

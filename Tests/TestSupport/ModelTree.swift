@@ -57,6 +57,7 @@ package struct ModelTree: Sendable {
             let folders = [
                 ModelName(name: ".search", inode: Self.inode(16, 1), kind: .folder),
                 ModelName(name: "Tags", inode: Self.inode(24, 1), kind: .folder),
+                ModelName(name: "Tagged", inode: Self.taggedInode, kind: .folder),
             ]
             let views = library.views.sorted { $0.name.lowercased() < $1.name.lowercased() }.map {
                 ModelName(name: $0.name, inode: Self.inode(4, $0.id), kind: .folder)
@@ -70,6 +71,8 @@ package struct ModelTree: Sendable {
                 return library.visibleTags.map {
                     ModelName(name: $0, inode: Self.inode(25, library.tagRows[$0] ?? 0), kind: .folder)
                 }
+            case "Tagged":
+                return library.listed.map { ModelName(name: $0.name, inode: Self.inode(28, $0.id), kind: .folder) }
             default:
                 guard let view = library.view(path[0]) else { return show(path[0]).map(names) }
                 return [("playlist.m3u8", 22), (".nomedia", 23), (".index.html", 34)].map {
@@ -78,6 +81,7 @@ package struct ModelTree: Sendable {
             }
         case 2:
             if path[0] == "Tags" { return tagLinks(path[1]) }
+            if path[0] == "Tagged" { return show(path[1]).map(taggedNames) }
             guard let show = show(path[0]) else { return nil }
             switch path[1] {
             case ".notes":
@@ -119,13 +123,25 @@ package struct ModelTree: Sendable {
         return names
     }
 
+    private func taggedNames(of show: ModelShow) -> [ModelName] {
+        let cover = ModelName(name: "cover.jpg", inode: Self.inode(14, show.id), kind: .file)
+        return show.listed.map { ModelName(name: $0.name, inode: Self.inode($0.hasTag ? 29 : 2, $0.id), kind: .file) }
+            + (show.feed.hasCover ? [cover] : [])
+    }
+
     /// Returns the inode number of `..` in a folder.
     package func parentInode(of path: [String]) -> UInt64 {
         guard path.count == 2 else { return Self.rootInode }
-        return path[0] == "Tags" ? Self.inode(24, 1) : show(path[0]).map { Self.inode(1, $0.id) } ?? Self.rootInode
+        switch path[0] {
+        case "Tags": return Self.inode(24, 1)
+        case "Tagged": return Self.taggedInode
+        default: return show(path[0]).map { Self.inode(1, $0.id) } ?? Self.rootInode
+        }
     }
 
     package static let rootInode: UInt64 = 0x8000_0001
+    /// Differs from the root and from shows in its lower half.
+    private static let taggedInode = inode(27, 0x8000_0002)
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
@@ -178,8 +194,12 @@ package struct ModelTree: Sendable {
         case 4: return ModelNode(folder: listed.inode, modified: .between(0, .max))
         case 22: return library.view(path[0]).map { viewPlaylist($0, listed.inode) }
         case 23: return ModelNode(file: listed.inode, .bytes([]), modified: ModelRange(started))
-        case 24, 25: return ModelNode(folder: listed.inode, modified: ModelRange(started))
+        case 24, 25, 27: return ModelNode(folder: listed.inode, modified: ModelRange(started))
         case 26: return library[show: row].map { tagLink(listed, $0) }
+        case 28: return library[show: row].map { ModelNode(folder: listed.inode, modified: ModelRange($0.newest)) }
+        case 29:
+            guard let episode = library[episode: row], let show = library.show(of: row) else { return nil }
+            return taggedNode(episode, show)
         case 34:
             return ModelNode(file: listed.inode, .judged { Self.judgeView($0) }, modified: .between(0, .max))
         case 16: return ModelNode(folder: listed.inode, modified: ModelRange(started))
@@ -234,6 +254,16 @@ package struct ModelTree: Sendable {
         node.blocks = ModelRange(
             Int64(max(1, (received.lowerBound + 511) / 512))...Int64(max(1, (received.upperBound + 511) / 512)))
         node.attributes = attributes(of: episode, show)
+        return node
+    }
+
+    private func taggedNode(_ episode: ModelEpisode, _ show: ModelShow) -> ModelNode {
+        var node = episodeNode(episode, show)
+        node.inode = Self.inode(29, episode.id)
+        node.content = .tagged(episode.content, title: episode.item.title)
+        node.sizes = .oneOf(Set(episode.taggedSizes.map(Int64.init)))
+        // These describe the bytes of the original.
+        for name in ["sha256", "ranges"] { node.attributes["user.podfs." + name] = nil }
         return node
     }
 
