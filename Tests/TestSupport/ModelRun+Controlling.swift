@@ -195,7 +195,9 @@ extension ModelRun {
             if found == 0 { noteEviction(episode.id) }
             return
         }
-        let isKept = episode.phase == .cached ? isKept(episode) : episode.isPinned
+        // Only the daemon knows whether it counts an open: then its first bytes may be in use without a file.
+        let isOpen = files.contains { $0.episode == episode.id }
+        let isKept = episode.phase == .cached || episode.isPinned ? isKept(episode) : isOpen ? nil : false
         let expected: Set<Int32> = isKept.map { [$0 ? EBUSY : 0] } ?? [0, EBUSY]
         let found = try await expect("user.podfs.task", "evict", path, expected)
         if found == 0, episode.phase == .cached { noteEviction(episode.id) }
