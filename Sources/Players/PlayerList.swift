@@ -15,10 +15,10 @@ package enum PlayerList {
                     if case .appeared(_, let name, _) = input { found.names.append(name) }
                 })
         else { return nil }
-        let end = SystemClock.monotonic.milliseconds + Int64(timeout / .milliseconds(1))
+        let end = SystemClock.monotonic.now + timeout
         while bus.unanswered > 0 {
             guard let hasMore = bus.process() else { return nil }
-            let rest = end - SystemClock.monotonic.milliseconds
+            let rest = (end - SystemClock.monotonic.now).milliseconds
             if rest <= 0 { return nil }
             if hasMore || bus.unanswered == 0 { continue }
             var waiting = pollfd(fd: bus.descriptor, events: bus.events, revents: 0)

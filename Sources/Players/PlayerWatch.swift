@@ -281,11 +281,11 @@ private final class WakeSignal: Sendable {
 
     /// Waits until `condition` is false or the time has passed. Evaluates the condition after each signal.
     func wait(for time: Duration, while condition: () -> Bool) {
-        let end = SystemClock.monotonic.milliseconds + Int64(time / .milliseconds(1))
+        let end = SystemClock.monotonic.now + time
         while condition() {
-            let rest = end - SystemClock.monotonic.milliseconds
-            if rest <= 0 { return }
-            wait(for: .milliseconds(rest))
+            let rest = end - SystemClock.monotonic.now
+            if rest <= .zero { return }
+            wait(for: rest)
             clear()
         }
     }

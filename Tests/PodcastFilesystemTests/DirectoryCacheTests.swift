@@ -1,3 +1,4 @@
+import Platform
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ struct DirectoryCacheTests {
     private let listing = Kept()
 
     private static func opening(
-        _ number: UInt64 = 1, count: Int = 100, at now: Int64 = 0, invalidations: UInt64 = 0
+        _ number: UInt64 = 1, count: Int = 100, at now: Instant = .start, invalidations: UInt64 = 0
     ) -> DirectoryCache.Opening {
         DirectoryCache.Opening(listing: number, count: count, now: now, invalidations: invalidations)
     }
@@ -82,13 +83,13 @@ struct DirectoryCacheTests {
     }
 
     @Test func expiredAttributesAreSentAgain() {
-        _ = listing.open(1, Self.opening(at: 10))
+        _ = listing.open(1, Self.opening(at: .seconds(10)))
         listing.requested(1)
         #expect(!listing.finished(1))
         listing.close(1)
-        #expect(listing.open(2, Self.opening(at: 9 + DirectoryCache.maxAge)) == .shares)
+        #expect(listing.open(2, Self.opening(at: .seconds(9) + DirectoryCache.maxAge)) == .shares)
         listing.close(2)
-        #expect(listing.open(3, Self.opening(at: 10 + DirectoryCache.maxAge)) == .fills)
+        #expect(listing.open(3, Self.opening(at: .seconds(10) + DirectoryCache.maxAge)) == .fills)
     }
 
     @Test func aChangeDropsTheCacheOfAnOpenStream() {

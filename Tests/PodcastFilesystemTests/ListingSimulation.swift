@@ -1,3 +1,4 @@
+import Platform
 import TestSupport
 
 @testable import PodcastFilesystem
@@ -44,7 +45,7 @@ struct ListingSimulation {
     private var lastDropped = 1
     /// Pending invalidations of the kernel's pages, with the version known to the filesystem at that time.
     private var drops: [Int] = []
-    private var now: Int64 = 0
+    private var now = Instant.start
     private var invalidations: UInt64 = 0
 
     private(set) var failures: [String] = []
@@ -81,7 +82,7 @@ struct ListingSimulation {
         case 20: cache.dropPage(Int.random(in: 0...max(0, cache.pageCount), using: &generator))
         case 21:
             invalidations += UInt64.random(in: 0...2, using: &generator)
-            now += Int64.random(in: 0...3_000, using: &generator)
+            now += .seconds(Int64.random(in: 0...3_000, using: &generator))
         default:
             if !programs.isEmpty { advance(Int.random(in: 0..<programs.count, using: &generator)) }
         }

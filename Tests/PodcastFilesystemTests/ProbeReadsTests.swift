@@ -1,16 +1,17 @@
+import Platform
 import Testing
 
 @testable import PodcastFilesystem
 
-/// A reference to the value, so that its mutating calls can be used in expectations.
+/// A reference to the value, so that its mutating calls can be used in expectations. Times are milliseconds.
 private final class Subject {
     private var reads: ProbeReads
 
-    init(openedAt now: Int64) { reads = ProbeReads(openedAt: now) }
+    init(openedAt now: Int64) { reads = ProbeReads(openedAt: .milliseconds(now)) }
 
-    func read(_ range: Range<Int64>, at now: Int64) -> Bool { reads.read(range, at: now) }
+    func read(_ range: Range<Int64>, at now: Int64) -> Bool { reads.read(range, at: .milliseconds(now)) }
 
-    func waited(from start: Int64, to end: Int64) { reads.waited(from: start, to: end) }
+    func waited(from start: Int64, to end: Int64) { reads.waited(from: .milliseconds(start), to: .milliseconds(end)) }
 }
 
 @Suite struct ProbeReadsTests {

@@ -50,7 +50,7 @@ struct EpisodeFile: NodeBehaviour {
         if role == .indexer { throw Errno.permissionDenied }
         if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
             var media = mount.partialMedia(node, episode.file, total: episode.size)
-            if role == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
+            if role == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.now) }
             return .open(OpenFile(number: node, isCounted: false, flags: flags, media: media), .cached)
         }
         return .requestOpen(episode.shownSize, role == .probe ? .probe : .player)

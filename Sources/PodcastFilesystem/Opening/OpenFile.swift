@@ -1,6 +1,7 @@
 internal import ContentCache
 internal import Fuse
 internal import Glibc
+internal import Platform
 internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
@@ -32,8 +33,8 @@ final class OpenFile: Sendable {
         var headNotification = HeadNotification.none
         /// The reads so far of a program that is assumed to be a probe; `nil` for a player.
         var probing: ProbeReads?
-        /// The error of the last failed read, and its time in milliseconds of `SystemClock.monotonic`.
-        var refusal: (error: Errno, at: Int64)?
+        /// The error of the last failed read, and its time on `SystemClock.monotonic`.
+        var refusal: (error: Errno, at: Instant)?
     }
 
     let number: NodeNumber

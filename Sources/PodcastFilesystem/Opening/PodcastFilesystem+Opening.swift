@@ -178,7 +178,7 @@ extension PodcastFilesystem {
     func openFile(_ number: NodeNumber, as kind: ReaderKind, flags: Int32, _ grant: Grant) -> OpenFile {
         var media = partialMedia(number, grant.file, total: grant.total)
         if media.reader == nil { media.head = grant.head }
-        if kind == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.milliseconds) }
+        if kind == .probe { media.probing = ProbeReads(openedAt: SystemClock.monotonic.now) }
         return OpenFile(number: number, isCounted: true, flags: flags, media: media)
     }
 

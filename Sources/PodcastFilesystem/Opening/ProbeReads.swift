@@ -1,30 +1,32 @@
+internal import Platform
+
 /// The reads of one open file by a program that is assumed to be a probe, until they show that it is a player. Pure.
 ///
 /// A program that scans a library and plays from it (mpd, minidlnad) is recognized by what it reads: a probe reads the
-/// start of a file and a few other places, a player reads on. Times are milliseconds of a monotonic clock.
+/// start of a file and a few other places, a player reads on.
 struct ProbeReads: Sendable, Equatable {
     /// The number of bytes read in sequence after which a program is a player.
     static let sequence: Int64 = 1 << 20
-    /// The time after the open, in milliseconds, after which a program that still reads is a player. The time for which
-    /// its reads waited for the server is subtracted.
-    static let duration: Int64 = 5_000
+    /// The time after the open after which a program that still reads is a player. The time for which its reads waited
+    /// for the server is subtracted.
+    static let duration = Duration.seconds(5)
     /// The distance in bytes within which a read continues a sequence: the kernel sends the reads of its readahead in
     /// any order, and none for pages that it has cached.
     static let reach: Int64 = 256 * 1024
 
-    private let opened: Int64
+    private let opened: Instant
     /// The total time for which reads have waited for the server.
-    private var waited: Int64 = 0
+    private var waited = Duration.zero
     /// The end of the current sequence, and the number of bytes read in it.
     private var end: Int64 = 0
     private var count: Int64 = 0
 
-    init(openedAt now: Int64) { opened = now }
+    init(openedAt now: Instant) { opened = now }
 
     /// Records a read.
     ///
     /// - Returns: Whether this read shows that the program is a player.
-    mutating func read(_ range: Range<Int64>, at now: Int64) -> Bool {
+    mutating func read(_ range: Range<Int64>, at now: Instant) -> Bool {
         let distance = range.lowerBound.subtractingReportingOverflow(end)
         if !distance.overflow, distance.partialValue.magnitude <= Self.reach.magnitude {
             count += Int64(range.count)
@@ -37,5 +39,5 @@ struct ProbeReads: Sendable, Equatable {
     }
 
     /// Records that a read has waited for the server.
-    mutating func waited(from start: Int64, to end: Int64) { waited += max(0, end - start) }
+    mutating func waited(from start: Instant, to end: Instant) { waited += max(.zero, end - start) }
 }

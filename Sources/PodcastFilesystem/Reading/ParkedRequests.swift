@@ -11,9 +11,8 @@ final class ParkedRequests: Sendable {
         var token: UInt64
     }
 
-    /// The time in milliseconds within which the kernel repeats a failed read, on behalf of the reader that the failure
-    /// has woken.
-    static let retryWindow: Int64 = 1_000
+    /// The time within which the kernel repeats a failed read, on behalf of the reader that the failure has woken.
+    static let retryWindow = Duration.seconds(1)
 
     private let entries = Mutex<[UInt64: Entry]>([:])
     /// The end of the time in which no read is parked, in milliseconds of `SystemClock.monotonic`.
@@ -26,7 +25,7 @@ final class ParkedRequests: Sendable {
     func stop() { stopped.store(true, ordering: .releasing) }
 
     /// Whether a read must fail instead of being parked.
-    func refuses(at now: Int64) -> Bool { now < refusesUntil.load(ordering: .acquiring) }
+    func refuses(at now: Instant) -> Bool { now < .milliseconds(refusesUntil.load(ordering: .acquiring)) }
 
     /// Adds a request. Must be called before the request to the daemon is sent, since the response may arrive
     /// immediately.
@@ -50,7 +49,8 @@ final class ParkedRequests: Sendable {
 
     /// Removes and returns all parked requests, and refuses further reads for `retryWindow`.
     func removeAll() -> [Entry] {
-        refusesUntil.store(SystemClock.monotonic.milliseconds + Self.retryWindow, ordering: .releasing)
+        let end = SystemClock.monotonic.now + Self.retryWindow
+        refusesUntil.store(end.uptime.milliseconds, ordering: .releasing)
         return entries.withLock { entries in
             defer { entries = [:] }
             return Array(entries.values)

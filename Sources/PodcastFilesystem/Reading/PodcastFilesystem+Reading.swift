@@ -47,9 +47,9 @@ extension PodcastFilesystem {
             return
         }
         let waiting = ParkedRequest(request)
-        let sent = SystemClock.monotonic.milliseconds
+        let sent = SystemClock.monotonic.now
         send(.read, read.payload, for: waiting) { [self] result in
-            let now = SystemClock.monotonic.milliseconds
+            let now = SystemClock.monotonic.now
             file.media.withLock { $0.probing?.waited(from: sent, to: now) }
             handleResponse(result, for: waiting, file, tag, read)
         }
@@ -59,7 +59,7 @@ extension PodcastFilesystem {
     ///
     /// - Returns: The kind of program, and whether this read shows that it is a player and must start the download.
     private static func kind(of range: Range<Int64>, in file: OpenFile) -> (ReaderKind, isPromoted: Bool) {
-        let now = SystemClock.monotonic.milliseconds
+        let now = SystemClock.monotonic.now
         return file.media.withLock { media in
             guard let isPlayer = media.probing?.read(range, at: now) else { return (.player, false) }
             guard isPlayer else { return (.probe, false) }
@@ -143,7 +143,7 @@ extension PodcastFilesystem {
             let error = Self.errno(of: failure)
             // Not for a probe: the server may have the range that the probe reads next.
             if read.kind == .player {
-                file.media.withLock { $0.refusal = (error, SystemClock.monotonic.milliseconds) }
+                file.media.withLock { $0.refusal = (error, SystemClock.monotonic.now) }
             }
             guard let request = waiting.take() else { return }
             if error == .staleNFSFileHandle {
@@ -174,7 +174,7 @@ extension PodcastFilesystem {
     /// requests the page again for the reader itself: the second request fails like the first, instead of waiting for
     /// the deadline once more.
     private func refusal(of file: OpenFile) -> Errno? {
-        let now = SystemClock.monotonic.milliseconds
+        let now = SystemClock.monotonic.now
         if parked.refuses(at: now) { return .ioError }
         return file.media.withLock { media in
             guard let refusal = media.refusal, now - refusal.at < ParkedRequests.retryWindow else { return nil }

@@ -16,8 +16,8 @@ extension PlayerWatch.Options {
 
 /// Resolution of symbolic links in a child process, which is abandoned if a disk does not respond.
 enum LinkResolver {
-    /// The maximum time for the child to answer, in milliseconds.
-    private static let timeout: Int64 = 2_000
+    /// The maximum time for the child to answer.
+    private static let timeout = Duration.seconds(2)
 
     /// Returns the components of `path` below `folder`; `nil` if it does not lead there, or the child took too long.
     /// Blocks for at most `timeout`.
@@ -32,7 +32,7 @@ enum LinkResolver {
         let child = try? spawner.start()
         close(ends[1])
         guard let child else { return nil }
-        let answer = read(ends[0], until: SystemClock.monotonic.milliseconds + timeout)
+        let answer = read(ends[0], until: SystemClock.monotonic.now + timeout)
         // The child has exited, or is blocked by a disk. A blocked child dies and can be reaped only later.
         kill(child, SIGKILL)
         startThread("podfs-reap") { _ = waitForExit(of: child) }
@@ -41,10 +41,10 @@ enum LinkResolver {
     }
 
     /// Reads until the end of the pipe; `nil` after the deadline, on an error, or if the text is too long.
-    private static func read(_ descriptor: Int32, until deadline: Int64) -> [UInt8]? {
+    private static func read(_ descriptor: Int32, until deadline: Instant) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count <= FileURL.longest {
-            let rest = deadline - SystemClock.monotonic.milliseconds
+            let rest = (deadline - SystemClock.monotonic.now).milliseconds
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard rest > 0, poll(&waiting, 1, Int32(clamping: rest)) > 0 else { return nil }
             var buffer = [UInt8](repeating: 0, count: 4_096)

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The kernel's cache of one folder's names, and the way in which the folder's streams must be opened.
 ///
 /// The kernel caches the names that it lists for streams opened with FOPEN_CACHE_DIR, whichever of them sends the
@@ -45,15 +47,15 @@ struct DirectoryCache: Sendable, Equatable {
         var listing: UInt64
         /// The number of its names, including `.` and `..`.
         var count: Int
-        /// The time in seconds of the monotonic clock.
-        var now: Int64
+        /// The time on `SystemClock.monotonic`.
+        var now: Instant
         /// Number of attribute invalidations so far, by FORGET or by our own notification.
         var invalidations: UInt64
     }
 
-    /// The maximum age in seconds at which a cached listing is used: half of the time for which the kernel caches the
+    /// The maximum age at which a cached listing is used: half of the time for which the kernel caches the
     /// attributes sent with it. After that the kernel would request the attributes of each entry separately.
-    static let maxAge: Int64 = 43_200
+    static let maxAge = Duration.seconds(43_200)
     /// A cached listing is used until one in `share` of its entries has lost its cached attributes. The kernel requests
     /// these separately, and each request takes eight times as long as an entry in a listing with attributes.
     static let share: UInt64 = 8

@@ -108,7 +108,7 @@ struct DirectoryCaches: Sendable {
     ) -> DirectoryCache.Answer {
         guard names.isCacheable, isCurrent else { return DirectoryCache.Answer(use: .bypasses) }
         let opening = DirectoryCache.Opening(
-            listing: names.base, count: names.items.count + 2, now: SystemClock.monotonic.seconds,
+            listing: names.base, count: names.items.count + 2, now: SystemClock.monotonic.now,
             invalidations: invalidations)
         let answer = folders[folder, default: Folder()].cache.open(handle.rawValue, opening)
         if answer.use.usesCache {
