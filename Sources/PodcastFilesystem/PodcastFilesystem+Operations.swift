@@ -49,7 +49,8 @@ extension PodcastFilesystem: FilesystemOperations {
                 throw Errno.staleNFSFileHandle
             }
             let form = behaviour.form
-            request.reply(attributes: attributes(facts, form), timeout: timeout(facts, form))
+            let (attributes, timeout) = reply(facts, form)
+            request.reply(attributes: attributes, timeout: timeout)
         } catch {
             request.reply(error: Self.errno(of: error))
         }

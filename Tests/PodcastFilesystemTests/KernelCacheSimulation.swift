@@ -228,7 +228,8 @@ struct KernelCacheSimulation {
     }
 
     mutating func reply(_ facts: NodeFacts) -> Reply {
-        Reply(facts: facts, isCached: cache.recordReply(size: facts.size, of: facts.number), asked: version)
+        let (sent, isCached) = cache.prepareReply(facts)
+        return Reply(facts: sent, isCached: isCached, asked: version)
     }
 
     mutating func push(_ size: Int64, _ id: Int, _ program: inout Program) {

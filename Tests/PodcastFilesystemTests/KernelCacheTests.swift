@@ -49,15 +49,17 @@ struct KernelCacheTests {
         let later = cache.push(5, of: Self.number)
         #expect(later == .isKnown)
         // Another size has been sent since.
-        let isCached = cache.recordReply(size: 6, of: Self.number)
-        #expect(!isCached)
+        let sent = cache.prepareReply(NodeFacts(Self.number, size: 6, modified: 1, changed: 1))
+        #expect(!sent.isCached)
         let again = cache.push(5, of: Self.number)
         #expect(again == .isRequired)
     }
 
     @Test func attributesAreNotCachedFromThePushOfASizeToTheLastClose() {
         var cache = KernelCache()
-        func isCached() -> Bool { cache.recordReply(size: 5, of: Self.number) }
+        func isCached() -> Bool {
+            cache.prepareReply(NodeFacts(Self.number, size: 5, modified: 1, changed: 1)).isCached
+        }
         var observed = [isCached()]
         _ = cache.push(5, of: Self.number)
         observed.append(isCached())
@@ -75,6 +77,23 @@ struct KernelCacheTests {
         #expect(!first && last)
         #expect(cache.isEffective(.attributes(Self.number)) && cache.isCurrent(since: cache.changes.last))
         #expect(cache.isKnown(5, of: Self.number))
+    }
+
+    /// GNU tar compares the ctime before and after it reads a file.
+    @Test func aFileKeepsItsCtimeFromThePushOfASizeToTheLastClose() {
+        var cache = KernelCache()
+        func sent(_ changed: Int64) -> Int64 {
+            cache.prepareReply(NodeFacts(Self.number, size: 5, modified: 1, changed: changed)).facts.changed
+        }
+        _ = cache.push(5, of: Self.number)
+        var observed = [sent(10)]
+        cache.pushed(5, of: Self.number)
+        _ = cache.open(Self.number, .cached)
+        cache.answered(Self.number)
+        observed += [sent(11), sent(12)]
+        _ = cache.close(Self.number)
+        observed.append(sent(12))
+        #expect(observed == [10, 11, 11, 12])
     }
 
     /// The caller of an open may be gone before the reply, or close the file without a request for its size.

@@ -32,8 +32,10 @@ struct KernelCache: Sendable {
         /// The size last pushed to the kernel. A size that the kernel got in an earlier lookup may be the feed's guess,
         /// and a read ends at the size that the kernel has cached.
         var size: Int64?
-        /// Whether the kernel has requested the attributes since the size was pushed and a handle is open.
-        var isSizeRequested = false
+        /// The ctime in the first reply with attributes since the size was pushed and a handle is open; `nil` if the
+        /// kernel has not requested them since. It is sent until the last close: the library records the size with a
+        /// later ctime, and GNU tar reports a file whose ctime changes while it reads it.
+        var changed: Int64?
         /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
         /// The number of pushes whose opens are being answered.
@@ -44,15 +46,19 @@ struct KernelCache: Sendable {
 
     // MARK: Answers
 
-    /// Records the size in a reply with a file's attributes. If it differs from the size pushed last, the next open
-    /// pushes again.
+    /// Prepares a reply with a file's attributes. If its size differs from the one pushed last, the next open pushes
+    /// again.
     ///
-    /// - Returns: Whether the kernel may cache the attributes.
-    mutating func recordReply(size: Int64, of number: NodeNumber) -> Bool {
-        if let known = nodes[number]?.size, known != size { nodes[number]?.size = nil }
-        guard uncached.contains(number) else { return true }
-        if isOpen(number) { nodes[number]?.isSizeRequested = true }
-        return false
+    /// - Returns: The attributes to send, and whether the kernel may cache them.
+    mutating func prepareReply(_ facts: NodeFacts) -> (facts: NodeFacts, isCached: Bool) {
+        let number = facts.number
+        if let known = nodes[number]?.size, known != facts.size { nodes[number]?.size = nil }
+        guard uncached.contains(number) else { return (facts, true) }
+        guard isOpen(number) else { return (facts, false) }
+        var facts = facts
+        facts.changed = nodes[number]?.changed ?? facts.changed
+        nodes[number]?.changed = facts.changed
+        return (facts, false)
     }
 
     /// Whether all data read when `change` was the last change may be sent unmodified, for the kernel to cache.
@@ -90,7 +96,7 @@ struct KernelCache: Sendable {
             return .isKnown
         }
         uncached.insert(number)
-        nodes[number, default: Node()].isSizeRequested = false
+        nodes[number, default: Node()].changed = nil
         if nodes[number]?.isPushing == true { return .isPending }
         nodes[number, default: Node()].isPushing = true
         return .isRequired
@@ -144,7 +150,7 @@ struct KernelCache: Sendable {
         node.refusedTail = nil
         let isCachedNow = uncached.remove(number) != nil
         // The kernel may still have an earlier size.
-        if isCachedNow, !node.isSizeRequested { node.size = nil }
+        if isCachedNow, node.changed == nil { node.size = nil }
         nodes[number] = node.size == nil ? nil : node
         return isCachedNow
     }

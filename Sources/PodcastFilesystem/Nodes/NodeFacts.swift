@@ -81,16 +81,17 @@ extension PodcastFilesystem {
     /// Returns the reply to a lookup; `entryTimeout` replaces the form's if the kernel must not cache the name.
     func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
         let form = behaviour(of: facts.number).form
+        let (attributes, timeout) = reply(facts, form)
         return Entry(
-            node: facts.number.node, attributes: attributes(facts, form), attributeTimeout: timeout(facts, form),
+            node: facts.number.node, attributes: attributes, attributeTimeout: timeout,
             entryTimeout: entryTimeout ?? form.entryTimeout)
     }
 
-    /// Records a reply with attributes, and returns the time in seconds for which the kernel may cache them.
-    func timeout(_ facts: NodeFacts, _ form: NodeForm) -> Double {
-        guard form.kind == .regular else { return form.attributeTimeout }
-        let isCached = state.withLock { $0.kernel.recordReply(size: facts.size, of: facts.number) }
-        return isCached ? form.attributeTimeout : 0
+    /// Returns the attributes for a reply, and the time in seconds for which the kernel may cache them.
+    func reply(_ facts: NodeFacts, _ form: NodeForm) -> (attributes: Attributes, timeout: Double) {
+        guard form.kind == .regular else { return (attributes(facts, form), form.attributeTimeout) }
+        let (sent, isCached) = state.withLock { $0.kernel.prepareReply(facts) }
+        return (attributes(sent, form), isCached ? form.attributeTimeout : 0)
     }
 }
 
