@@ -108,7 +108,8 @@ struct AssetTests {
         await daemon.stop()
     }
 
-    @Test func cachedArtDoesNotWaitAgainForAServerThatFails() async throws {
+    /// Starts a daemon whose cached cover and art are more than a week old, so that they are revalidated.
+    private func startWithOutdatedArt() async throws -> (RunningService, ServiceClient, show: Int64, episode: Int64) {
         let (first, client) = try await start()
         let show = try #require(try first.library.podcasts().first).id.rawValue
         let episode = try first.episode(2).id.rawValue
@@ -117,9 +118,12 @@ struct AssetTests {
             #expect(try await size(client, kind, id) == 5_004)
         }
         await first.stop()
-        // More than a week later, when the copies are revalidated.
         let second = try await home.start { $0.wallClock = { WallTime.now + .seconds(8 * 86_400) } }
-        let other = try await second.connect()
+        return (second, try await second.connect(), show, episode)
+    }
+
+    @Test func cachedArtDoesNotWaitAgainForAServerThatFails() async throws {
+        let (second, other, show, episode) = try await startWithOutdatedArt()
         for path in ["/cover.jpg", "/art.jpg"] { home.web.serve(path) { _ in .status(500) } }
         for (kind, id) in [(AssetKind.cover, show), (.cover, show), (.art, episode)] {
             #expect(try await size(other, kind, id) == 5_004)
@@ -130,16 +134,7 @@ struct AssetTests {
 
     @Test(arguments: [(404, 2), (400, 2), (200, 2), (429, 1), (503, 1)])
     func onlyAFailureOfTheServerConcernsItsOtherAssets(status: Int, requests: Int) async throws {
-        let (first, client) = try await start()
-        let show = try #require(try first.library.podcasts().first).id.rawValue
-        let episode = try first.episode(2).id.rawValue
-        home.web.serve("/art.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"))
-        for (kind, id) in [(AssetKind.cover, show), (.art, episode)] {
-            #expect(try await size(client, kind, id) == 5_004)
-        }
-        await first.stop()
-        let second = try await home.start { $0.wallClock = { WallTime.now + .seconds(8 * 86_400) } }
-        let other = try await second.connect()
+        let (second, other, show, episode) = try await startWithOutdatedArt()
         if status == 200 {
             home.web.serve("/cover.jpg", Resource(text: "<html>", contentType: "image/jpeg"))
         } else {
