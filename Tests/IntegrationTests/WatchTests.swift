@@ -25,13 +25,16 @@ import Testing
             columns: columns, rows: 24, standardOutput: standardOutput)
     }
 
-    /// Starts a download of which each response stays at 100,000 bytes until the gate opens: the first at a third, and
-    /// that to a resumed one at two thirds.
+    /// Starts a download whose responses each stop after 100,000 bytes until the gate opens: the first at a third of
+    /// the episode, the response to a resumed download at two thirds. Returns when the download runs.
     private func beginDownload() async throws -> Gate {
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .hold(gate) }
         let begun = try await show.home.run("download", path)
         #expect(begun.exitCode == 0, "\(begun.error)")
+        try await waitUntil(description: "the download runs") {
+            try await show.home.run("status").output.contains("1 running")
+        }
         return gate
     }
 

@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import PodcastProtocol
@@ -21,31 +20,15 @@ final class FrameServer: Sendable {
 
         func send(_ frame: Frame) { send(bytes: frame.bytes) }
 
-        func send(bytes: [UInt8]) {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes {
-                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-                }
-                guard count > 0 else { return }
-                rest = rest.dropFirst(count)
-            }
-        }
+        func send(bytes: [UInt8]) { UnixListener.sendAll(bytes, to: descriptor) }
 
         func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
         fileprivate func run(_ take: (Frame) -> Void) {
             var decoder = FrameDecoder()
-            var buffer = [UInt8](repeating: 0, count: 65_536)
-            while true {
-                let count = recv(descriptor, &buffer, buffer.count, 0)
-                guard count > 0 else { return }
-                buffer[..<count].withUnsafeBytes { decoder.append($0) }
-                do {
-                    while let frame = try decoder.next() { take(frame) }
-                } catch {
-                    return
-                }
+            UnixListener.readAll(descriptor) {
+                decoder.append($0)
+                while let frame = try decoder.next() { take(frame) }
             }
         }
     }
@@ -58,32 +41,20 @@ final class FrameServer: Sendable {
         var isStopped = false
     }
 
-    private let listener: Int32
-    private let path: String
+    private let listener: UnixListener
     private let state = Mutex(State())
     private let handler: Handler
 
     init(path: String, handler: @escaping Handler = { _, _ in }) throws {
-        self.path = path
         self.handler = handler
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        var length: socklen_t = 0
-        guard clinux_unix_address(path, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
-        let listener = listener
-        let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
-        }
-        guard bound == 0, listen(listener, 64) == 0 else { throw POSIXError(.EADDRINUSE) }
-        Thread.detachNewThread { [weak self] in
-            while let peer = self?.accept() {
-                Thread.detachNewThread { [weak self] in
-                    peer.run { self?.take(peer, $0) }
-                    // The connection is closed explicitly, since a test may still hold a reference.
-                    peer.end()
-                }
+        listener = try UnixListener(path: path)
+        listener.start { [weak self] descriptor in
+            guard let peer = self?.accepted(descriptor) else { return }
+            Thread.detachNewThread { [weak self] in
+                peer.run { self?.take(peer, $0) }
+                // The connection is closed explicitly, since a test may still hold a reference.
+                peer.end()
             }
-            close(listener)
         }
     }
 
@@ -106,21 +77,16 @@ final class FrameServer: Sendable {
     /// Closes all connections and stops listening.
     func stop() {
         state.withLock { state in
-            // Only once: another server's socket may have the same path by then.
-            if state.isStopped { return }
             state.isStopped = true
-            unlink(path)
-            shutdown(listener, Int32(SHUT_RDWR))
+            listener.stop()
             for peer in state.peers { peer.end() }
         }
     }
 
-    private func accept() -> Peer? {
-        let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
-        guard descriptor >= 0 else { return nil }
-        return state.withLock { state in
+    /// Returns the peer of a new connection. Closes the connection and returns `nil` if the server has stopped.
+    private func accepted(_ descriptor: Int32) -> Peer? {
+        state.withLock { state in
             let peer = Peer(descriptor: descriptor, number: state.peers.count)
-            // Accepted during the stop: the connection is closed with the value.
             if state.isStopped { return nil }
             state.peers.append(peer)
             return peer

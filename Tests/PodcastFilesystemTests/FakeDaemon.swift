@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import PodcastLibrary
@@ -21,32 +20,29 @@ final class FakeDaemon: Sendable {
     }
 
     private let paths: InstallationPaths
-    private let listener: Int32
+    private let listener: UnixListener
     private let state = Mutex(State())
     private let handler: Handler
 
     init(_ paths: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
         self.paths = paths
         self.handler = handler
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        listener = try UnixListener(path: paths.socket)
         state.withLock { $0.tasks = tasks }
-        var address = sockaddr_un()
-        var length: socklen_t = 0
-        guard clinux_unix_address(paths.socket, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
-        let listener = listener
-        let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
-        }
-        guard bound == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
-        Thread.detachNewThread { [weak self] in
-            while let client = self?.accept() {
-                Thread.detachNewThread { [weak self] in
-                    Self.receive(client) { self?.take($0, from: client) }
-                    self?.state.withLock { $0.clients.removeAll { $0 == client } }
-                    close(client)
-                }
+        listener.start { [weak self] client in
+            guard self?.accepted(client) == true else {
+                close(client)
+                return
             }
-            close(listener)
+            Thread.detachNewThread { [weak self] in
+                var decoder = FrameDecoder()
+                UnixListener.readAll(client) {
+                    decoder.append($0)
+                    while let frame = try decoder.next() { self?.take(frame, from: client) }
+                }
+                self?.state.withLock { $0.clients.removeAll { $0 == client } }
+                close(client)
+            }
         }
     }
 
@@ -60,11 +56,8 @@ final class FakeDaemon: Sendable {
     /// Closes every connection at once, as SIGKILL does.
     func die() {
         state.withLock { state in
-            // Once only: the next daemon's socket has the same path.
-            if state.isDead { return }
             state.isDead = true
-            unlink(paths.socket)
-            shutdown(listener, Int32(SHUT_RDWR))
+            listener.stop()
             for client in state.clients { shutdown(client, Int32(SHUT_RDWR)) }
         }
     }
@@ -97,7 +90,7 @@ final class FakeDaemon: Sendable {
 
     func send(_ frame: Frame) {
         state.withLock { state in
-            for client in state.clients { Self.send(frame.bytes, to: client) }
+            for client in state.clients { UnixListener.sendAll(frame.bytes, to: client) }
         }
     }
 
@@ -117,16 +110,12 @@ final class FakeDaemon: Sendable {
 
     // MARK: -
 
-    private func accept() -> Int32? {
-        let client = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
-        guard client >= 0 else { return nil }
-        let isDead = state.withLock { state in
+    /// Adds a connection, and returns whether the daemon is alive.
+    private func accepted(_ client: Int32) -> Bool {
+        state.withLock { state in
             if !state.isDead { state.clients.append(client) }
-            return state.isDead
+            return !state.isDead
         }
-        // The connection was accepted while the daemon died.
-        if isDead { close(client) }
-        return isDead ? nil : client
     }
 
     private func take(_ frame: Frame, from client: Int32) {
@@ -134,7 +123,9 @@ final class FakeDaemon: Sendable {
             let welcome = Welcome(
                 protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
                 cache: paths.cache, version: "fake", pid: getpid())
-            Self.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)).bytes, to: client)
+            UnixListener.sendAll(
+                Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)).bytes,
+                to: client)
             return
         }
         switch frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil {
@@ -147,26 +138,6 @@ final class FakeDaemon: Sendable {
             }
             state.withLock { $0.frames.append(frame) }
             handler(self, frame)
-        }
-    }
-
-    private static func receive(_ client: Int32, _ take: (Frame) -> Void) {
-        var decoder = FrameDecoder()
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = recv(client, &buffer, buffer.count, 0)
-            guard count > 0 else { return }
-            buffer[..<count].withUnsafeBytes { decoder.append($0) }
-            while let frame = try? decoder.next() { take(frame) }
-        }
-    }
-
-    private static func send(_ bytes: [UInt8], to client: Int32) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
         }
     }
 }

@@ -90,8 +90,6 @@ package struct RetainedEpisode: Sendable, Equatable {
 package struct EpisodeRemovals: Sendable, Equatable {
     /// The episodes whose rows become tombstones.
     package let removed: [EpisodeID]
-    /// Those of the removed episodes that have cached media.
-    package let media: [EpisodeID]
 
     /// Selects the episodes to remove: those that `keep` excludes, and those that can no longer be read.
     ///
@@ -103,7 +101,7 @@ package struct EpisodeRemovals: Sendable, Equatable {
         let sorted = episodes.sorted(by: RetainedEpisode.isNewer)
         // If the feed lists no episode, usually a temporary mistake of the publisher, `keep = listed` removes none.
         let isEmptied = !episodes.contains(where: \.listed)
-        let leaving = sorted.enumerated().filter { rank, episode in
+        removed = sorted.enumerated().filter { rank, episode in
             guard !episode.isProtected else { return false }
             if !episode.listed, episode.isMediaGone, !episode.complete { return true }
             return switch keep {
@@ -112,8 +110,6 @@ package struct EpisodeRemovals: Sendable, Equatable {
             case .episodes(let count): rank >= count
             case .days(let days): episode.moment < now - Int64(days) * 86_400
             }
-        }.map(\.element)
-        removed = leaving.map(\.id)
-        media = leaving.filter { $0.cachedBytes > 0 }.map(\.id)
+        }.map(\.element.id)
     }
 }

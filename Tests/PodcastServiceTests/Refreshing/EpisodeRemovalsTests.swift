@@ -93,12 +93,6 @@ struct EpisodeRemovalsTests {
         #expect(removed(episodes, .episodes(2)) == [97])
     }
 
-    @Test func mediaGoesWithItsRow() {
-        let episodes = [Self.episode(1), Self.episode(2), Self.episode(3) { $0.cachedBytes = 0 }]
-        let removals = EpisodeRemovals(episodes, keep: .episodes(1), now: Self.now)
-        #expect(removals.removed == [98, 97] && removals.media == [98])
-    }
-
     @Test func aLibraryRowGivesItsFacts() {
         let row = Episode(
             id: 4, podcast: 1, name: "a.mp3", title: "A", published: nil, url: "https://m.example/a.mp3",

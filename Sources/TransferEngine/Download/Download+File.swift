@@ -1,0 +1,43 @@
+internal import ContentCache
+internal import TransferCore
+
+// The cache file of a download.
+extension Download {
+    func confirmed(generation: Int, _ pin: Pin) {
+        // A file that was created before its size was known gets it now.
+        if let file, let total = pin.total {
+            do {
+                try file.extend(to: total)
+            } catch {
+                apply(machine.storageFailed(StorageFailure.describe(error), now: engine.now))
+            }
+        }
+        emit(.confirmed(key: source.key, generation: generation, pin))
+    }
+
+    func createFile(generation: Int, pin: Pin) {
+        var made: CacheFile?
+        do {
+            let created = try engine.cache.create(size: pin.total)
+            made = created
+            checkpoints = CheckpointPace()
+            // Before any reader gets the file: readers keep it open, so the next daemon must either continue it or
+            // start another generation.
+            try engine.cache.save(checkpoint(), of: created, isFirst: true)
+            file = created
+            emit(
+                .fileCreated(
+                    key: source.key, generation: generation, file: created.name, pin, finalURL: origin?.url))
+        } catch {
+            if let made { engine.cache.remove(made.name) }
+            apply(machine.fileMissing(StorageFailure.describe(error), now: engine.now))
+        }
+    }
+
+    func abandonFile(generation: Int) {
+        guard let old = file else { return }
+        file = nil
+        checkpoints = CheckpointPace()
+        emit(.abandoned(key: source.key, generation: generation, file: old.name))
+    }
+}

@@ -1,0 +1,72 @@
+import CLinux
+import Foundation
+import Glibc
+import Synchronization
+
+/// A listening Unix socket of a scripted daemon. One thread accepts.
+public final class UnixListener: Sendable {
+    private let listener: Int32
+    private let path: String
+    private let isStopped = Mutex(false)
+
+    /// Binds a socket at `path`. Connections wait until `start`.
+    public init(path: String) throws {
+        self.path = path
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        var length: socklen_t = 0
+        guard clinux_unix_address(path, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
+        let listener = listener
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
+        }
+        guard bound == 0, listen(listener, 64) == 0 else { throw POSIXError(.EADDRINUSE) }
+    }
+
+    deinit { stop() }
+
+    /// Starts the accepting thread. Called once.
+    ///
+    /// - Parameter serve: Called on that thread with the descriptor of each connection, which it has to close.
+    public func start(serve: @escaping @Sendable (_ connection: Int32) -> Void) {
+        let listener = listener
+        Thread.detachNewThread {
+            while true {
+                let connection = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
+                guard connection >= 0 else { break }
+                serve(connection)
+            }
+            close(listener)
+        }
+    }
+
+    /// Removes the socket from the file system and stops accepting.
+    public func stop() {
+        isStopped.withLock { isStopped in
+            // Once only: another daemon's socket may have the same path by then.
+            if isStopped { return }
+            isStopped = true
+            unlink(path)
+            shutdown(listener, Int32(SHUT_RDWR))
+        }
+    }
+
+    /// Passes what arrives on a connection to `receive`, until the peer closes it or `receive` throws.
+    public static func readAll(_ connection: Int32, _ receive: (UnsafeRawBufferPointer) throws -> Void) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0, (try? buffer[..<count].withUnsafeBytes(receive)) != nil else { return }
+        }
+    }
+
+    /// Sends all bytes, or fewer if the peer has closed the connection.
+    public static func sendAll(_ bytes: [UInt8], to connection: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
