@@ -110,7 +110,7 @@ package final class FeedParser {
         }
     }
 
-    /// The name of the file format that the first bytes show, with its article, such as `an MP3 file`; `nil` for text.
+    /// The name of the file format that the first bytes show, with an article, such as `an MP3 file`; `nil` for text.
     var foreignFormat: String? { FileSignature.name(of: beginning) }
 
     private func finishFeed() throws -> Feed {
@@ -220,8 +220,8 @@ package final class FeedParser {
 
     // MARK: From UTF-8 to the reader
 
-    /// Passes the block to the scanner, or collects it if the document is not XML. All blocks except the last have the
-    /// same size, so that their boundaries do not depend on the pieces.
+    /// Passes the block to the scanner, or collects it if the document is JSON or HTML. All blocks except the last have
+    /// the same size, so that their boundaries do not depend on the pieces.
     private func deliver(isLast: Bool) {
         if case .undecided = phase {
             skipSpace()
@@ -248,7 +248,7 @@ package final class FeedParser {
         drop(count)
     }
 
-    /// Removes the first bytes of the block, and adjusts the offsets in it.
+    /// Removes the first `count` bytes of the block, and adjusts the offsets of the first repair and omission.
     private func drop(_ count: Int) {
         block.drop(count)
         cleaner.firstRepair = cleaner.firstRepair.map { max(0, $0 - count) }

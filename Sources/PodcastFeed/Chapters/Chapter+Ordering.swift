@@ -1,8 +1,8 @@
 extension Sequence<Chapter> {
     /// Returns the chapters that a player can use: sorted by start, one for each start, none at or after the end.
     ///
-    /// A duration that would remove more than half of the chapters is ignored: feeds contain wrong durations more often
-    /// than such chapters.
+    /// A duration that would remove more than half of the chapters is ignored: it is more likely to be wrong than the
+    /// chapters are.
     ///
     /// - Parameter duration: The episode's duration in seconds, if known.
     package func playable(until duration: Double?) -> [Chapter] {

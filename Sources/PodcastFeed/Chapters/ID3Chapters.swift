@@ -6,7 +6,8 @@ enum ID3Chapters {
     private static let frameLimit = 10_000
     /// The maximum number of bytes of a title or link that are read.
     private static let textLimit = 4 << 10
-    /// The maximum size in bytes of a tag with “unsynchronisation”: a zero byte after each 0xFF has to be removed.
+    /// The maximum size in bytes of a version 2.3 tag with “unsynchronisation”. Such a tag is read completely, to
+    /// remove the zero byte after each 0xFF.
     private static let unsynchronisedLimit = 4 << 20
 
     private struct Tag {
@@ -145,7 +146,9 @@ enum ID3Chapters {
 
 /// Text in an ID3v2 frame or an MP4 sample.
 enum ID3Text {
-    /// Decodes a line: 0 is Latin-1, 1 UTF-16 with a byte order mark, 2 UTF-16 big-endian, 3 UTF-8.
+    /// Decodes a line; `nil` if it is blank.
+    ///
+    /// - Parameter encoding: 0 for Latin-1, 1 for UTF-16 with a byte order mark, 2 for UTF-16 big-endian, 3 for UTF-8.
     static func line(_ bytes: ArraySlice<UInt8>, encoding: UInt8) -> String? {
         var text: String
         switch encoding {
@@ -174,7 +177,8 @@ enum ID3Text {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// Returns the bytes after the first terminator, of one or two bytes; empty if there is none.
+    /// Returns the bytes after the first terminator, which is two zero bytes in UTF-16, otherwise one; empty if there
+    /// is none.
     static func afterTerminator(_ bytes: ArraySlice<UInt8>, encoding: UInt8) -> ArraySlice<UInt8> {
         guard encoding == 1 || encoding == 2 else {
             return bytes.firstIndex(of: 0).map { bytes[($0 + 1)...] } ?? []

@@ -34,7 +34,7 @@ package struct LeadingTags: Sendable {
     /// Continues with the bytes of the range in `step`.
     package mutating func receive(_ bytes: [UInt8]) {
         guard let size = Self.tagSize(bytes) else {
-            // After a tag nothing but audio is expected.
+            // After a tag, any bytes that are not another tag are assumed to be audio.
             step = offset > 0 || Self.isAudio(bytes) ? .audio(at: offset) : .other
             return
         }

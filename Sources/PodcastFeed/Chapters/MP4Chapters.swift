@@ -1,14 +1,14 @@
 /// Chapters of an MP4 file: a text track that a `chap` reference names (QuickTime), otherwise a `chpl` list (Nero).
 ///
-/// Boxes are those of ISO/IEC 14496-12; their contents are read only where needed.
+/// ISO/IEC 14496-12 defines the boxes. Their contents are read only where needed.
 struct MP4Chapters {
     private let media: MediaBytes
 
     /// The maximum number of boxes that are read in one container.
     private static let boxLimit = 1_000
-    /// The maximum number of entries that are read of a table.
+    /// The maximum number of entries that are read from a table.
     private static let tableLimit = 20_000
-    /// The maximum number of bytes that are read of a text sample.
+    /// The maximum number of bytes that are read from a text sample.
     private static let titleLimit = 4 << 10
 
     private struct Box {
@@ -65,8 +65,8 @@ struct MP4Chapters {
         return media.bytes(at: range.lowerBound + offset, count: count)
     }
 
-    /// Reads a table: version and flags, `skipping` bytes of further fields, the number of entries, and the entries of
-    /// `width` bytes each.
+    /// Returns the entries of a table, `width` bytes each. They follow the version and flags, `skipping` bytes of other
+    /// fields, and the number of entries.
     private func table(_ range: Range<Int64>, skipping: Int64 = 0, width: Int) -> [[UInt8]] {
         guard let head = bytes(range, at: 4 + skipping, count: 4) else { return [] }
         let count = Int(min(head.bigEndian, UInt64(Self.tableLimit)))
@@ -153,7 +153,7 @@ struct MP4Chapters {
         return places
     }
 
-    /// Reads a text sample: its length in two bytes, and UTF-8, or UTF-16 with a byte order mark.
+    /// Reads a text sample: two bytes for the length, then UTF-8, or UTF-16 with a byte order mark.
     private func title(at place: Range<UInt64>) -> String? {
         let count = min(Int(place.upperBound - place.lowerBound), Self.titleLimit)
         guard count >= 2, let sample = media.bytes(at: Int64(place.lowerBound), count: count) else { return nil }

@@ -21,7 +21,7 @@ package enum NotesChapters {
         guard hasTimes(notes) else { return [] }
         var leading = List()
         var trailing = List()
-        /// The time of a line without a title, which the next line then contains.
+        /// The time of a line without a title; the next line contains the title.
         var untitled: NotesTime?
         for line in NotesLines.lines(of: notes, limit: limit) {
             if let (time, title) = NotesTime.leading(line) {
@@ -57,13 +57,13 @@ package enum NotesChapters {
         }
     }
 
-    /// The lines of one form.
+    /// The lines of one form: with the time at the beginning, or at the end.
     private struct List {
         private var chapters: [Chapter] = []
         /// Whether all times are in brackets.
         private var areBracketed = true
         private var haveHours = true
-        /// Whether each time has two digits for the minutes, or includes hours.
+        /// Whether each time has at least two digits for the minutes, or includes hours.
         private var arePadded = true
         private var isAscending = true
 

@@ -1,4 +1,5 @@
-/// The lines of show notes as a reader sees them: HTML blocks and line breaks, and line ends in plain text.
+/// The lines of show notes as a reader sees them: separated by HTML's blocks and line breaks, and by the line ends of
+/// plain text.
 package enum NotesLines {
     /// The elements that begin and end a line.
     private static let breaks: Set<String> = [

@@ -2,7 +2,7 @@
 struct NotesTime {
     var seconds: Double
     var hasHours: Bool
-    /// Whether the minutes have two digits, or there are hours.
+    /// Whether the minutes have at least two digits, or there are hours.
     var isPadded: Bool
     var isBracketed = false
 

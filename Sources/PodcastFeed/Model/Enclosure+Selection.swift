@@ -5,13 +5,13 @@ extension Enclosure {
         case media
         /// An HTTP Live Streaming playlist, whose media files players fetch themselves.
         case stream
-        /// Possibly media; only the file's content would show.
+        /// A file that may be media; only its content shows whether it is.
         case unknown
         /// An image, a document, a page, a torrent, or any file whose URL is not http or https.
         case other
     }
 
-    /// The kind by the MIME type, or by the extension of the URL's file if the type is vague.
+    /// The kind according to the MIME type, or to the file extension in the URL if the type is vague.
     package var kind: Kind {
         // A URL is still relative if its base is unknown; it counts as http.
         guard URLReference.isHTTP(url) || URLReference.scheme(of: url) == nil else { return .other }
@@ -81,7 +81,7 @@ extension Enclosure {
         let own = enclosures.filter { $0.kind != .other }
         let others = enclosures.count == own.count ? [] : enclosures.filter { $0.kind == .other }
         if own.contains(where: { $0.kind != .stream }) { return (selected(from: own), others) }
-        // The item's own enclosures are streams at best: files from other elements precede them.
+        // The item's own enclosures are at most streams: files from other elements precede them.
         for group in [contents, alternates] {
             let files = group.filter { $0.kind == .media || $0.kind == .unknown }
             if !files.isEmpty { return (selected(from: files + own), others) }

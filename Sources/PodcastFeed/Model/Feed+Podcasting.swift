@@ -65,7 +65,7 @@ package struct LiveItem: Sendable, Equatable {
     package var status: String?
     package var start: PublicationDate?
     package var end: PublicationDate?
-    /// The element's other children, which are the same as those of an episode's `item`.
+    /// The element's children, parsed like those of an episode's `item`.
     package var item: Item
 
     package init(status: String?, start: PublicationDate?, end: PublicationDate?, item: Item) {

@@ -132,8 +132,8 @@ package struct Item: Sendable, Equatable {
     /// The people of this episode; if empty, those of the show apply.
     package var persons: [Person]
     package var soundbites: [Soundbite]
-    /// Other encodings of the episode (`podcast:alternateEnclosure`, and `media:content` that is no enclosure). Their
-    /// files are among ``enclosures`` only if the item has no media file of its own.
+    /// Other encodings of the episode: `podcast:alternateEnclosure`, and `media:content` whose URL is not among the
+    /// ``enclosures``. Files of alternates are ``enclosures`` only if the item has no media file of its own.
     package var alternates: [AlternateEnclosure]
     /// Further `podcast:` elements of the episode.
     package var tags: PodcastTags

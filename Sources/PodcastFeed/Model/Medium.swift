@@ -76,8 +76,8 @@ package struct Medium: Sendable, Equatable {
             Medium(alternate).map { ($0, alternate.isDefault) }
         }
         for (alternate, isDefault) in alternates.prefix(maxMedia) {
-            // An alternate is the file of an enclosure if they share a URL. One marked as the default is the main file
-            // unless their types differ.
+            // An alternate is the file of an enclosure if they share a URL. An alternate marked as the default is the
+            // main file, unless the two have different types.
             let isMain = isDefault && media.first.map { ($0.type ?? alternate.type) == alternate.type } ?? false
             let place = alternate.addresses.lazy.compactMap { places[$0] }.min() ?? (isMain ? 0 : nil)
             if let place {

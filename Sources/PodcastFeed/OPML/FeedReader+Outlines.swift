@@ -88,7 +88,7 @@ extension FeedReader {
         attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
     }
 
-    /// Returns a URL in the form of a title, to recognise programs that write the URL as the title.
+    /// Returns a URL normalized like a title, for comparison: some programs write the URL as the title.
     private func title(ofAddress address: String) -> String? {
         var address = address
         return address.withUTF8 { title($0) }
@@ -98,7 +98,7 @@ extension FeedReader {
         FeedValues.line(UTF8Cleaner.prefix(text, limits.line), replacingReferences: false)
     }
 
-    /// Returns the reason why a URL cannot be that of a feed. The URL may contain a password, so the text omits it.
+    /// Returns the reason why a feed cannot have this URL. The URL may contain a password, so the text omits it.
     private static func fault(of address: String) -> String {
         guard let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }) else {
             return "is relative: it does not begin with “http:” or “https:”"

@@ -36,7 +36,7 @@ package struct OPML: Sendable, Equatable {
     package var subscriptions: [Subscription]
     /// Corrected or skipped mistakes, with their lines.
     package var diagnostics: [Diagnostic]
-    /// The diagnostics of unusable subscriptions; also those beyond ``FeedLimits/diagnostics``.
+    /// The diagnostics of unusable subscriptions, including those that ``diagnostics`` omits because of its limit.
     package var unusable: [Diagnostic]
 
     package init(

@@ -13,7 +13,7 @@ package enum OPMLError: Error, Equatable, CustomStringConvertible {
     case notXML(beginning: String)
     /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
-    /// A file of another format, as ``FileSignature`` names it: with its article, such as `an MP3 file`.
+    /// A file of another format, as ``FileSignature`` names it: with an article, such as `an MP3 file`.
     case file(String)
 
     package var description: String {
