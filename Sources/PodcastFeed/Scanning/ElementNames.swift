@@ -1,11 +1,11 @@
 /// A resolver of element names by the namespace declarations in force.
 struct ElementNames {
-    /// A bound prefix; the empty one is the default namespace.
+    /// A bound prefix; the empty prefix denotes the default namespace.
     private struct Binding {
         var prefix: [UInt8]
         var namespace: FeedNamespace
-        /// Identifies the set of all bindings up to this one. Equal declarations have equal versions, so that cached
-        /// names become valid again.
+        /// The hash of all bindings up to this one. Equal bindings have equal versions, so that the names cached for
+        /// one item are valid for the next item with the same declarations.
         var version: UInt64
     }
 
@@ -81,8 +81,8 @@ struct ElementNames {
         return count
     }
 
-    /// Binds the prefix of a feed's or OPML list's root element to ``FeedNamespace/core`` if it belongs to another
-    /// vocabulary: that is the publisher's mistake.
+    /// Binds the prefix of a feed's or OPML list's root element to ``FeedNamespace/core`` if the prefix belongs to
+    /// another vocabulary, which is a mistake of the publisher.
     ///
     /// - Returns: The number of new bindings, for ``drop(_:)``.
     mutating func bindRoot(_ qualified: FeedBytes) -> Int {

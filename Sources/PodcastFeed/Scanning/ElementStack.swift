@@ -1,8 +1,8 @@
 /// The open elements, outermost first.
 ///
 /// XML parsers in recovery mode close the innermost element at any end tag, so that one stray `</p>` would close an
-/// item and a second one the channel. Here an end tag closes the nearest open element of its name, and those inside;
-/// one without a match is ignored.
+/// item and a second one the channel. Here an end tag closes the innermost open element with its local name, and the
+/// elements inside it; an end tag without a match is ignored.
 struct ElementStack {
     struct Element {
         /// The hash of the local name.
@@ -38,7 +38,7 @@ struct ElementStack {
     /// The scope of the next element.
     var scope: FeedScope { elements.last?.rule.inside ?? .document }
 
-    /// Returns the scope in which the element at `index` stands.
+    /// Returns the scope of the element at `index`, which its parent determines.
     func scope(around index: Int) -> FeedScope {
         index > 0 ? elements[index - 1].rule.inside : .document
     }

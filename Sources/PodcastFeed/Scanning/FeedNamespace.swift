@@ -2,8 +2,8 @@ internal import Platform
 
 /// The vocabularies used in feeds.
 enum FeedNamespace: UInt8 {
-    /// The elements of RSS and OPML, without a namespace or in that of RSS 1.0, and Atom's in documents that omit its
-    /// namespace.
+    /// The elements of RSS and OPML, without a namespace or in the namespace of RSS 1.0, and Atom's elements in
+    /// documents that omit Atom's namespace.
     case core
     case atom
     case itunes
@@ -18,13 +18,13 @@ enum FeedNamespace: UInt8 {
 
     /// Returns the vocabulary of a namespace name, compared without scheme, case and trailing `/` or `#`.
     ///
-    /// Publishers misspell all of these, and `http://www.itunes.com/DTDs/Podcast-1.0.dtd` is in wide use.
+    /// Publishers vary all of these: for example, `http://www.itunes.com/DTDs/Podcast-1.0.dtd` is in wide use.
     static func named(_ uri: String, prefix: String?) -> FeedNamespace {
         var name = uri.lowercased()[...]
         for scheme in ["https://", "http://"] where name.hasPrefix(scheme) { name = name.dropFirst(scheme.count) }
         while name.hasSuffix("/") || name.hasSuffix("#") { name = name.dropLast() }
         if let known = byURI[String(name)] { return known }
-        // An unknown name bound to a well-known prefix is a misspelling; without a prefix it is RSS's own.
+        // An unknown name with a well-known prefix is a misspelling. An unknown default namespace is read as RSS's own.
         return prefix.map { byPrefix[$0.lowercased()] ?? .other } ?? .core
     }
 
@@ -60,8 +60,8 @@ enum FeedNamespace: UInt8 {
 struct FeedName {
     /// The index in ``FeedRules``; 0 for a name without a rule.
     var index: UInt16
-    /// The index of the same name in ``FeedNamespace/core``, used if the name's own vocabulary has no rule in the
-    /// scope; 0 if ``FeedNamespace/core`` has none either.
+    /// The index of the same name in ``FeedNamespace/core``, used for a name without a prefix if its own vocabulary has
+    /// no rule in the scope; 0 if there is no fallback.
     var fallback: UInt16
     /// The hash of the local name in lower case, to match end tags with start tags.
     var hash: UInt32

@@ -33,7 +33,7 @@ struct XMLScanner: ~Copyable {
     /// Maximum length of a tag in bytes. A `<` that would start a longer start tag is text.
     static let tagLimit = 256 << 10
 
-    /// - Parameter skippedLines: Line breaks before the first byte pushed.
+    /// - Parameter skippedLines: The number of line breaks before the first byte pushed.
     init(reader: consuming FeedReader, skippedLines: Int) {
         self.reader = reader
         self.reader.diagnosticLog.lines = LineCounter(line: 1 + skippedLines)
@@ -282,7 +282,8 @@ struct XMLScanner: ~Copyable {
         static let inSubset = DocumentType(isInSubset: true)
     }
 
-    /// Skips a document type declaration, up to its end or the start of something else.
+    /// Skips a document type declaration, up to its end, or to the start of a comment, a processing instruction or a
+    /// tag.
     private mutating func declaration(
         _ type: DocumentType, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
@@ -332,7 +333,7 @@ struct XMLScanner: ~Copyable {
 }
 
 extension UnsafePointer<UInt8> {
-    /// Returns the position of the first such byte from here on; `nil` if there is none.
+    /// Returns the position of the first occurrence of `byte` from here on; `nil` if there is none.
     ///
     /// The corresponding C function is `memchr`.
     @inline(__always)

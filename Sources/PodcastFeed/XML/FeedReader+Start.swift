@@ -147,8 +147,10 @@ extension FeedReader {
         Self.add(transcript, to: &current.item.transcripts, limits)
     }
 
-    /// Processes the start of Atom's `content`, which may contain text or any other type in base64 (RFC 4287, section
-    /// 4.1.3), or of `content:encoded`. Atom 0.3 allowed base64 for text, too (`mode="base64"`).
+    /// Processes the start of Atom's `content` or of `content:encoded`.
+    ///
+    /// Atom's `content` may contain text, or any other type in base64 (RFC 4287, section 4.1.3). Atom 0.3 allowed
+    /// base64 for text, too (`mode="base64"`).
     ///
     /// - Returns: Whether the text inside is needed.
     private mutating func startContent(_ attributes: FeedAttributes) -> Bool {

@@ -20,14 +20,19 @@ enum FeedScope: UInt8, CaseIterable {
     case owner
     /// Inside Atom's `author`.
     case person
-    /// Inside `opml`; its `head`; its `body` or an `outline`.
+    /// Inside `opml`.
     case opml
+    /// Inside OPML's `head`.
     case opmlHead
+    /// Inside OPML's `body` or an `outline`.
     case outlines
-    /// Inside `podcast:value`, its `valueTimeSplit`, `podcast:podroll` and `podcast:publisher`.
+    /// Inside `podcast:value`.
     case value
+    /// Inside `podcast:valueTimeSplit`.
     case timeSplit
+    /// Inside `podcast:podroll`.
     case podroll
+    /// Inside `podcast:publisher`.
     case publisher
     /// Inside RSS's `skipHours` and `skipDays`.
     case skips
@@ -90,7 +95,7 @@ struct FeedRule {
     var isIgnored: Bool { handler == .none && inside == .nothing }
 }
 
-/// The table from an element's scope, vocabulary and name to its processing.
+/// The table that maps an element's scope, vocabulary and name to its processing.
 ///
 /// A new element is a new row here and, unless an existing handler fits, a case of ``FeedHandler``.
 struct FeedRules: Sendable {

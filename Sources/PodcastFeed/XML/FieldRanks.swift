@@ -9,7 +9,7 @@ enum FeedField: UInt64 {
 struct FieldRanks {
     private var bits: UInt64 = .max
 
-    /// Returns whether a value of this rank is better than the current one; of equal ranks the first stays.
+    /// Returns whether a value of this rank is better than the current one; a value of equal rank is not.
     func wants(_ field: FeedField, _ rank: UInt8) -> Bool {
         UInt64(rank) < (bits >> (field.rawValue * 4)) & 15
     }

@@ -48,7 +48,7 @@ struct ItemState {
     var guidIsLink = false
     /// Whether the text that is being collected is base64.
     var isBase64 = false
-    /// The index of the last `podcast:alternateEnclosure`; `nil` if the item's list was full.
+    /// The index of the last `podcast:alternateEnclosure`; `nil` if there is none, or if the item's list was full.
     var alternate: Int?
     /// The number of `podcast:source` elements of the item, in all its alternate enclosures.
     var sources = 0

@@ -26,7 +26,7 @@ struct TextCollector: ~Copyable {
 
     /// Appends text, up to the limit.
     ///
-    /// - Parameter isEscaped: Whether to escape `&` and `<` again: between elements whose tags are part of the text.
+    /// - Parameter isEscaped: Whether to escape `&` and `<` again: inside an element whose tags are part of the text.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
         let room = limit - buffer.count
         guard room > 0, !isCut else {
