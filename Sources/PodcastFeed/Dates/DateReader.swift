@@ -134,7 +134,7 @@ struct DateReader {
 
     // MARK: Numbers
 
-    /// Reads a number, or a time if a colon follows.
+    /// Reads a number, or a time such as `10:30`, `10.30` or `10h30`.
     ///
     /// - Returns: `false` if the date is invalid, for example because the number has more than eight digits or is the
     ///   seventh.
@@ -212,7 +212,7 @@ struct DateReader {
         return true
     }
 
-    /// Whether a letter precedes the two digits just read.
+    /// Whether `letter`, in either case, precedes the two digits just read.
     private func follows(letter: Unicode.Scalar) -> Bool {
         index >= 3 && bytes[index - 3] | 0x20 == UInt8(ascii: letter)
     }

@@ -13,7 +13,7 @@ extension PublicationDate {
 
     /// Returns the date in UTF-8 text, and the assumption made about it, if any, for a diagnostic.
     static func read(_ bytes: FeedBytes) -> (date: PublicationDate, guess: String?)? {
-        // A date has at most some forty characters; comments make it slightly longer.
+        // A date has at most some forty characters; a comment in parentheses makes it slightly longer.
         guard bytes.count <= 200 else { return nil }
         if bytes.contains(where: { $0 >= 0x80 }) {
             return plain(bytes).withUnsafeBufferPointer { readPlain($0) }

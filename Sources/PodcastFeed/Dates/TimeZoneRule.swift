@@ -77,8 +77,8 @@ struct TimeZoneRule {
         return isDaylight ? daylight : standard
     }
 
-    /// Parses `CET-1` or `<+0530>-5:30`, in which POSIX counts west of UTC, to seconds east of it; `nil` if no number
-    /// follows the name.
+    /// Parses a zone such as `CET-1` or `<+0530>-5:30`, whose numbers are hours west of UTC. Returns seconds east of
+    /// UTC; `nil` if no number follows the name.
     private static func zone(_ text: inout Substring) -> Int? {
         if text.first == "<" {
             text = text.drop { $0 != ">" }.dropFirst()

@@ -1,4 +1,4 @@
-/// The time zones of the IANA database: each current rule, in the syntax of POSIX's `TZ`, and the zones that follow it.
+/// The time zones of the IANA database: each current rule, in the syntax of POSIX's `TZ`, and the zones that use it.
 ///
 /// Generated from the last line of each file of tzdata 2025b (`/usr/share/zoneinfo`). Dates before a zone's last change
 /// of rules may be wrong by an hour or two; the diagnostic says that today's rules are used.

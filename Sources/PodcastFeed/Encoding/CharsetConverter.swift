@@ -54,7 +54,8 @@ final class CharsetConverter {
         return output
     }
 
-    /// Returns the rest of the document's text: what `iconv` has withheld, and U+FFFD for an incomplete character.
+    /// Returns the rest of the document's text: the characters that `iconv` has buffered, and U+FFFD for an incomplete
+    /// character.
     func finish() -> [UInt8] {
         var output = [UInt8](repeating: 0, count: 64)
         var room = output.count

@@ -17,7 +17,8 @@ enum DocumentEncoding: Equatable {
     }
 
     /// Determines the encoding by byte order mark, then by the pattern of UTF-16, then by the label of the HTTP
-    /// response, then by that in the document (RFC 7303, section 3.2), ignoring a label that contradicts the bytes.
+    /// response, then by the label in the document (RFC 7303, section 3.2). A label that contradicts the bytes is
+    /// ignored.
     ///
     /// - Parameters:
     ///   - head: The document's first bytes, enough for an XML declaration and some text.
@@ -65,8 +66,8 @@ enum DocumentEncoding: Equatable {
         return Detection(encoding: .named(known))
     }
 
-    /// Returns a guess for text that is not UTF-8 but has no label, or one for UTF-8; `nil` if it is to be read as
-    /// ``utf8``.
+    /// Returns a guess for text that is not UTF-8, although it has no label or is labelled as UTF-8; `nil` if the text
+    /// is to be read as ``utf8``.
     private static func guessed(_ head: [UInt8], label: String? = nil) -> Detection? {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
         let problem =

@@ -9,8 +9,8 @@ enum DocumentHead: Equatable {
 
     /// Determines the type.
     ///
-    /// - Parameter head: The first bytes in UTF-8, without leading white space, enough to include what may precede the
-    ///   root element, such as comments.
+    /// - Parameter head: The first bytes in UTF-8, without leading white space: enough to include the root element's
+    ///   start, even after comments.
     static func classify(_ head: UnsafeBufferPointer<UInt8>) -> DocumentHead {
         switch head.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
@@ -21,9 +21,11 @@ enum DocumentHead: Equatable {
         return .xml(start: junk + declarationLength(UnsafeBufferPointer(rebasing: head[junk...])), junk: junk)
     }
 
-    /// Returns the offset at which the XML starts; `nil` if there is no `<`. It is 0 if the document begins like XML.
-    /// Otherwise it is that of the first XML declaration or root tag of a feed or list of subscriptions, for example
-    /// after the warning of a web server's script, or else that of the first `<`.
+    /// Returns the offset at which the XML starts; `nil` if there is no `<`.
+    ///
+    /// The offset is 0 if the document begins like XML. Otherwise the XML starts at the XML declaration, or else at the
+    /// root tag of a feed or list of subscriptions, or else at the first `<`: other text, such as the warning of a web
+    /// server's script, may precede it.
     private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
         let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
@@ -61,7 +63,9 @@ enum DocumentHead: Equatable {
         }
     }
 
-    /// Returns whether the bytes start with `text`, which is in lower case, ignoring case, and no letter follows.
+    /// Returns whether the bytes start with `text`, ignoring case, and no letter follows.
+    ///
+    /// - Parameter text: In lower case.
     private static func begins(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, with text: String) -> Bool {
         let start = bytes.prefix(text.utf8.count)
         guard start.elementsEqual(text.utf8, by: { $0 == $1 || ($0.isLetter && $0 | 0x20 == $1) }) else { return false }

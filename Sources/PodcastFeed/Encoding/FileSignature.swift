@@ -35,7 +35,7 @@ enum FileSignature {
     /// The number of bytes that `name(of:)` needs.
     static let size = 512
 
-    /// Returns the format with its article, such as `an MP3 file`; `nil` for what may be text.
+    /// Returns the format with an article, such as `an MP3 file`; `nil` for bytes that may be text.
     static func name(of head: [UInt8]) -> String? {
         if let found = signatures.first(where: { head.dropFirst($0.offset).starts(with: $0.bytes) }) {
             return found.name

@@ -1,6 +1,6 @@
-/// The reader of a JSON Feed (version 1.1, jsonfeed.org), or of a plain list of videos, into a ``Feed``.
+/// The builder of a ``Feed`` from a JSON Feed (version 1.1, jsonfeed.org), or from a plain list of videos.
 ///
-/// A document that is truncated or malformed yields the items before that point, as with XML.
+/// A truncated or malformed document yields the items before the truncation or syntax error, as with XML.
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits

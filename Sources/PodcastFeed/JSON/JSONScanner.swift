@@ -1,4 +1,4 @@
-/// A streaming reader of JSON (RFC 8259), so that only one item of a feed is in memory as JSON at a time.
+/// A streaming reader of JSON (RFC 8259), so that only one item of a feed is in memory as a ``Value`` at a time.
 ///
 /// Strict about syntax, except that unusual numbers (`01`, `.5`) and control characters in strings are accepted. Limits
 /// the nesting depth and the number of stored values.
@@ -29,7 +29,7 @@ struct JSONScanner {
     private var storableValues = 0
     /// The number of open objects and arrays.
     private var depth = 0
-    /// The position up to which lines have been counted.
+    /// The position up to which lines have been counted, and its line.
     private var counted = (index: 0, line: 1)
 
     init(_ bytes: [UInt8]) {

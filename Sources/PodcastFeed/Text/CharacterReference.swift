@@ -51,7 +51,7 @@ struct CharacterReference {
         }
     }
 
-    /// Passes the characters in UTF-8 to `body`; none for ``Kind/nothing``.
+    /// Passes the characters in UTF-8 to `body`, which is not called for ``Kind/nothing``.
     func withUTF8(_ body: (FeedBytes) -> Void) {
         for scalar in [first, second] {
             guard let scalar else { continue }
@@ -164,8 +164,8 @@ struct CharacterReference {
         }
     }
 
-    /// Parses the number of a reference, decimal or hexadecimal. The semicolon is optional, as in HTML; values beyond
-    /// Unicode are returned as they are. `nil` without digits; a length of 0 if more bytes are needed.
+    /// Parses the number of a reference, decimal or hexadecimal. The semicolon is optional, as in HTML; every value
+    /// beyond Unicode is returned as 0x110000. `nil` without digits; a length of 0 if more bytes are needed.
     private static func number(_ bytes: FeedBytes, _ isFinal: Bool) -> (value: UInt32, length: Int)? {
         var end = 2
         let isHexadecimal = end < bytes.count && bytes[end] | 0x20 == UInt8(ascii: "x")
@@ -190,13 +190,14 @@ struct CharacterReference {
 
 /// Replacement of references in text not read by ``XMLScanner``, or escaped twice by a publisher.
 enum CharacterReferences {
-    /// Returns whether the text may contain a reference: the start of one, followed by an end.
+    /// Returns whether the text may contain a reference: an `&` with a `;` after it.
     static func mayOccur(in bytes: some Collection<UInt8>) -> Bool {
         guard let ampersand = bytes.firstIndex(of: UInt8(ascii: "&")) else { return false }
         return bytes[ampersand...].contains(UInt8(ascii: ";"))
     }
 
-    /// Returns the text with its references replaced once; a lone `&` and invalid references stay.
+    /// Returns the text with its references replaced once. A lone `&`, and references that are invalid or have no
+    /// semicolon, stay.
     static func replaced(in bytes: some Collection<UInt8>) -> [UInt8] {
         let input = Array(bytes)
         return input.withUnsafeBufferPointer { input in

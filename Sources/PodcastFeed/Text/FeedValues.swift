@@ -1,4 +1,4 @@
-/// Parsers of element texts. They are pure and tolerant; text without a clear meaning is `nil`, never a guess.
+/// Parsers of element texts. They are pure and tolerant; text without a clear meaning yields `nil`, never a guess.
 enum FeedValues {
     /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless positive.
     static func duration(_ text: some Collection<UInt8>) -> Double? {
@@ -6,7 +6,7 @@ enum FeedValues {
         return seconds
     }
 
-    /// Parses a time like `duration`, but also zero, such as the start of a chapter.
+    /// Parses a time in the formats of `duration`, including zero, for example the start of a chapter.
     static func seconds(_ text: some Collection<UInt8>) -> Double? {
         var total = 0.0
         var number = Decimal()

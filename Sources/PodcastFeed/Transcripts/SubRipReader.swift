@@ -90,7 +90,7 @@ struct SubRipReader {
 
 /// Times in transcripts.
 enum TranscriptTime {
-    /// Parses seconds, `M:SS` or `H:MM:SS`, each with a fraction after a comma or point.
+    /// Parses seconds, `M:SS` or `H:MM:SS`, with an optional fraction after a comma or point.
     static func seconds(_ text: some StringProtocol) -> Double? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count) else { return nil }

@@ -1,5 +1,5 @@
-/// A streaming reader of a transcript in HTML: `<cite>` names the speaker, `<time>` the start, and paragraphs contain
-/// what is said until the next time.
+/// A streaming reader of a transcript in HTML: `<cite>` contains the speaker, `<time>` the start, and paragraphs
+/// contain the text spoken until the next `<time>`.
 struct TranscriptHTMLReader {
     private enum State {
         case text

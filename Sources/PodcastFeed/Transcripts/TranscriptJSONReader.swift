@@ -24,7 +24,7 @@ struct TranscriptJSONReader {
     private var token: [UInt8] = []
     /// UTF-16 code units of escapes that are not yet in `token`: a surrogate waits for the other half of its pair.
     private var units: [UInt16] = []
-    /// The member whose value follows.
+    /// The name of the member whose value follows.
     private var name: String?
     /// The last string, which is a name if a colon follows.
     private var string: String?

@@ -13,24 +13,24 @@ struct TranscriptCue: Equatable {
 /// A writer of cues as WebVTT (https://www.w3.org/TR/webvtt1/).
 ///
 /// Delays each cue until the next one is known: a cue without an end ends where the next one starts. Cues of single
-/// words are joined to lines.
+/// words are joined into lines.
 struct WebVTTWriter {
     private var output: [UInt8] = []
     private var pending: TranscriptCue?
     /// The number of cues written.
     private(set) var count = 0
 
-    /// The maximum start and end of a cue in seconds; WebVTT has no limit, players have.
+    /// The maximum start and end of a cue in seconds. WebVTT has no limit, but players do.
     private static let latestTime = 1e6
-    /// The limits for joining the words of one speaker to one cue: bytes of text (two lines of subtitles), seconds of
+    /// The limits for joining the words of one speaker into one cue: bytes of text (two lines of subtitles), seconds of
     /// duration, and seconds of silence between two words.
     private static let joinLimits = (length: 84, duration: 6.0, silence: 1.0)
-    /// The reading speed in bytes per second, for the duration of a last cue without an end.
+    /// The reading speed in bytes per second, for the duration of a cue without an end if no later cue follows.
     private static let readingSpeed = 15.0
 
     /// Adds a cue.
     ///
-    /// - Parameter joins: Whether cues may be parts of a sentence, to be joined.
+    /// - Parameter joins: Whether the cue may be a part of a sentence, to be joined with the previous cue.
     mutating func add(_ cue: TranscriptCue, joins: Bool = false) {
         guard cue.start.isFinite, (0...Self.latestTime).contains(cue.start) else { return }
         var cue = cue
@@ -55,7 +55,8 @@ struct WebVTTWriter {
 
     mutating func finish() { flush(next: nil) }
 
-    /// Returns the two cues joined to one; `nil` if they exceed a limit, differ in speaker, or `one` ends a sentence.
+    /// Returns the two cues joined into one; `nil` if they exceed a limit, have no end, differ in speaker, or if `one`
+    /// ends a sentence.
     private static func joined(_ one: TranscriptCue, _ other: TranscriptCue) -> TranscriptCue? {
         guard let end = one.end, let last = other.end, one.speaker == other.speaker, other.start >= one.start,
             other.start - end < joinLimits.silence, last - one.start <= joinLimits.duration,
