@@ -11,12 +11,13 @@ internal import TransferCore
 /// The podcast filesystem: answers the kernel's requests from the library, the cache and the daemon's events.
 ///
 /// No thread waits for the network. Requests that need it are parked until the daemon responds. All others are answered
-/// from local files on the calling thread; some opens wait for an invalidation of the kernel's attributes.
+/// from local files on the calling thread, except that some opens are parked until the kernel's cached attributes are
+/// invalidated.
 package final class PodcastFilesystem: Sendable {
     /// The settings of a mount.
     package struct Options: Sendable {
         package var owner: Owner
-        /// The user who serves the mount, if files belong to another owner. Has the same rights as the owner.
+        /// The user as whom the mount's process runs. This user has the same rights as the owner of the files.
         package var mounter: UInt32?
         /// The folder of cache files.
         package var cache: FilePath
@@ -26,8 +27,8 @@ package final class PodcastFilesystem: Sendable {
         package var feeds: FilePath
         /// The folder in which the daemon stores art, transcripts and chapters.
         package var assets: FilePath
-        /// Programs whose opens must not use the network, by the names of their executables: they may open completely
-        /// cached episodes and generated files.
+        /// The executable names of programs whose opens must not use the network. They may open completely cached
+        /// episodes and generated files.
         package var indexers: Set<String>
         /// Programs whose reads of uncached episodes fetch only the ranges that they read.
         package var probes = Probes.listed([])
@@ -35,8 +36,8 @@ package final class PodcastFilesystem: Sendable {
         package var shareBase: String?
         /// Whether the mount has a folder of tagged files.
         package var hasTagged = false
-        /// Called after events of the daemon, and after the close of a folder or a generated file: the caller may
-        /// return freed memory to the system.
+        /// Called after events of the daemon, and after the close of a folder or a generated file, so that the process
+        /// can return freed memory to the system.
         package var onWork: @Sendable () -> Void = {}
 
         package init(

@@ -52,9 +52,9 @@ extension NodeNumber.Kind {
 }
 
 extension AssetKind {
-    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads up to
-    /// this size: it would miss the end of a larger file, and gets fewer bytes of a smaller one. Art has a few hundred
-    /// kilobytes, the transcript of a long episode less than one megabyte.
+    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads only
+    /// up to this size: it would miss the end of a larger file, but simply gets fewer bytes of a smaller one. Art has a
+    /// few hundred kilobytes, the transcript of a long episode less than one megabyte.
     fileprivate var estimatedSize: Int64 {
         switch self {
         case .cover, .art: 2 << 20
@@ -103,7 +103,8 @@ extension PodcastFilesystem {
         return items
     }
 
-    /// Opens an asset through the daemon, which checks whether the cached file is current.
+    /// Returns the next step of opening an asset: the daemon must check whether the cached file is current. Throws
+    /// EACCES for an indexer.
     func openAsset(_ asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
         return .requestAsset(asset, preference)

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The content of a generated file when it was opened: bytes, followed by the rest of a file on disk.
+/// The content of a generated file when it was opened: bytes, followed by those of a file on disk from an offset on, if
+/// there is one.
 ///
 /// The file on disk is only replaced, never modified, so the descriptor refers to the opened version.
 final class GeneratedContent: Sendable {
@@ -47,7 +48,8 @@ final class GeneratedContent: Sendable {
             head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
     }
 
-    /// Fills the buffer with the bytes from `offset` on, which must be within `size`, and returns their number.
+    /// Fills the buffer with the bytes from `offset` on, and returns their number. The whole range must be within
+    /// `size`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         var count = 0
         if offset < head.count {

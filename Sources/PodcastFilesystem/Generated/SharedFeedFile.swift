@@ -50,7 +50,7 @@ struct ViewFeedFile: GeneratedFile {
 
     var form: NodeForm { ShowFeedFile.form }
 
-    /// A show of which the view has episodes.
+    /// A show with episodes in the view.
     private struct Show {
         var folder: String
         var title: String

@@ -7,7 +7,7 @@ struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
     /// The library's flags: an episode with any of them has such a file.
     let offered: Sidecars
-    /// Empty for a folder, whose name is the episode's without extension.
+    /// The file's extension. Empty for a folder, whose name is the episode's name without extension.
     let fileExtension: String
     /// The kind of the folder that contains the sidecars.
     var folder = NodeNumber.Kind.show
@@ -29,8 +29,8 @@ struct Sidecar: Sendable {
             folderName: Alternate.folder, isOptional: true),
     ]
 
-    /// The form of sidecar files. The kernel caches their attributes for a minute: a refresh may change those of many
-    /// episodes and is reported only for the show. Opening a sidecar updates them.
+    /// The form of sidecar files. The kernel caches their attributes for only a minute: a refresh may change the
+    /// sidecars of many episodes, and is reported only for the show. Opening a sidecar updates its attributes.
     static let form: NodeForm = {
         var form = NodeForm.file
         form.attributeTimeout = 60

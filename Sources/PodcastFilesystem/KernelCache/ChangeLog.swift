@@ -2,14 +2,14 @@ internal import TransferCore
 
 /// The changes reported by the daemon in their order, to determine whether data read earlier is still current.
 struct ChangeLog: Sendable {
-    /// Maximum number of episodes recorded individually. A feed of 100,000 items changes as many at once.
+    /// The maximum number of episodes recorded individually. A feed of 100,000 items can change that many at once.
     static let capacity = 4_096
 
     /// The number of the last change.
     private(set) var last: UInt64 = 0
     /// The number of each episode's last change.
     private var episodes: [EpisodeID: UInt64] = [:]
-    /// The last change for which individual records were dropped: any episode may have changed up to it.
+    /// The last change whose individual record was dropped: any episode may have changed up to this change.
     private var dropped: UInt64 = 0
 
     /// Records a change that is not specific to an episode.

@@ -15,8 +15,8 @@ struct GrantedSizes: Sendable {
 
         /// Whether the grant applies to a row without a confirmed size.
         ///
-        /// Not if the feed now names another file: then the guess usually differs, or the row was changed more than a
-        /// second after the grant.
+        /// It does not apply if the feed now names another file: the guess then usually differs, or the row was changed
+        /// more than a second after the grant.
         func applies(to row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
     }
 

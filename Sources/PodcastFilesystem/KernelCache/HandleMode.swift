@@ -11,7 +11,7 @@ internal import Fuse
 enum HandleMode: Sendable, Equatable {
     /// No handle is open. `open` and `opened(with:)` lead to `open`.
     case closed
-    /// Handles are open, all in the same mode. → `closed` with the last one
+    /// Handles are open, all in the same mode. `close` of the last one leads to `closed`.
     case open(IOMode, handles: Int)
 
     /// The preferred mode of a handle to be opened.

@@ -32,9 +32,9 @@ struct KernelCache: Sendable {
         /// The size last pushed to the kernel. A size that the kernel got in an earlier lookup may be the feed's guess,
         /// and a read ends at the size that the kernel has cached.
         var size: Int64?
-        /// The ctime in the first reply with attributes since the size was pushed and a handle is open; `nil` if the
-        /// kernel has not requested them since. It is sent until the last close: the library records the size with a
-        /// later ctime, and GNU tar reports a file whose ctime changes while it reads it.
+        /// The ctime in the first reply with attributes that was sent after the size was pushed, while a handle was
+        /// open; `nil` if there was no such reply. All replies have this ctime until the last close: the library
+        /// records the size with a later ctime, and GNU tar reports a file whose ctime changes while tar reads it.
         var changed: Int64?
         /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
@@ -61,7 +61,7 @@ struct KernelCache: Sendable {
         return (facts, false)
     }
 
-    /// Whether all data read when `change` was the last change may be sent unmodified, for the kernel to cache.
+    /// Whether all data read when `change` was the last change may be sent unmodified, and be cached by the kernel.
     func isCurrent(since change: UInt64) -> Bool { changes.last <= change && uncached.isEmpty }
 
     /// Whether an episode read at `change` has to be read again before it is sent to the kernel.
@@ -69,8 +69,8 @@ struct KernelCache: Sendable {
         changes.hasChanged(number.episode, since: change)
     }
 
-    /// Whether an invalidation has an effect. One of attributes that the kernel does not cache would only do harm; see
-    /// `uncached`.
+    /// Whether an invalidation has an effect. Invalidating attributes that the kernel does not cache would only do
+    /// harm; see `uncached`.
     func isEffective(_ invalidation: Invalidation) -> Bool {
         if case .attributes(let number) = invalidation { !uncached.contains(number) } else { true }
     }
@@ -136,13 +136,13 @@ struct KernelCache: Sendable {
     /// Removes a handle that was closed, or whose open reply was rejected.
     ///
     /// - Returns: Whether to invalidate the attributes: from now on the kernel may cache them, and a reply that is
-    ///   being made may have them from before a change that was not sent as an invalidation.
+    ///   being prepared may contain attributes from before a change whose invalidation was not sent.
     mutating func close(_ number: NodeNumber) -> Bool {
         nodes[number]?.mode.close()
         return removeIfUnused(number)
     }
 
-    /// Removes what applies only while handles are open or about to be.
+    /// Removes the state that applies only while handles are open, or about to be opened.
     ///
     /// - Returns: Whether the kernel may cache the attributes from now on.
     private mutating func removeIfUnused(_ number: NodeNumber) -> Bool {

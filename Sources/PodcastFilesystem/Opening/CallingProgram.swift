@@ -1,12 +1,12 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The program behind a request, with the names under which a list of programs may contain it.
+/// The program behind a request, with the names by which a list of programs can identify it.
 ///
 /// The kernel reports the *thread* that makes a request (`fuse_in_header.pid`). A thread has the executable and the
-/// arguments of its process, so both are read with the thread's id, without searching for the leader:
-/// `/proc/PID/status` costs as much as all the rest. Only `comm` is specific to a thread, and is read from the leader
-/// (Tgid).
+/// arguments of its process, so both are read with the thread's id. Finding the thread group's leader would require
+/// `/proc/PID/status`, which costs as much as all other reads together. Only `comm` is specific to a thread, so it is
+/// read from the leader (Tgid).
 struct CallingProgram: Equatable {
     /// The executable's base name; if it cannot be read because it belongs to another user, the leader's `comm`.
     let name: String

@@ -6,7 +6,7 @@ struct Interpreter {
     private struct Options {
         /// Letters with a value: the rest of the word, or else the next word.
         var values: Set<Character> = []
-        /// Letters followed by the program's text, so that there is no script.
+        /// Letters followed by the program's text: such a command line names no script.
         var texts: Set<Character> = []
         /// Letters with an optional value, which is the rest of the word.
         var rests: Set<Character> = []
@@ -14,7 +14,7 @@ struct Interpreter {
         var module: Character?
         /// Long options whose value is the next word.
         var longValues: Set<String> = []
-        /// Words before the script that are no options.
+        /// Subcommands before the script, such as `run`.
         var commands: Set<String> = []
     }
 
@@ -49,7 +49,7 @@ struct Interpreter {
             "guile": Options(values: ["e", "l", "L", "C", "x"], texts: ["c"]),
             "perl": Options(
                 values: ["I"], texts: ["e", "E"], rests: ["C", "D", "F", "i", "m", "M", "V", "x", ":"]),
-            // `-f` and `-F` precede the script.
+            // `-f` and `-F` are not listed, since the word after them is the script.
             "php": Options(values: ["c", "d", "S", "t", "z"], texts: ["r", "B", "R", "E"]),
             "ruby": Options(
                 values: ["C", "E", "I", "r", "X"], texts: ["e"], rests: ["F", "i", "K", "T", "W", "x"],
@@ -83,13 +83,13 @@ struct Interpreter {
     }
 
     private enum Meaning {
-        /// It has no value, or contains it.
+        /// An option without a value, or a word that contains the option's value.
         case flag
-        /// The next word is its value.
+        /// An option whose value is the next word.
         case value
-        /// It contains the program's text, or the next word is the text.
+        /// An option with the program's text, in the same word or the next.
         case text
-        /// It contains the name of a module, or the next word is the name.
+        /// An option with the name of a module; empty if the name is the next word.
         case module(String)
     }
 

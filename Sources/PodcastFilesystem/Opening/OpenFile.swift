@@ -11,8 +11,8 @@ final class OpenFile: Sendable {
     /// Whether the daemon was notified of a read that was answered with the first bytes.
     enum HeadNotification {
         case none
-        /// The daemon is notified after the reply, so that its work does not delay the reader. A close in the meantime
-        /// is sent after that notification.
+        /// The daemon is notified after the reply, so that its work does not delay the reader. If the file is closed in
+        /// the meantime, the daemon is notified of the close after that.
         case pending(isClosed: Bool)
         case sent
     }
@@ -44,8 +44,8 @@ final class OpenFile: Sendable {
     let tag: ReplacedTag?
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
-    /// Whether an episode was opened with O_DIRECT: every read is then a program's, even one beyond the end, and none
-    /// is readahead. Unused for generated files.
+    /// Whether an episode was opened with O_DIRECT: every read then comes from a program, even one beyond the end, and
+    /// none from the kernel's readahead. Unused for generated files.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?
@@ -86,7 +86,7 @@ final class OpenFile: Sendable {
     /// Whether the file is an episode, including the playlist of a stream and a file in `Tagged`.
     var isEpisode: Bool { medium.kind == .episode }
 
-    /// The size of a file in `Tagged` in bytes; `nil` for other files, and while that of the original is unknown.
+    /// The size of a file in `Tagged` in bytes; `nil` for other files, and while the original's size is unknown.
     var taggedSize: Int64? {
         guard let tag, let total = media.withLock({ $0.total }) else { return nil }
         return tag.size + max(0, total - tag.skipped)

@@ -6,13 +6,13 @@ internal import SystemPackage
 struct OpenFiles: Sendable {
     /// The files that the handles of a node share until the last one is closed.
     struct Node: Sendable {
-        /// The cache file, once one handle knows it. The others may not, if the kernel has answered all their reads.
+        /// The cache file, once any handle knows it. A handle does not learn it while the kernel answers all its reads.
         var leased: LeasedFile?
         /// The cache file registered for passthrough.
         var backed: BackedFile?
     }
 
-    /// The size of `names` at which those of closed nodes are dropped.
+    /// The number of `names` at which the names of closed nodes are dropped.
     private static let capacity = 4_096
 
     private var files: [FileHandle: OpenFile] = [:]

@@ -138,7 +138,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers a parked open with the daemon's grant, after the kernel's attributes have been invalidated.
+    /// Answers a parked open with the daemon's grant, after the kernel's attributes have been invalidated. Replies
+    /// ESTALE if the grant is for another generation.
     ///
     /// - Parameter shownSize: The size that programs saw before the daemon's response.
     private func opened(
@@ -189,7 +190,7 @@ extension PodcastFilesystem {
         _ request: consuming Request, _ file: OpenFile, _ preference: HandleMode.Preference, isInvalidated: Bool = false
     ) {
         // During an unmount, invalidations no longer reach the kernel: the size that it has cached may be outdated, and
-        // reads would end there.
+        // reads would end at that size.
         if parked.isStopped {
             if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
             request.reply(error: .operationNotSupportedByDevice)
@@ -201,8 +202,8 @@ extension PodcastFilesystem {
         // The daemon evicts the least recently opened episode first. It already knows of the opens to which it has
         // responded.
         if added.notifiesDaemon { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
-        // The attributes are invalidated before the reply, and only if no other handle is open: the kernel may be
-        // waiting for the size on behalf of that handle's reader, and would discard the reply that contains the size.
+        // The attributes are invalidated before the reply, and only if no other handle is open: a reader of such a
+        // handle may be waiting for the size, and the kernel would discard the reply that contains it.
         if added.needsInvalidation, !isInvalidated {
             let waiting = ParkedRequest(request)
             invalidate(file.number) { [self] in
@@ -227,7 +228,7 @@ extension PodcastFilesystem {
         var notifiesDaemon: Bool
     }
 
-    /// Adds a handle, which counts from before the reply to its open until `close`.
+    /// Adds a handle. It counts as open from now on, before the reply to its open is sent, until `close`.
     private func add(_ file: OpenFile, _ preference: HandleMode.Preference, at now: Int64, _ state: inout State)
         -> AddedHandle
     {

@@ -6,7 +6,8 @@ internal import TransferCore
 
 // Episodes that are streams.
 extension PodcastFilesystem {
-    /// Opens the playlist of a stream after the daemon has checked its URL.
+    /// Returns the next step of opening a stream's playlist: the daemon must check the stream's URL. Throws EACCES if
+    /// the caller may not open it.
     func openStream(_ node: NodeNumber, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
         // The URL in the playlist may contain a secret of the owner.

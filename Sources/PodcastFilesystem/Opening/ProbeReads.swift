@@ -5,10 +5,10 @@ internal import Platform
 /// A program that scans a library and plays from it (mpd, minidlnad) is recognized by what it reads: a probe reads the
 /// start of a file and a few other places, a player reads on.
 struct ProbeReads: Sendable, Equatable {
-    /// The number of bytes read in sequence after which a program is a player.
+    /// The number of bytes read in sequence after which a program counts as a player.
     static let sequence: Int64 = 1 << 20
-    /// The time after the open after which a program that still reads is a player. The time for which its reads waited
-    /// for the server is subtracted.
+    /// The time since the open after which a program that still reads counts as a player. Time for which its reads
+    /// waited for the server is not included.
     static let duration = Duration.seconds(5)
     /// The distance in bytes within which a read continues a sequence: the kernel sends the reads of its readahead in
     /// any order, and none for pages that it has cached.

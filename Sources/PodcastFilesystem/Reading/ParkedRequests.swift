@@ -19,7 +19,7 @@ final class ParkedRequests: Sendable {
     private let refusesUntil = Atomic<Int64>(0)
     private let stopped = Atomic(false)
 
-    /// Whether the mount is ending: the kernel's caches can no longer be invalidated, so opens must fail.
+    /// Whether the mount is being unmounted: the kernel's caches can no longer be invalidated, so opens must fail.
     var isStopped: Bool { stopped.load(ordering: .acquiring) }
 
     func stop() { stopped.store(true, ordering: .releasing) }
@@ -33,8 +33,8 @@ final class ParkedRequests: Sendable {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// Sets the token of the request to the daemon. Before the first request's token is set here, another thread may
-    /// have received its response and sent the next request: tokens increase, and the newest stays.
+    /// Sets the token of the latest request to the daemon. Another thread may have received the response to one request
+    /// and sent the next before this call sets the token of the first. Tokens increase, so the highest one is retained.
     ///
     /// - Returns: Whether the request is still parked, neither answered nor interrupted.
     func assign(_ token: UInt64, to request: ParkedRequest) -> Bool {

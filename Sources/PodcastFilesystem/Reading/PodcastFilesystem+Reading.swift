@@ -68,9 +68,10 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the bytes of a read that lies within the head, the first bytes that the daemon sent before there was a
-    /// cache file, and whether it is the first such read, of which the daemon must be notified; `nil` if the head does
-    /// not include the whole read.
+    /// Returns the bytes of a read from the head, and whether this is the first read from it: the daemon must be
+    /// notified of that one. Returns `nil` if the head does not include the whole read.
+    ///
+    /// The head is the first bytes of the episode, which the daemon sent before there was a cache file.
     private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
         file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
@@ -102,7 +103,7 @@ extension PodcastFilesystem {
         if isClosed { notifyClose(of: file) }
     }
 
-    /// Whether to refuse a read beyond the end, which the page cache sends if the kernel has cached a larger size.
+    /// Whether to refuse a read beyond the end. The kernel reads ahead there if it has cached a larger size.
     private func refusesTail(_ range: Range<Int64>, of file: OpenFile) -> Bool {
         state.withLock { state in
             !file.bypassesCache && !state.kernel.isDirect(file.number)
@@ -141,7 +142,7 @@ extension PodcastFilesystem {
             }
         case .failure(let failure):
             let error = Self.errno(of: failure)
-            // Not for a probe: the server may have the range that the probe reads next.
+            // Not recorded for a probe: the server may have the range that the probe reads next.
             if read.kind == .player {
                 file.media.withLock { $0.refusal = (error, SystemClock.monotonic.now) }
             }
@@ -209,7 +210,7 @@ extension PodcastFilesystem {
     }
 
     private struct Ready {
-        /// The file; `nil` at the end of the file.
+        /// The cache file; `nil` if the read starts at the end of the episode, or beyond it.
         var reader: MediaReader?
         var count: Int
     }
@@ -254,7 +255,7 @@ extension PodcastFilesystem {
         return (tag.isEmpty ? nil : tag, original)
     }
 
-    /// Answers with a part of the tag, if any, followed by what `rest` fills in.
+    /// Answers with a part of the tag, if any, followed by `count` bytes that `rest` writes.
     private static func reply(
         _ request: consuming Request, of file: OpenFile, _ range: Range<Int64>?, count: Int = 0,
         rest: (UnsafeMutableRawBufferPointer) throws(Errno) -> Void = { _ in }

@@ -1,13 +1,14 @@
 internal import Platform
 
-/// The kernel's cache of one folder's names, and the way in which the folder's streams must be opened.
+/// The kernel's cache of one folder's names, and the way in which directory streams (opendir(3)) of the folder must be
+/// opened.
 ///
-/// The kernel caches the names that it lists for streams opened with FOPEN_CACHE_DIR, whichever of them sends the
-/// request, and lists them from the cache to any of these streams that reads from the start (fuse_readdir_cached in
+/// The kernel caches the names that it lists for streams opened with FOPEN_CACHE_DIR. All these streams fill the same
+/// cache, and each of them that reads from the start gets the names from it (fuse_readdir_cached in
 /// fs/fuse/readdir.c). An open without FOPEN_KEEP_CACHE clears the cache, before open(2) returns. This has
 /// consequences:
 /// - The names of an older stream may reach the kernel after an invalidation, and after a younger stream was opened. So
-///   a stream uses the cache only while no other stream that uses it is open with another listing.
+///   a stream uses the cache only if all other open streams that use it have the same listing.
 /// - The opens of two streams may return in another order than their replies. So after the reply to an open that clears
 ///   the cache, no other stream may use the cache until the next request of the clearing stream.
 /// - An entry is cached if its offset follows that of the last cached one. So no two listings share an offset
@@ -130,7 +131,7 @@ struct DirectoryCache: Sendable, Equatable {
         if !isFilled, awaited == nil, streams[handle] != nil { reached = offset }
     }
 
-    /// Records that a stream has reached the end of its names by a request.
+    /// Records that a request of a stream has reached the end of its names.
     ///
     /// - Returns: Whether the kernel must drop its cache, after the reply.
     mutating func finished(_ handle: UInt64) -> Bool {
@@ -147,15 +148,15 @@ struct DirectoryCache: Sendable, Equatable {
     mutating func rewind(_ handle: UInt64, to listing: UInt64) -> Bool {
         guard let old = streams[handle] else { return false }
         streams[handle] = Stream(listing: listing)
-        // The kernel may have either of the two.
+        // The kernel may have cached either of the two listings.
         if old.listing != listing { lastFill = nil }
         return streams.count == 1
     }
 
     func has(_ handle: UInt64) -> Bool { streams[handle] != nil }
 
-    /// Records changed names: an open stream must see them after its next rewinddir(3), for which the kernel has to
-    /// send a request.
+    /// Records changed names. An open stream must return them after its next rewinddir(3), so the kernel must send a
+    /// request then.
     ///
     /// - Returns: Whether the kernel must drop its cache now. If the cache is being filled, `finished` returns true
     ///   later instead.

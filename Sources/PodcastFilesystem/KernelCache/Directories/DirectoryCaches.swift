@@ -10,7 +10,7 @@ internal import SystemPackage
 struct DirectoryCaches: Sendable {
     /// All inputs of a listing, read before the listing is created.
     ///
-    /// Equal values have equal names, in the same order.
+    /// Listings with an equal basis have equal names, in the same order.
     struct Basis: Equatable, Sendable {
         /// A show's folder or a subfolder of it. Its names come from the show's rows.
         var folder: NodeNumber
@@ -54,8 +54,8 @@ struct DirectoryCaches: Sendable {
     /// The maximum number of listings stored per folder. More would require as many changes while a program keeps the
     /// folder open and reads it again after each.
     private static let maxListings = 8
-    /// The end of the offsets, which then start again at 1: 31 bits, for programs with a 32-bit `off_t`. A folder of
-    /// ten thousand names reaches it after 200,000 changes.
+    /// The limit at which offsets start again at 1: 31 bits, for programs with a 32-bit `off_t`. A folder of ten
+    /// thousand names reaches it after 200,000 changes.
     private static let offsetLimit: UInt64 = 1 << 31
 
     /// The state of the kernel's caches, removed when the kernel forgets the node.
@@ -76,7 +76,7 @@ struct DirectoryCaches: Sendable {
         recent[basis.folder].flatMap { $0.basis == basis ? $0.names : nil }
     }
 
-    /// Assigns offsets to names, shared only with those of an equal basis, and stores the names.
+    /// Assigns offsets to names, and stores the names. Two listings share offsets only if they have an equal basis.
     ///
     /// - Parameter isStable: Whether the basis was the same after the names were read. If not, names of the same basis
     ///   may differ.
