@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The mount's connection to the daemon. A request without a response is sent again on the next connection.
 ///
-/// If the connection ends while requests have no response, the link connects again, which starts a daemon if none runs;
-/// otherwise it does so at the next request. It also connects when another process has started a daemon, which it
+/// If the connection is lost while requests wait for a response, the link reconnects immediately, otherwise at the next
+/// request; both start a daemon if none runs. It also connects when another process has started a daemon, which it
 /// detects by the daemon's pid file (inotify). Responses and events are delivered on the connection's thread, failures
 /// on any thread.
 package final class DaemonLink: Sendable {
@@ -36,7 +36,7 @@ package final class DaemonLink: Sendable {
         var kind: Frame.Kind
         var payload: [UInt8]
         var completion: Completion
-        /// The connection on which it was sent; `nil` while it waits for a connection.
+        /// The connection on which the request was sent; `nil` while it waits for a connection.
         var connection: DaemonConnection?
         /// Its number on that connection, once sent.
         var number: UInt32?
@@ -65,16 +65,16 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// The number of connections after which a request fails if all of them ended before the response, the first one at
-    /// least `patience` ago: the request itself may crash the daemon. After as many connections or attempts without a
-    /// response, restarts are delayed.
+    /// The number of lost connections at which a request without a response fails, if the first of them was lost at
+    /// least `patience` ago: the request itself may crash the daemon. After the same number of lost connections or of
+    /// failed attempts, restarts are delayed.
     private static let maxDisconnects = 3
     /// The number of consecutive failed attempts to connect after which waiting requests fail. They do not fail if a
     /// daemon was connected within `patience`: daemons are then being killed, possibly while they start.
     private static let maxFailedAttempts = 3
     /// The minimum time for which a request waits for a stable daemon while daemons die in quick succession.
     private let patience: Duration
-    /// Watches for the pid file that a daemon writes when it listens.
+    /// The watch for the pid file that a daemon writes when it listens.
     private let watch: FolderWatch
 
     package init(launcher: DaemonLauncher, patience: Duration = .seconds(60)) {

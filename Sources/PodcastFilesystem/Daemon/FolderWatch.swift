@@ -3,7 +3,7 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// A watch for files that are moved into a folder (inotify(7)). Only one thread may wait; any thread may end the watch.
+/// A watch for files that are moved into a folder (inotify(7)). Only one thread may wait; any thread may call `stop`.
 package final class FolderWatch: Sendable {
     private struct State {
         /// The inotify descriptor; -1 before the first wait, and if the user has no inotify instances left.
@@ -30,15 +30,15 @@ package final class FolderWatch: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Blocks until a file is moved into the folder, the folder is removed, or the watch ends; for at most `pause` if
-    /// the folder cannot be watched.
+    /// Blocks until a file is moved into the folder, the folder is removed, or the watch is stopped; for at most
+    /// `pause` if the folder cannot be watched.
     ///
-    /// - Returns: `false` if the watch has ended.
+    /// - Returns: `false` if the watch was stopped.
     package func wait() -> Bool {
         guard let descriptor = startIfNeeded() else {
             let milliseconds = Int(pause / .milliseconds(1))
             guard ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return true }
-            // For the next wait.
+            // The next wait must also return immediately.
             ended.signal()
             return false
         }

@@ -39,7 +39,7 @@ package final class LiveTasks: Sendable {
         var rates = RateHistory()
 
         mutating func recordRate(_ second: Int64) {
-            // Only of running tasks: a suspended task's last rate no longer applies.
+            // Only running tasks count: a suspended task's last rate no longer applies.
             rates.record(
                 tasks.values.reduce(0) { $0 + ($1.info.state == .running ? $1.info.rate ?? 0 : 0) }, at: second)
         }

@@ -104,7 +104,7 @@ extension PodcastFilesystem {
         invalidateAll(places)
         var shows = Set(places.map(\.podcast))
         let folders = (try? library.folders()) ?? []
-        // Names of shows that were renamed or removed. The library does not store them.
+        // The former names of shows that were renamed or removed meanwhile. The library does not store these names.
         let lastNames = lastFolderNames.withLock { names in
             defer { names = [] }
             return names
@@ -125,7 +125,7 @@ extension PodcastFilesystem {
         recordFolderNames()
     }
 
-    /// Records the names of the shows' folders before a time without events.
+    /// Records the names of the shows' folders, for comparison at the next connection to a daemon.
     func recordFolderNames() {
         let names = Set(((try? library.folders()) ?? []).map(\.name))
         lastFolderNames.withLock { $0 = names }

@@ -1,6 +1,6 @@
 /// The total rate of all transfers for each of the last `length` seconds.
 ///
-/// A rate applies until the next one is recorded. A value; times are seconds of a monotonic clock.
+/// A rate applies until the next one is recorded. Times are seconds of a monotonic clock.
 package struct RateHistory: Sendable {
     /// The number of seconds recorded.
     package static let length = 120
@@ -17,7 +17,7 @@ package struct RateHistory: Sendable {
             return
         }
         samples.append((second, rate))
-        // The one before the first visible sample applies at the start of the visible period.
+        // The last sample before the visible period is retained, since its rate applies at the start of the period.
         if let first = samples.firstIndex(where: { $0.second > second - Int64(Self.length) }), first > 1 {
             samples.removeFirst(first - 1)
         }

@@ -61,7 +61,7 @@ struct FolderSnapshot: Sendable {
         return size % page == 0
     }
 
-    /// Returns the offset with which a listing continues after an item.
+    /// Returns the offset at which a listing continues after an item.
     func nextOffset(_ item: Int) -> UInt64 {
         if let end, item == items.count - 1 { return end }
         return base + UInt64(item) + 3

@@ -119,8 +119,8 @@ extension PodcastFilesystem {
                 names = page.withAttributes && others.change != lastChange ? try upToDate(others) : others
             }
             guard let position = names.position(of: page.offset) else {
-                // As for a removed folder: readdir(3) treats this error as the end, but the kernel does not cache it as
-                // the end.
+                // The error of a removed folder: readdir(3) treats it as the end of the listing, but the kernel does
+                // not cache it as the end.
                 throw Errno.noSuchFileOrDirectory
             }
             let isStale =
@@ -140,8 +140,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Invalidates the attributes of the items that have changed during the reply with them: the invalidation of the
-    /// change may have preceded the reply.
+    /// Invalidates the attributes of items that have changed while they were being sent: the invalidation of the change
+    /// may have preceded the reply.
     private func invalidate(_ items: ArraySlice<FolderSnapshot.Item>, changedSince change: UInt64) {
         let changed = state.withLock { state in
             if state.kernel.changes.last == change { return [] as [NodeNumber] }
@@ -197,7 +197,7 @@ extension PodcastFilesystem {
     }
 
     /// Returns an item's current attributes, which are read again if they may have changed since the snapshot. The
-    /// kernel caches attributes from a listing as long as those from a lookup; only the names may be those of the
+    /// kernel caches attributes from a listing as long as those from a lookup, so only names may be as old as the
     /// snapshot.
     private func current(_ facts: NodeFacts, since change: UInt64) -> NodeFacts {
         guard facts.number.kind == .episode,

@@ -36,7 +36,8 @@ struct AlternatesFolder: NodeBehaviour {
 }
 
 extension EpisodeFile {
-    /// Returns the number of an episode's alternates; for an alternate, the attributes by which a person chooses one.
+    /// Returns the extended attributes about alternates: for an episode their number, for an alternate the properties
+    /// by which a person chooses one.
     func alternateAttributes(of episode: Episode) throws -> [(String, String)] {
         var values = AttributeList()
         guard episode.isAlternate else {

@@ -50,7 +50,7 @@ extension EpisodeFile {
         return values.items
     }
 
-    /// Returns the episode of which a file is an encoding.
+    /// Returns the main episode of an alternate; for any other episode, the episode itself.
     private func mainEpisode(of episode: Episode) throws -> Episode {
         guard episode.isAlternate else { return episode }
         return try mount.library.episode(id: mount.library.mainEpisode(of: episode.id)) ?? episode
@@ -91,8 +91,8 @@ extension EpisodeFile {
                 values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
         }
-        // Not only for failed downloads: also for those that are retried, wait for space, or are suspended because the
-        // disk is full.
+        // Set not only for failed downloads, but also for those that are retried, wait for space, or are suspended
+        // because the disk is full.
         if state != .cached {
             let nextTry = task?.info.nextTry ?? (retryError?.isFinal == false ? retryError?.info?.nextTry : nil)
             let wait = nextTry.flatMap { $0 >= mount.now ? Double($0 - mount.now) : nil }
@@ -118,7 +118,7 @@ extension EpisodeFile {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// Formats a number without a fraction if it has none.
+    /// Formats a number, without a decimal point if it is a whole number.
     static func decimal(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
     }

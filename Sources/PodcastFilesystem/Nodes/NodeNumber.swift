@@ -62,7 +62,7 @@ package struct NodeNumber: Sendable, Hashable {
         case tagged = 27
         case taggedShow = 28
         case taggedEpisode = 29
-        /// The feeds for others of a show and of a view; the row is the show's or the view's.
+        /// The feeds of a show and of a view for other people's podcast clients; the row is the show's or the view's.
         case showFeed = 32
         case viewFeed = 33
     }

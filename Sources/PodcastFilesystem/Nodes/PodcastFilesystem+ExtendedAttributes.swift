@@ -101,7 +101,7 @@ enum ControlAttribute: String {
 }
 
 extension String {
-    /// The text without white space at its ends: `echo 1 |` and shells add line feeds.
+    /// The text without white space at its ends: values that come from `echo` or a shell may end with a line feed.
     fileprivate var trimmed: String {
         var rest = Substring(self)
         while rest.first?.isWhitespace == true { rest.removeFirst() }

@@ -6,8 +6,8 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// The tag at the start of an open file in `Tagged`, in place of the original's: its bytes, followed by those of a
-/// picture in the cache.
+/// The tag that replaces the original's at the start of an open file in `Tagged`: bytes, followed by those of a cached
+/// picture, if there is one.
 final class ReplacedTag: Sendable {
     private let bytes: [UInt8]
     private let picture: GeneratedContent?
@@ -16,7 +16,7 @@ final class ReplacedTag: Sendable {
     /// The size in bytes of the original's tags.
     let skipped: Int64
 
-    /// - Parameter bytes: The tag, up to the picture. Empty for a file that is not changed.
+    /// - Parameter bytes: The tag's bytes before the picture; empty for a file that is served unchanged.
     init(_ bytes: [UInt8], picture: GeneratedContent?, skipped: Int64) {
         self.bytes = bytes
         self.picture = picture
@@ -90,7 +90,7 @@ extension PodcastFilesystem {
         return ID3Tag.Picture.type(of: head.prefix(count))
     }
 
-    /// Returns the chapters of an episode from the first local source that has any; requests none.
+    /// Returns the chapters of an episode from the first local source that has any; sends no request.
     private func knownChapters(of episode: Episode) throws -> [Chapter] {
         guard episode.sidecars.contains(.chapters) else { return try embeddedChapters(of: episode.id) }
         let fetched = fetchedChapters(AssetKind.chapters.fileName(episode.id.rawValue), limit: 1_000)

@@ -60,7 +60,7 @@ struct TaggedShow: NodeBehaviour {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }
         let known = try mount.library.taggedFiles(of: show.id)
         let episodes = try mount.library.entries(of: show.id).map { entry in
-            // Other files have no attributes here: with them, the kernel would cache the name for up to a day.
+            // Other files are listed without attributes: otherwise the kernel would cache the name for up to a day.
             TaggedFile.isFor(entry.name)
                 ? FolderSnapshot.Item(name: entry.name, facts: TaggedEpisode.facts(of: entry, known[entry.id], mount))
                 : FolderSnapshot.Item(name: entry.name, bare: NodeNumber(entry))
@@ -76,8 +76,8 @@ struct TaggedEpisode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The assumed size in bytes of a tag that was not made yet. Generous, as for assets: otherwise programs that trust
-    /// the size from before the open would miss the end of the file.
+    /// The assumed size in bytes of a tag that was not made yet. Generous, like the estimated size of an asset:
+    /// otherwise programs that trust the size from before the open would miss the end of the file.
     private static let estimatedTag: Int64 = 256 << 10
 
     var form: NodeForm {

@@ -23,8 +23,8 @@ struct SearchFolder: NodeBehaviour {
         node == .search ? NodeFacts(fixed: node, of: mount) : nil
     }
 
-    /// Looks up a name, which always exists unless it starts with a dot: programs look up `.hidden`, `.git` and others
-    /// on their own.
+    /// Looks up a name. Every name exists, except those that start with a dot: programs look up `.hidden`, `.git` and
+    /// others on their own. Throws ENFILE if the kernel knows too many names.
     func find(_ name: String) throws -> Entry? {
         guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
         guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {

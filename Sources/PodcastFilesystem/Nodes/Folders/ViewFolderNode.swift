@@ -150,7 +150,8 @@ struct EpisodeLink: Sendable {
 
     /// Returns unique names of links to `entries`, by episode: `EPISODE - SHOW.ext`.
     ///
-    /// Of equal names, that of the oldest row stays as it is, so that it does not change when newer episodes are added.
+    /// Of several equal names, only the oldest row's is unchanged, so that it stays the same when newer episodes are
+    /// added.
     static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
         var unique = UniqueNames(taken: [])
         var names: [EpisodeID: String] = [:]
@@ -168,7 +169,7 @@ struct EpisodeLink: Sendable {
 extension PodcastFilesystem {
     /// Lists a view, and invalidates the names that it no longer contains.
     func links(of view: ViewID) throws -> [EpisodeLink] {
-        // Read before the rows: a change after it leads to another listing.
+        // The revision is read before the rows, so that a change after this point leads to another listing.
         let revision = try library.viewFolder(id: view)?.revision ?? 0
         let entries = try library.entries(of: view)
         let shows = try library.folderNames(of: Set(entries.map(\.podcast)))
