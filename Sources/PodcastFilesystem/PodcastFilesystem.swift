@@ -120,8 +120,8 @@ package final class PodcastFilesystem: Sendable {
         link.close()
     }
 
-    /// Fails every parked request with EIO, and for a second every read that would be parked: the kernel requests each
-    /// failed page once more.
+    /// Fails every parked request with EIO, and for one second also every read that would otherwise be parked, since
+    /// the kernel requests each failed page once more.
     package func failParked() {
         for read in parked.removeAll() {
             link.cancel(read.token)

@@ -16,7 +16,7 @@ package struct MountOptions: Sendable, Equatable {
     package var uid: String?
     /// The group of the files, from `gid=`: a number or a name.
     package var gid: String?
-    /// The user who serves the filesystem, from `setuid=`: a name or a number.
+    /// The user as whom the filesystem's process runs, from `setuid=`: a name or a number.
     package var user: String?
 
     package init() {}

@@ -48,9 +48,9 @@ package enum Unmount {
 
 /// The signal that interrupts read(2) in the threads of a session's loop.
 ///
-/// SIGURG, because its default action is to ignore it: one that arrives without a handler has no effect. The handler
-/// does nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG
-/// otherwise.
+/// SIGURG, because it is ignored by default: a signal that arrives without a handler has no effect. The handler does
+/// nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG for
+/// anything else.
 enum WakeSignal {
     static let number = SIGURG
 

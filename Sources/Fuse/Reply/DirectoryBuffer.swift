@@ -90,7 +90,8 @@ package struct DirectoryBuffer: ~Copyable {
 }
 
 extension Request {
-    /// Replies to readdir or readdirplus with the entries that `fill` adds. No entries means the end of the listing.
+    /// Replies to readdir or readdirplus with the entries that `fill` adds. A reply without entries reports the end of
+    /// the listing.
     ///
     /// `fill` runs synchronously on the calling thread; it must not reply to another request with this method.
     /// The corresponding C function is `fuse_reply_buf`.

@@ -5,8 +5,8 @@ internal import CFuse
 /// The corresponding C type is `struct fuse_entry_param`.
 package struct Entry: Sendable, Hashable {
     package var node: NodeID
-    /// Distinguishes files that had the same node id at different times. Only NFS export needs it: it can stay 0 if
-    /// node ids are never reused.
+    /// A number that distinguishes files that had the same node id at different times. Only NFS export needs it: it can
+    /// stay 0 if node ids are never reused.
     package var generation: UInt64
     package var attributes: Attributes
     /// The time in seconds for which the kernel may cache the attributes.

@@ -24,7 +24,7 @@ final class InterruptTable: Sendable {
     /// Registers `handler`; `announce` registers the id with libfuse. Returns true if the request has been interrupted
     /// already: the handler is then not stored, and the caller has to run it after releasing its locks.
     ///
-    /// For an earlier interrupt libfuse calls back during `announce`, with the request's lock held, and uses the
+    /// If the interrupt came before, libfuse calls back during `announce`, with the request's lock held, and uses the
     /// request afterwards: a handler that replied there would make libfuse use freed memory.
     func register(_ id: UInt64, _ handler: @escaping Handler, announce: () -> Void) -> Bool {
         slots.withLock { slots in

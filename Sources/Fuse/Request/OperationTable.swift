@@ -157,7 +157,7 @@ enum OperationTable {
     }
 }
 
-// Free functions: a member of the type would make the callbacks capture it.
+// These are free functions, because with members of `OperationTable` the callbacks would capture the type.
 
 /// Calls an operation with the request.
 private func serve(

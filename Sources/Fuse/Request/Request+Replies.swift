@@ -4,7 +4,7 @@ package import SystemPackage
 extension Request {
     /// Replies with an error. The corresponding C function is `fuse_reply_err`.
     ///
-    /// For many operations ENOSYS makes the kernel never send that request again.
+    /// For many operations, the kernel never sends that request again after ENOSYS.
     package consuming func reply(error: Errno) {
         let code = error.rawValue
         answer(.error(error)) { fuse_reply_err($0, code) }

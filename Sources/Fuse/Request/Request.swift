@@ -79,8 +79,8 @@ package struct Request: ~Copyable, Sendable {
     /// reply by another thread does not wait for it, so it may run after the reply was sent.
     ///
     /// The kernel sends interrupts only for requests that the caller itself waits for. While `Connection.asyncRead` is
-    /// true a read through the page cache is not such a request: its caller waits for the page and can be killed there
-    /// at once, without an interrupt to the filesystem, whose request stays until it is answered.
+    /// true a read through the page cache is not such a request: its caller waits for the page instead, and can be
+    /// killed immediately. The kernel then sends no interrupt, and the request stays until it is answered.
     ///
     /// To reply from the handler, park the request first and use `ParkedRequest.onInterrupt`.
     /// The corresponding C function is `fuse_req_interrupt_func`.

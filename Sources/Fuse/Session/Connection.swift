@@ -11,7 +11,7 @@ package struct Connection: Sendable, Equatable {
     /// The maximum number of unanswered background requests: the smaller of the requested number and the kernel's limit
     /// for this process.
     package var maxBackground: Int
-    /// Whether reads through the page cache are background requests. Not if the kernel allows too few of these: each
+    /// Whether reads through the page cache are background requests. False if the kernel allows too few of these: each
     /// reader then waits for its own requests only, readahead included (fuse_send_readpages in fs/fuse/file.c).
     package var asyncRead: Bool
     /// Whether listings have attributes.
@@ -46,9 +46,9 @@ package struct Connection: Sendable, Equatable {
         set(FUSE_CAP_AUTO_INVAL_DATA, false)
         set(FUSE_CAP_EXPLICIT_INVAL_DATA, true)
         set(FUSE_CAP_READDIRPLUS, true)
-        // Always with attributes: in automatic mode the kernel requests them for the first page of names only if a
-        // program reads all names before it examines one, as find(1) and fts(3) do, and then looks up every other file
-        // separately.
+        // Listings always have attributes. In automatic mode, if a program reads all names before it examines one, as
+        // find(1) and fts(3) do, the kernel requests attributes with the first page of names only, and then looks up
+        // every other file separately.
         set(FUSE_CAP_READDIRPLUS_AUTO, false)
         set(FUSE_CAP_PARALLEL_DIROPS, true)
         set(FUSE_CAP_WRITEBACK_CACHE, false)
@@ -74,8 +74,8 @@ struct BackgroundAllowance: Equatable {
     /// `nil`: no limit.
     var limit: Int?
 
-    /// The number of background requests that suffices for asynchronous reads. With fewer, that many waiting readers
-    /// would block all reads of a filesystem that waits for the network.
+    /// The number of background requests that suffices for asynchronous reads. If fewer are granted, that small number
+    /// of waiting readers would block all reads of a filesystem that waits for the network.
     private static let sufficient = 2_000
 
     /// Returns the number of background requests that the kernel grants. The protocol has 16 bits for it.

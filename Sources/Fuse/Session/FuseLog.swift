@@ -47,7 +47,7 @@ package enum FuseLog {
         guard !line.isEmpty else { return }
         let handler = state.withLock { state -> (@Sendable (String) -> Void)? in
             guard state.captured[pthread_self()] != nil else { return state.handler }
-            // Unmodified, because libfuse composes some lines of several messages.
+            // Appended unmodified, because libfuse composes some lines from several messages.
             state.captured[pthread_self()]?.append(text)
             return nil
         }

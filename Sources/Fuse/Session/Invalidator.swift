@@ -135,7 +135,7 @@ package final class Invalidator: Sendable {
     private static func report(_ code: Int32, _ message: Message) {
         switch -code {
         case 0: return
-        // The kernel has nothing cached for it.
+        // The kernel has cached nothing for this node or name.
         case ENOENT: return
         // Not connected yet, or no longer: nothing is cached.
         case ENOSYS, ENOTCONN, ENODEV: return

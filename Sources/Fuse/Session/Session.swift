@@ -4,7 +4,7 @@ import Glibc
 /// A filesystem's connection to the kernel, from mount to unmount.
 ///
 /// Call order: `init`, `mount(at:)` or `adopt(descriptor:)`, `run(threads:)`, and `unmount()` from another thread. A
-/// session is used once. `init` starts a thread, so a process that moves to the background must do so before.
+/// session is used once. `init` starts a thread, so a process that moves to the background must do that first.
 ///
 /// The process must not open anything in its own mount: it could neither exit nor be killed, since closing such a file
 /// sends a request to the process itself.
@@ -101,9 +101,9 @@ package final class Session: Sendable {
         try attach(fuse_session_fd(core.handle), SessionIO.device)
     }
 
-    /// Adopts a filesystem that another program has mounted with `fd=N`, by the descriptor of /dev/fuse that it has
-    /// passed: an unprivileged process can thus serve what root has mounted. The session owns the descriptor from now
-    /// on, and programs started by this process do not inherit it.
+    /// Adopts a filesystem that another program has mounted with `fd=N`, by the descriptor of /dev/fuse that the other
+    /// program has passed: an unprivileged process can thus serve a filesystem mounted by root. The session owns the
+    /// descriptor from now on, and programs started by this process do not inherit it.
     ///
     /// The mounting program has set the kernel's options; `max_read` of this session must equal its value.
     /// Errors: `.mount`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.

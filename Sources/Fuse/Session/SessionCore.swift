@@ -121,9 +121,9 @@ extension SessionCore {
         else {
             return false
         }
-        // The depth must exceed that of the folder's filesystem: 1 if that can itself be stacked on another, otherwise
-        // 0. Not always 2, the kernel's maximum (FILESYSTEM_MAX_STACK_DEPTH), because then nothing could be stacked on
-        // this filesystem.
+        // The depth must exceed the depth of the folder's filesystem, which is taken to be 1 if that filesystem can be
+        // stacked on another, otherwise 0. The depth is not always set to 2, the kernel's maximum
+        // (FILESYSTEM_MAX_STACK_DEPTH), because then nothing could be stacked on this filesystem.
         let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
         initReply.withLock { $0.stackDepth = isStacked ? 2 : 1 }
         passthrough.store(true, ordering: .releasing)

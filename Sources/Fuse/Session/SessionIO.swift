@@ -5,9 +5,9 @@ import Glibc
 /// passed to `fuse_session_custom_io`.
 ///
 /// They exist because libfuse before 3.17 does not set FUSE_PARALLEL_DIROPS in its INIT reply, although its API accepts
-/// the capability: without it the kernel sends one lookup or listing at a time for each folder. It also does not know
-/// FUSE_PASSTHROUGH. Both flags are added to the INIT reply here. The functions capture nothing; the user data is the
-/// session's, see `SessionCore`.
+/// the capability: without the flag the kernel sends one lookup or listing at a time for each folder. These versions
+/// also do not know FUSE_PASSTHROUGH. Both flags are added to the INIT reply here. The functions capture nothing; the
+/// user data is the session's, see `SessionCore`.
 enum SessionIO {
     static let device: fuse_custom_io = {
         var io = fuse_custom_io()

@@ -47,7 +47,7 @@ package struct SessionOptions: Sendable, Equatable {
         return (options + extra).flatMap { ["-o", $0] }
     }
 
-    /// Escapes commas and backslashes, at which libfuse splits and unescapes (`fuse_opt.c`).
+    /// Escapes commas, at which libfuse splits the options, and backslashes, its escape character (`fuse_opt.c`).
     static func escaped(_ value: String) -> String {
         value.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }.reduce(into: "") { $0.append($1) }
     }

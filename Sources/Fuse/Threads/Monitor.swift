@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value behind a mutex, with waiting for changes: `pthread_mutex_t` with `pthread_cond_t`.
+/// A value behind a mutex, whose changes threads can wait for: `pthread_mutex_t` with `pthread_cond_t`.
 ///
 /// `Mutex` of the Synchronization module has no condition variable. Waiting blocks the calling thread.
 ///

@@ -62,7 +62,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the file's mtime and ctime, in seconds of Unix time.
+    /// Returns the time that is both the file's mtime and its ctime, in seconds of Unix time.
     fileprivate func moment(_ mount: PodcastFilesystem) -> Int64 {
         switch self {
         case .status, .statusJSON, .statusPage, .shelf, .latest, .inProgress, .unplayed, .downloaded: mount.now

@@ -33,8 +33,9 @@ extension PodcastFilesystem {
     }
 
     /// Invalidates the attributes of a file so that the kernel requests its new size, and then calls `next`, which
-    /// answers the open, with whether the attributes were invalidated. Concurrent opens share one invalidation; none is
-    /// sent if the kernel has the size.
+    /// answers the open. Concurrent opens share one invalidation; none is sent if the kernel has the size.
+    ///
+    /// - Parameter next: Gets whether the attributes were invalidated.
     func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable (_ isInvalidated: Bool) -> Void) {
         let push = state.withLock { state in
             let push = state.kernel.push(size, of: number)

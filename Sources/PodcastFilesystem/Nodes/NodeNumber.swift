@@ -11,7 +11,7 @@ package import TransferCore
 package struct NodeNumber: Sendable, Hashable {
     /// The kinds of nodes; a number is never used for another kind.
     package enum Kind: UInt8, Sendable, CaseIterable {
-        /// The root and the generated files in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
+        /// The root and the generated files in it; the row is a `FixedFile`, or 1 (FUSE_ROOT_ID) for the root.
         case fixed = 0
         case show = 1
         case episode = 2

@@ -14,7 +14,7 @@ enum Opening {
     /// The daemon must open the episode: no server has confirmed its size, its show is not subscribed, or its complete
     /// cache file is unusable. The size is the one in the library, which the kernel may have cached.
     case requestOpen(EpisodeSize, ReaderKind)
-    /// The daemon must check whether the cached asset is current, or the URL of a stream.
+    /// The daemon must check whether the cached asset is current, or check the URL of a stream.
     case requestAsset(AssetKind, HandleMode.Preference)
     /// A file in `Tagged`; the value is the next step of its original's open.
     indirect case tag(Opening)

@@ -70,7 +70,7 @@ struct TaggedShow: NodeBehaviour {
     }
 }
 
-/// An MP3 episode whose tags are replaced by one made from the library. A node is one version of the file; see
+/// An MP3 episode whose tags are replaced by a tag made from the library. A node is one version of the file; see
 /// `TaggedFile`.
 struct TaggedEpisode: NodeBehaviour {
     let node: NodeNumber

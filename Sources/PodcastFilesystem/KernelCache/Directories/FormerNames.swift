@@ -1,7 +1,7 @@
 internal import TransferCore
 
 /// The former names of renamed episodes. A lookup of such a name finds the episode as long as it is open, since a
-/// player may open the path that it plays again.
+/// player may reopen the path that it is playing.
 struct FormerNames: Sendable {
     private struct Key: Sendable, Hashable {
         var show: ShowID
