@@ -6,8 +6,8 @@ package import SystemPackage
 /// The sparse file of one rendition, open in the one process that writes it.
 ///
 /// Each byte is written once, at its final offset: no truncation, no hole punching, no overwriting. If the size is
-/// known the file has it from the start, so that readers may map it. Thread-safe (`pread` and `pwrite` carry their
-/// offset); the descriptor is closed with the object.
+/// known, the file has that size from the start, so that readers may map it. Thread-safe, since `pread` and `pwrite`
+/// carry their offset. `deinit` closes the descriptor.
 package final class CacheFile: Sendable {
     /// The name in the cache's media folder.
     package let name: String
@@ -53,8 +53,8 @@ package final class CacheFile: Sendable {
 
     /// Waits until all written bytes are on the disk. The corresponding C function is `fdatasync`.
     ///
-    /// The kernel reports a failed write to one sync only (fsync(2)); the next one succeeds although bytes are lost.
-    /// This call therefore also fails after any failure that the caller does not know of.
+    /// The kernel reports a failed write to one sync only (fsync(2)); the next sync succeeds although bytes are lost.
+    /// This call therefore also fails if the number of failed syncs differs from `known`.
     ///
     /// - Parameter known: The value of `failedSyncs` after the last failure whose lost bytes the caller has discarded.
     package func synchronize(knownFailures known: Int) throws(Errno) {
@@ -90,7 +90,8 @@ package final class CacheFile: Sendable {
         return (UInt64(status.st_dev), FileState(status))
     }
 
-    /// Whether the file system may have data for all of `range`. It reports whole blocks, so only `false` is certain.
+    /// Whether the file system may have data for all of `range`. File systems report whole blocks, so `true` does not
+    /// prove that every byte was written.
     /// Moves the descriptor's file offset, which no read or write here uses.
     func mayContain(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }

@@ -4,9 +4,9 @@ internal import SystemPackage
 
 /// An open cache file that has passed the checks of a `CacheExpectation`.
 ///
-/// The daemon and the mounts open every cache file here, so that a file that another program has put in its place is
-/// never read as podfs's own. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in
-/// addition to the open, and one lseek(2) if the file must be complete.
+/// The daemon and the mounts open every cache file here, so that podfs never reads a file that another program has put
+/// in place of a cache file. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in addition
+/// to the open, and one lseek(2) if the file must be complete.
 struct CheckedFile {
     let descriptor: FileDescriptor
     let state: FileState
@@ -53,9 +53,10 @@ package enum CacheExpectation: Sendable, Equatable {
     case file
     /// A regular file of this many bytes.
     case size(Int64)
-    /// A file of this many bytes without holes; `changed` if the file system reports one.
+    /// A file of this many bytes without holes. The defect is `changed` if the file system reports a hole.
     case dense(size: Int64)
-    /// The complete file with this recorded state; without a state, `changed` even if the size is right.
+    /// The complete file with this recorded state. Without a recorded state, the defect is `changed` even if the size
+    /// is right.
     case recorded(FileState?, size: Int64)
 
     func defect(of state: FileState, _ descriptor: FileDescriptor) -> CacheFileDefect? {
@@ -69,7 +70,7 @@ package enum CacheExpectation: Sendable, Equatable {
         case .recorded(let recorded, let size):
             if state.size != size { return .wrongSize(found: state.size, expected: size) }
             guard let recorded, recorded.admits(state) else { return .changed }
-            // If the file had holes already when its state was recorded, further ones cannot be detected.
+            // If the file already had holes when its state was recorded, new holes cannot be detected.
             return recorded.isDense && Self.hasHole(descriptor, size) ? .changed : nil
         }
     }

@@ -32,8 +32,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
-    /// The mtime. With `inode`, `total`, `allocated` and `changed`, the file's state when it was completed
-    /// (`FileState`); absent before the completion, and in checkpoints that earlier versions of podfs have written.
+    /// The mtime. Together with `inode`, `total`, `allocated` and `changed`, this is the state (`FileState`) that the
+    /// file had when it was completed. Absent before the completion, and in checkpoints of earlier versions of podfs.
     package var modified: Int64?
     package var allocated: Int64?
     package var changed: Int64?

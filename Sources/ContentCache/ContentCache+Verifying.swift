@@ -3,7 +3,7 @@ internal import SystemPackage
 
 // Checks of files that should be complete.
 extension ContentCache {
-    /// Checks a file's metadata; returns `nil` if they are as expected.
+    /// Checks a file's metadata. Returns `nil` if the metadata are as expected.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         do {
             try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor
@@ -26,11 +26,11 @@ extension ContentCache {
 
     /// Reads a whole file, and writes a new checkpoint if its digest equals that of `checkpoint`.
     ///
-    /// A file restored from a backup has another inode or mtime but the right content. Takes as long as reading it from
-    /// the disk.
+    /// A file restored from a backup has another inode or mtime but the right content. The call takes as long as
+    /// reading the whole file from the disk.
     ///
-    /// - Parameter checkpoint: That of the complete file; its inode, mtime and ranges are ignored.
-    /// - Returns: The state before the read.
+    /// - Parameter checkpoint: The checkpoint of the complete file. Its inode, mtime and ranges are ignored.
+    /// - Returns: The file's state before the read.
     /// - Throws: `wrongContent` if the digest differs or the checkpoint has none.
     package func verify(_ name: String, _ checkpoint: Checkpoint) throws(CacheFileDefect) -> FileState {
         guard let size = checkpoint.total, let sha256 = checkpoint.sha256 else { throw .wrongContent }
@@ -44,7 +44,7 @@ extension ContentCache {
             let all = RangeSet(0..<size)
             fresh.setReceived(all)
             fresh.setSynced(all)
-            // Writes during the read are detected the next time.
+            // Records the state before the read, so that the next check detects a write during the read.
             try save(fresh, of: file, durably: true, state: opened.state)
         } catch let defect as CacheFileDefect {
             throw defect

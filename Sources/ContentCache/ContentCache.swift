@@ -239,9 +239,9 @@ package final class ContentCache: Sendable {
     /// Writes a checkpoint to a temporary file, which then replaces the previous checkpoint atomically. If the cache
     /// file has been removed meanwhile, the checkpoint is removed too.
     ///
-    /// The replaced checkpoint is not removed but overwritten by the next one, of any cache file: on ext4 the creation
-    /// of a file skips every inode that was freed within the last seconds, and with many concurrent downloads that took
-    /// a third of the daemon's CPU time.
+    /// The replaced checkpoint is not removed. The next checkpoint, of any cache file, overwrites it: on ext4 the
+    /// creation of a file skips every inode that was freed within the last seconds, and with many concurrent downloads
+    /// that took a third of the daemon's CPU time.
     ///
     /// - Parameters:
     ///   - durably: Whether to return only when the checkpoint is on the disk: needed if it lists newly synced bytes.

@@ -1,6 +1,6 @@
 /// The hash that a complete file must have: one algorithm of the SHA-2 family, and the accepted digests.
 ///
-/// Written as W3C Subresource Integrity lists it, `sha384-DIGEST sha384-DIGEST`, but with hexadecimal digests.
+/// The text form is that of W3C Subresource Integrity, `sha384-DIGEST sha384-DIGEST`, but with hexadecimal digests.
 package struct FileHash: Sendable, Hashable, CustomStringConvertible {
     /// A member of the SHA-2 family.
     package enum Algorithm: String, Sendable, CaseIterable {

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// The state of a cache file when its content was verified. A file with another state is not trusted.
+/// The metadata of a cache file by which a change of its content is detected. A file whose metadata differ from those
+/// recorded when its content was verified is not trusted.
 ///
 /// Writing to, truncating or replacing a file changes one of these values, even if the mtime is reset deliberately: no
 /// program can set the ctime. A new hard link or another mode changes the ctime, too.
@@ -75,12 +76,13 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     /// A symbolic link, a folder, a pipe.
     case notAFile
     case wrongSize(found: Int64, expected: Int64)
-    /// The size is right, but the inode, the mtime, the ctime or the allocated size is not, or the file has a hole; the
-    /// digest decides.
+    /// The size is right, but the inode, the mtime, the ctime or the allocated size is not, or the file has a hole.
+    /// Only the digest shows whether the content is still right.
     case changed
     /// The digest is not the recorded one.
     case wrongContent
-    /// The file cannot be opened or read now; if descriptors or memory have run out, this says nothing about the file.
+    /// The file cannot be opened or read. If the process has run out of descriptors or memory, the file itself may be
+    /// intact: see `isPassing`.
     case unreadable(code: Int32)
 
     package var description: String {

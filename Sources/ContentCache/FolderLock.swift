@@ -2,8 +2,8 @@ internal import CLinux
 internal import Glibc
 package import SystemPackage
 
-/// The lock that makes a process the only writer of a folder: `flock` on a file in it, held until the object is
-/// released or the process exits or is killed.
+/// The lock that makes a process the only writer of a folder: `flock` on a file in the folder. The lock is released
+/// with the object, or when the process exits or is killed.
 package final class FolderLock: Sendable {
     private let descriptor: FileDescriptor
 
