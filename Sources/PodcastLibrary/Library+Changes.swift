@@ -44,7 +44,7 @@ extension Library {
         }
     }
 
-    /// Returns the episodes of one show that changed at `moment` or later. Cheap.
+    /// Returns the episodes of one show that changed at `moment` or later. Scans the show's episodes.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             let statement = try db.cachedStatement(sql: "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?")

@@ -94,9 +94,9 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the log into the file, so that a copy of the file alone, or a file whose log is damaged, contains the
-    /// whole library. Waits at most a second for readers; what is newer than a remaining reader's snapshot stays in the
-    /// log.
+    /// Copies the log into the database file, so that this file alone contains the whole library, even if the log is
+    /// lost or damaged later. Waits at most a second for readers. Changes newer than the snapshot of a remaining reader
+    /// stay in the log.
     package func checkpoint() throws {
         guard let writer else { throw LibraryError.readOnly }
         try LibraryError.translating(path) {
@@ -112,7 +112,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the whole log into the file and closes the library: the file alone then contains it.
+    /// Copies the whole log into the database file and closes the library. The file alone then contains everything.
     func closeAfterCheckpoint() throws {
         try LibraryError.translating(path) {
             try readers.close()
@@ -189,8 +189,8 @@ package final class Library: Sendable {
 
     /// Ensures that all ids assigned from now on are higher than these.
     ///
-    /// For a library that was rebuilt or restored from a backup: the ids that the lost library had assigned are inode
-    /// numbers, which running programs and the kernel may still use.
+    /// Needed after a library was rebuilt or restored from a backup: the ids that the lost library had assigned are
+    /// inode numbers, which running programs and the kernel may still use.
     package func reserve(_ identifiers: Identifiers) throws {
         try write { db in
             for (table, last) in [
@@ -209,8 +209,8 @@ package final class Library: Sendable {
 
     // MARK: - Access
 
-    /// Runs `body` without an explicit transaction, which would add two statements to every lookup: each statement sees
-    /// a consistent state of its own. Inside `group`, on the writing connection.
+    /// Runs `body` without an explicit transaction, so that each statement sees its own consistent state. A transaction
+    /// would add two statements to every lookup. Inside `group`, `body` runs on the writing connection.
     func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -220,12 +220,13 @@ package final class Library: Sendable {
 
     /// Returns a number that changes when any process has written to the library.
     ///
-    /// The number is `PRAGMA data_version`, which is comparable only on one connection: all calls use the same.
+    /// The number is `PRAGMA data_version`. Its values are comparable only within one connection, so all calls use the
+    /// same connection.
     package func changeCounter() throws -> Int64 {
         try LibraryError.translating(path) { try readers.changeCounter() }
     }
 
-    /// Runs several statements that see the same state. Inside `group`, on the writing connection.
+    /// Runs several statements that see the same state. Inside `group`, they run on the writing connection.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -233,7 +234,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Runs a transaction; inside `group`, a savepoint of its transaction.
+    /// Runs a transaction. Inside `group`, runs a savepoint of the group's transaction instead.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
         return try LibraryError.translating(path) {
@@ -252,7 +253,8 @@ package final class Library: Sendable {
 
     /// Combines several writes in one transaction: starting a transaction and updating the index pages cost more than a
     /// small write itself. Each write is a savepoint. Reads of this thread see the writes made so far; other threads
-    /// and processes see all of them at the end. Other writers wait. Inside another group, a savepoint of it.
+    /// and processes see all of them at the end. Other writers wait. A group inside another group is a savepoint of the
+    /// outer one.
     ///
     /// - Throws: The error of `body`, or the failure of the transaction. All writes are then rolled back.
     package func group<Value>(_ body: () throws -> Value) throws -> Value {
@@ -267,7 +269,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Runs a transaction, which ends with an update of the views that it affects.
+    /// Runs a transaction, and updates the views that it affects before the commit.
     private func transaction<Value>(_ writer: DatabasePool, _ body: (Database) throws -> Value) throws -> Value {
         do {
             return try writer.write { db in
@@ -302,14 +304,14 @@ package final class Library: Sendable {
             // 1,000 pages of 4 KiB, SQLite's default, stated here because readers depend on it: the longer the log, the
             // slower their lookups.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 1000")
-            // After the first merge of a huge feed the log is truncated to 16 MiB instead of keeping its size.
+            // After the first merge of a huge feed, the log is truncated to 16 MiB instead of keeping its size.
             _ = try Row.fetchOne(db, sql: "PRAGMA journal_size_limit = 16777216")
         }
         return configuration
     }
 
-    /// Creates the folder and the file with their modes, which SQLite would not use. The log and the shared-memory file
-    /// inherit the file's mode.
+    /// Creates the folder with mode 0700 and the file with mode 0600, since SQLite would create the file with another
+    /// mode. The log and the shared-memory file inherit the file's mode.
     ///
     /// An existing file is not opened: closing any descriptor of it would release the locks of another connection in
     /// this process (fcntl(2), "Advisory record locking").

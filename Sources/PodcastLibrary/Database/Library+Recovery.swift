@@ -32,17 +32,17 @@ extension Library {
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
-            // The connections to a sound library stay open: see `Schema.model`.
+            // The connections to an undamaged library are reused, since closing one has a cost: see `Schema.model`.
             var readers: ReaderConnections?
             do {
-                // Writes nothing: a damaged file is renamed as it was found.
+                // Opening for reading does not change the file, so that a damaged file is renamed as it was found.
                 let library = try openForReading(at: path)
                 try library.checkAtStart(all: isSuspect)
                 readers = library.readers
             } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
             } catch {
-                // Other errors are handled by the writer below: a new library, or one to be migrated.
+                // Opening for writing below handles the other cases, such as a missing library or an old schema.
             }
             let library = try openWritable(at: path, readers: readers)
             if readers == nil { try library.checkAtStart(all: isSuspect) }
@@ -94,7 +94,7 @@ extension Library {
         }
     }
 
-    /// Checks for damage that a few milliseconds can find, before a later query fails because of it.
+    /// Checks for damage that can be found within a few milliseconds, before a later query fails because of it.
     ///
     /// - Parameter all: Whether to check every page, however long it takes.
     private func checkAtStart(all: Bool) throws {
@@ -137,7 +137,7 @@ extension Library {
                 podcast: ShowID(assigned.podcast.rawValue + idMargin),
                 episode: EpisodeID(assigned.episode.rawValue + idMargin),
                 download: TaskID(assigned.download.rawValue + idMargin)))
-        // Writes everything into one file, since only that file is renamed.
+        // Copies the log into the database file, since only this file is renamed.
         try library.closeAfterCheckpoint()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
         return Int64(status.st_mtim.tv_sec)
@@ -152,8 +152,8 @@ extension Library {
     /// second since it was created, and fits the 40 bits of an inode number until the year 2106.
     private static let idShift: Int64 = 8
 
-    /// Skips generations after a restoration, since those assigned after the backup must not be reused. Generations of
-    /// cached renditions stay: they are known to be current.
+    /// Skips generations after a restoration, since generations assigned after the backup must not be reused. The
+    /// generations of cached renditions stay: they are known to be current.
     package func skipGenerations() throws {
         try write { db in
             try db.execute(

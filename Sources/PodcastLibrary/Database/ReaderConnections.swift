@@ -52,7 +52,7 @@ final class ReaderConnections: Sendable {
         }
     }
 
-    /// Closes the idle connections and that of `changeCounter`; the next read opens a new one.
+    /// Closes the idle connections and the connection of `changeCounter`. The next read opens a new connection.
     func close() throws {
         var connections = idle.withLock { connections in
             defer { connections = [] }

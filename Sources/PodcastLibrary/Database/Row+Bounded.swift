@@ -43,9 +43,11 @@ extension Row {
     func bits(_ index: Int) -> Int64 { Int64.fromDatabaseValue(self[index] as DatabaseValue) ?? 0 }
 }
 
-/// A column as a whole number. Its conformance to `StatementColumnConvertible` lets GRDB read the column of a running
-/// statement directly: through a `DatabaseValue`, numbers took 9 % of the mount's time in `find -ls` over 300 shows
-/// (perf). SQLite then converts other types: text without digits is 0.
+/// A column as a whole number.
+///
+/// The conformance to `StatementColumnConvertible` lets GRDB read the column of a running statement directly: through a
+/// `DatabaseValue`, numbers took 9 % of the mount's time in `find -ls` over 300 shows (perf). In a direct read, SQLite
+/// converts other types to a number: text without digits is 0.
 private struct StoredInteger: DatabaseValueConvertible, StatementColumnConvertible {
     /// `nil` if a copied row contains something other than a number.
     let value: Int64?

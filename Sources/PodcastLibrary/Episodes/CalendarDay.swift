@@ -8,12 +8,12 @@ package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
     /// Days since 1970-01-01.
     package var number: Int64 { day.number }
 
-    /// Creates the day of a date; `nil` for years without four digits, which are mistakes in the feed.
+    /// Creates the day of a date; `nil` outside the years 1 to 9999, which is a mistake in the feed.
     package init?(_ date: PublicationDate) {
         self.init(seconds: date.seconds, offset: date.offset)
     }
 
-    /// Creates the day of a time at an offset from UTC, both in seconds; `nil` if it is outside the calendar's range.
+    /// Creates the day of a time at an offset from UTC, both in seconds; `nil` outside the years 1 to 9999.
     package init?(seconds: Int64, offset: Int) {
         let (local, overflow) = seconds.addingReportingOverflow(Int64(offset))
         guard !overflow, let day = GregorianDay(number: local / 86_400 - (local % 86_400 < 0 ? 1 : 0)) else {

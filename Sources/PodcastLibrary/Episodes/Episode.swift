@@ -115,7 +115,7 @@ package struct Episode: Sendable, Equatable {
     }
 }
 
-/// The part of an episode that lookups and listings need.
+/// The data of an episode that lookups and listings need.
 package struct EpisodeEntry: Sendable, Equatable {
     package var id: EpisodeID
     package var podcast: ShowID
@@ -154,7 +154,7 @@ package struct EpisodeEntry: Sendable, Equatable {
     }
 }
 
-/// The part of an episode that a playlist needs.
+/// The data of an episode that a playlist needs.
 package struct Track: Sendable, Equatable {
     /// The file name.
     package var name: String

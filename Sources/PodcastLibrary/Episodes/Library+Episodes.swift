@@ -40,12 +40,12 @@ extension Library {
         }
     }
 
-    /// Returns an episode, or an alternate, whose name is then a path.
+    /// Returns the episode or the alternate with this id. The name of an alternate is a path.
     package func entry(id: EpisodeID) throws -> EpisodeEntry? {
         try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }
 
-    /// Returns an episode, or an alternate, whose name is then a path.
+    /// Returns the episode or the alternate with this id. The name of an alternate is a path.
     package func episode(id: EpisodeID) throws -> Episode? {
         try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }
@@ -142,8 +142,8 @@ extension Library {
         }
     }
 
-    /// Removes episodes from all listings, with their cached bytes and downloads, since the setting `keep` excludes
-    /// them. Their rows stay as tombstones: an episode that leaves the feed and returns is the same file again.
+    /// Removes episodes from all listings, with their cached bytes and downloads, because the setting `keep` excludes
+    /// them. The rows stay as tombstones, so that an episode that leaves the feed and returns is the same file again.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func bury(episodes: [EpisodeID], now: Int64) throws -> [Rendition] {
@@ -248,7 +248,7 @@ extension Library {
             episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
     }
 
-    /// Persists a size confirmed by a server's response of which no rendition is stored.
+    /// Persists a size confirmed by a server's response that is not stored as a rendition.
     package func confirm(episode: EpisodeID, size: Int64, now: Int64) throws {
         try update(
             episode,

@@ -1,8 +1,8 @@
 /// An allocator of stems that are unique in a folder, ignoring case.
 ///
-/// Stems are unique rather than whole names: the transcript, art, notes and chapters of an episode have its stem, so
-/// the sidecar files of two episodes that differ only in their extension would collide. A value; not shared between
-/// threads.
+/// Stems rather than whole names are unique: the transcript, art, notes and chapters of an episode have its stem, so
+/// the sidecar files of two episodes whose names differ only in the extension would collide. A value; not shared
+/// between threads.
 package struct UniqueNames: Sendable {
     /// Stems reserved in a show's folder for generated files: `cover.jpg`, `playlist.m3u8`, `index.html`.
     package static let reservedInShow: Set<String> = ["cover", "playlist", "index"]
@@ -31,7 +31,7 @@ package struct UniqueNames: Sendable {
 
     /// Reserves a stem like `claim(_:)`.
     ///
-    /// - Parameter isTaken: Whether a folded stem is used elsewhere, unknown to this allocator.
+    /// - Parameter isTaken: Whether a folded stem is used elsewhere, for example in the database.
     package mutating func claim(_ stem: String, isTaken: (_ folded: String) throws -> Bool) rethrows -> String {
         let folded = FileName.folded(stem)
         if try !isTaken(folded), taken.insert(folded).inserted { return stem }

@@ -1,6 +1,7 @@
 extension Schema {
-    /// Columns for the origin of a show's feed address, and for its address spaces. The spaces of older shows are
-    /// unknown until their feeds are fetched again; their addresses are assumed to have been entered by a person.
+    /// Columns for the origin of a show's feed address, and for its address spaces. For a show of an older library, the
+    /// spaces are unknown until its feed is fetched again, and the address of a subscribed show is assumed to have been
+    /// entered by a person.
     static let access = """
         ALTER TABLE podcast ADD COLUMN given_url TEXT;   -- NULL where a catalogue or a server named it
         ALTER TABLE podcast ADD COLUMN reach INTEGER;    -- AddressSpace: the most private that the feed may be in

@@ -1,9 +1,10 @@
 extension Schema {
     /// The alternates of episodes: further encodings, each with a file of its own in the folder `.alternates`.
     ///
-    /// An alternate has a row in `episode`, and so a media id, generations and renditions like any episode, and a row
-    /// here that names the episode. Its `buried` is 2, so that no listing of episodes contains it; 1, as for any
-    /// tombstone, once the feed no longer offers it. Its `name` is the path below the show's folder.
+    /// An alternate has two rows. The row in `episode` gives the alternate a media id, generations and renditions like
+    /// those of any episode; the row in `alternate` names the episode to which the alternate belongs. In the row in
+    /// `episode`, `name` is the path below the show's folder, and `buried` is 2, so that no listing of episodes
+    /// contains the alternate. Once the feed no longer offers it, `buried` is 1, as for any tombstone.
     static let alternates = """
         CREATE TABLE alternate (
             medium INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,

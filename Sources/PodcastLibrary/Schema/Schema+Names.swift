@@ -4,9 +4,9 @@ import TransferCore
 extension Schema {
     /// Renames episodes with forbidden extensions (`MediaType.isAllowed`) to `.bin`.
     ///
-    /// Otherwise only users change names. Earlier versions accepted `.svg`, `.xhtml`, `.jar` and other extensions from
-    /// feeds, which browsers and desktops run: safety outweighs stable paths here. The stem, which alone must be unique
-    /// in a folder, stays.
+    /// Earlier versions accepted `.svg`, `.xhtml`, `.jar` and other extensions from feeds, and browsers and desktops
+    /// run such files. podfs otherwise never changes a name by itself, but here safety outweighs a stable path. The
+    /// stem, which alone must be unique in a folder, stays.
     static func renameUnsafeFiles(_ db: Database) throws {
         var unsafe: [(id: EpisodeID, name: String)] = []
         let rows = try Row.fetchCursor(db, sql: "SELECT id, name FROM episode")

@@ -47,7 +47,7 @@ extension Schema {
                     """))
     }
 
-    /// Checks for damage that would only appear in use: missing columns, because the text that declares them is
+    /// Checks for damage that opening the file does not detect: missing columns, because the text that declares them is
     /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
         // Reads the schema once more, as each connection does after a schema change. SQLite then compares it with the
@@ -63,8 +63,8 @@ extension Schema {
         }
     }
 
-    /// An empty library in memory, for its columns. Never closed: closing a connection of GRDB makes libdispatch use a
-    /// global queue, which wakes the process once a second from then on.
+    /// An empty library in memory, which defines the expected columns. It is never closed: closing a connection of GRDB
+    /// makes libdispatch use a global queue, which wakes the process once a second from then on.
     private static let model = Result {
         let model = try DatabaseQueue()
         try migrator.migrate(model)

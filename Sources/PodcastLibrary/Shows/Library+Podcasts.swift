@@ -147,7 +147,8 @@ extension Library {
         }
     }
 
-    /// Whether users unsubscribed the last show. If not, a library without shows has lost them, or never had any.
+    /// Whether the library is empty because the last show was unsubscribed. If this is `false`, a library without shows
+    /// has lost its shows, or never had any.
     package func wasEmptied() throws -> Bool {
         try query { db in
             try Bool.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'emptied'") ?? false

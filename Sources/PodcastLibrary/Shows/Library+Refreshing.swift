@@ -26,8 +26,8 @@ package struct RefreshRecord: Sendable, Equatable {
     }
 }
 
-/// The data of a show needed for a refresh request. Omits values that only listings need and that require counting the
-/// episodes of each show.
+/// The data of a show needed for a refresh request. Omits the values that only listings need, since these require
+/// counting the episodes of each show.
 package struct RefreshSubject: Sendable, Equatable {
     package var id: ShowID
     /// The folder's name.
@@ -46,7 +46,7 @@ package struct RefreshSubject: Sendable, Equatable {
     package var access: ShowAccess
 }
 
-/// A refreshed feed that has not changed, with its response (304).
+/// A feed that has not changed since its last refresh, with the server's response (304).
 package struct UnchangedFeed: Sendable, Equatable {
     package var podcast: ShowID
     package var response: FeedResponse
@@ -214,8 +214,9 @@ extension Library {
         }
     }
 
-    /// Makes shows and the sync account due whose last success lies in the future, in one transaction: their schedules
-    /// were set while the clock was ahead, and would otherwise stay until the clock reaches them.
+    /// Makes every show, and the sync account, due now if its last success lies more than an hour in the future. Its
+    /// schedule was set while the clock was ahead, and would otherwise stay until the clock reaches that time. Uses one
+    /// transaction.
     package func clearFutureSchedules(now: Int64) throws {
         // In seconds.
         let tolerance: Int64 = 3_600
@@ -240,7 +241,7 @@ extension Library {
         }
     }
 
-    /// Returns the time of the next due show; `nil` if no show is refreshed.
+    /// Returns the time at which the next show is due; `nil` if no show is refreshed.
     package func nextRefresh() throws -> Int64? {
         try query { db in
             try StoredNumber.fetchOne(

@@ -40,8 +40,8 @@ package struct FoundRow: Sendable, Equatable {
 
 // Search results: rows of `podcast` that are ephemeral until the show is subscribed.
 extension Library {
-    /// The maximum number of unsubscribed shows: a day of searching by hand. Above it the least recently found or
-    /// renewed are removed, unless they have cached bytes or were unsubscribed by another device.
+    /// The maximum number of unsubscribed shows: a day of searching by hand. Above the maximum, the least recently
+    /// found or renewed shows are removed, unless they have cached bytes or were unsubscribed by another device.
     private static let maxEphemeral = 5_000
 
     /// Creates rows for search results; shows found before keep their row and name.
@@ -105,7 +105,10 @@ extension Library {
         }
     }
 
-    /// - Parameter ephemeral: The indices of the unsubscribed shows, which give way to the subscribed ones.
+    /// Adds a number to each name that is not unique.
+    ///
+    /// - Parameter ephemeral: The indices of the unsubscribed shows, whose names get the numbers if a subscribed show
+    ///   has the same name.
     private static func distinct(_ folders: [FoundRow], ephemeral: Set<Int>) -> [FoundRow] {
         var names = UniqueNames(taken: [])
         var result = folders

@@ -2,7 +2,7 @@ import GRDB
 package import PodcastFeed
 package import TransferCore
 
-/// The part of a subscribed show that lists of subscriptions need.
+/// The data of a subscribed show that a list of subscriptions needs.
 package struct Subscription: Sendable, Equatable {
     package var podcast: ShowID
     /// The folder's name.
@@ -52,13 +52,14 @@ package struct UnfetchedShow: Sendable, Equatable {
     package var link: String?
     /// The reason why the feed could not be fetched, one line.
     package var error: String
-    /// The status of the server's response, if any.
+    /// The HTTP status of the server's response, if any.
     package var httpStatus: Int?
     /// The time of the next attempt; `nil` for as soon as possible.
     package var next: Int64?
     /// Whether a person entered the address.
     package var isGiven = true
-    /// The most private space allowed for the feed; `nil` for any, since a person entered its address.
+    /// The most private address space allowed for the feed. `nil` allows any space, for an address that a person
+    /// entered.
     package var reach: AddressSpace?
     package var tags: [String] = []
 
@@ -96,7 +97,7 @@ package enum KeptShow: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the subscriptions, sorted by name. Cheap, a millisecond for a thousand shows, unlike `podcasts()`, which
+    /// Returns the subscriptions, sorted by name. Takes a millisecond for a thousand shows, unlike `podcasts()`, which
     /// counts episodes.
     package func subscriptions() throws -> [Subscription] {
         try query(Self.subscriptions)
@@ -137,8 +138,8 @@ extension Library {
         _ shows: [UnfetchedShow], template: NameTemplate = .standard, fromServer server: String? = nil, now: Int64
     ) throws -> [KeptShow] {
         try write { db in
-            // Taken names are looked up one by one in the index rather than loaded: callers import thousands of shows
-            // one at a time.
+            // Taken names are looked up one by one in the index rather than all loaded: callers import thousands of
+            // shows with one call for each.
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
                 let kept = try Self.subscribeUnfetched(show, template, &names, db, now: now)

@@ -2,7 +2,7 @@ import GRDB
 package import PodcastFeed
 package import TransferCore
 
-/// The part of an episode that pages and feeds show.
+/// The data of an episode that pages and generated feeds display.
 package struct EpisodeSummary: Sendable, Equatable {
     package var id: EpisodeID
     package var podcast: ShowID
@@ -79,7 +79,7 @@ package struct EpisodeSummary: Sendable, Equatable {
     }
 }
 
-/// The part of an alternate that pages show.
+/// The data of an alternate that pages display.
 package struct AlternateSummary: Sendable, Equatable {
     /// The name in the folder of the episode's alternates.
     package var name: String

@@ -44,8 +44,8 @@ package struct Podcast: Sendable, Equatable {
     package var episodes: Int
     /// The number of completely cached episodes.
     package var cached: Int
-    /// Whether the feed is fetched with a user name and a password, which are stored elsewhere. The queries of the
-    /// show's addresses may be secret as well.
+    /// Whether the feed is fetched with a user name and a password, which are stored elsewhere. The query strings of
+    /// the show's URLs may then be secret as well.
     package var hasCredentials: Bool
     /// The number of items in the feed that are not episodes because they have no enclosure; `nil` if not counted yet.
     package var unplayable: Int?
@@ -95,7 +95,7 @@ package struct Podcast: Sendable, Equatable {
     package static let gone = "gone"
 }
 
-/// The part of a show that a listing of the root folder needs.
+/// The data of a show that a listing of the root folder needs.
 package struct FolderEntry: Sendable, Equatable {
     package var id: ShowID
     package var name: String

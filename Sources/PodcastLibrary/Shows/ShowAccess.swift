@@ -7,9 +7,10 @@ package struct ShowAccess: Sendable, Equatable {
     package var url: String
     /// The feed address that a person entered; `nil` if the address comes from a catalogue or a server.
     package var givenURL: String?
-    /// The most private space allowed for the feed: the one in which it was found. `nil` if it was never fetched.
+    /// The most private address space allowed for the feed: the one in which the feed was found. `nil` if the feed was
+    /// never fetched.
     package var reach: AddressSpace?
-    /// The space of the feed's last fetch.
+    /// The address space from which the feed was last fetched.
     package var space: AddressSpace?
 
     package init(
@@ -21,7 +22,7 @@ package struct ShowAccess: Sendable, Equatable {
         self.space = space
     }
 
-    /// The most private space allowed for URLs in the feed.
+    /// The most private address space allowed for URLs in the feed.
     package var leads: AddressSpace? { space ?? reach }
 
     /// The columns of `podcast p` that `init(_:from:)` reads.

@@ -21,8 +21,8 @@ extension Library {
     }
 
     /// Ensures that an episode has a download that has not failed. An existing download keeps its id, its suspension
-    /// and its session; only a download of the session `""`, which would end with its client, moves to `session`. A
-    /// download that a user requests is no longer automatic.
+    /// and its session. Only a download of the session `""`, which would be cancelled when its client disconnects,
+    /// moves to `session`. A download that a user requests is no longer automatic.
     ///
     /// - Throws: `noSuchEpisode`.
     package func enqueue(

@@ -83,6 +83,6 @@ package struct Download: Sendable, Equatable {
         self.errorNumber = errorNumber
     }
 
-    /// The state of the task until the daemon has started it again.
+    /// The state of the task as long as the daemon has not started it, for example while no daemon runs.
     package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 }

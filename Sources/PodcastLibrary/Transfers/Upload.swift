@@ -56,7 +56,7 @@ package struct Upload: Sendable, Equatable {
     /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?
 
-    /// The state of the task until the daemon has started it again.
+    /// The state of the task as long as the daemon has not started it, for example while no daemon runs.
     package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 
     package init(

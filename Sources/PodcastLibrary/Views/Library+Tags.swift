@@ -13,13 +13,13 @@ extension TagID: DatabaseValueConvertible {}
 /// A label that users give to shows.
 package struct Tag: Sendable, Equatable {
     package var id: TagID
-    /// The name, which is that of the tag's folder too.
+    /// The name of the tag, and of its folder.
     package var name: String
 
     /// The maximum number of tags of one show.
     static let maxPerShow = 32
 
-    /// Checks whether a text can be a tag, and so the name of a folder.
+    /// Checks whether a text can be a tag, which is also the name of a folder.
     ///
     /// - Throws: `ViewError` if it cannot.
     package static func check(_ name: String) throws(ViewError) {
@@ -125,8 +125,8 @@ extension Library {
 
     /// Returns the id of a tag, which is created if no show has it.
     ///
-    /// Not with INSERT OR IGNORE, which uses up an id even for a conflict (https://sqlite.org/autoinc.html): inode
-    /// numbers have 18 bits for the ids of tags.
+    /// Does not use INSERT OR IGNORE, which consumes an id even on a conflict (https://sqlite.org/autoinc.html): inode
+    /// numbers have only 18 bits for the id of a tag.
     private static func id(of tag: String, _ db: Database) throws -> TagID {
         let folded = FileName.folded(tag)
         let known = try TagID.fetchOne(db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [folded])

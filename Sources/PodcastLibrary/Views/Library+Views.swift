@@ -5,8 +5,8 @@ package import TransferCore
 package struct ViewFolder: Sendable, Equatable {
     package var id: ViewID
     package var name: String
-    /// When an episode last entered, left or moved, in seconds since 1970. Until then the time at which the view was
-    /// created, or 0 for a view of a new library.
+    /// When an episode last entered, left or moved, in seconds since 1970. Until then, the time at which a user created
+    /// the view, or 0 for a view that podfs created.
     package var changed: Int64
     /// A number that grows with each change of the links in the folder.
     package var revision: Int64

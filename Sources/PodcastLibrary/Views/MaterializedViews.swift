@@ -7,7 +7,7 @@ import TransferCore
 /// A listing reads only the rows of one view, however many views and episodes there are. Thread-safe; used only with
 /// the writing connection.
 final class MaterializedViews: Sendable {
-    /// The views with the definitions that this version can read; `nil` until they are read.
+    /// The views whose definitions this version can read; `nil` until they are loaded.
     private let compiled = Mutex<[CompiledView]?>(nil)
 
     /// Discards the compiled definitions, after a change of a view or a rolled-back transaction.
@@ -59,7 +59,7 @@ final class MaterializedViews: Sendable {
     private func views(_ db: Database) throws -> [CompiledView] {
         if let known = compiled.withLock({ $0 }) { return known }
         let rows = try Row.fetchCursor(db, sql: "SELECT id, definition FROM view ORDER BY id")
-        // A view whose definition a newer version has written, and this one cannot read, keeps its episodes.
+        // A view whose definition only a newer version can read is omitted, so that its stored episodes stay.
         let views = try rows.mapAll { row in
             (try? ViewDefinition(lines: row[1])).map { CompiledView(row[0], $0) }
         }.compactMap { $0 }
@@ -129,7 +129,7 @@ struct ViewRefresh {
     ///
     /// - Parameters:
     ///   - old: The episode's place; `nil` if the view does not contain it.
-    ///   - isMember: Whether the view should contain the episode, limit aside.
+    ///   - isMember: Whether the episode meets the view's conditions, regardless of the limit.
     private mutating func move(
         _ episode: ViewCandidate, in view: CompiledView, from old: ViewPlace?, isMember: Bool
     ) throws {
@@ -203,7 +203,7 @@ struct ViewRefresh {
 
     // MARK: Whole views
 
-    /// Searches all episodes of a view again.
+    /// Replaces the episodes of a view with the result of a new search.
     ///
     /// - Returns: Whether an episode has entered, left or moved.
     mutating func rebuild(_ view: CompiledView) throws -> Bool {
@@ -263,7 +263,7 @@ struct ViewRefresh {
 
     // MARK: Rows
 
-    /// Returns the facts of a show; one that no longer exists is not subscribed.
+    /// Returns the facts of a show. A show that no longer exists counts as not subscribed.
     private mutating func show(_ id: ShowID) throws -> ViewShow {
         if let known = shows[id] { return known }
         let row = try Row.fetchOne(

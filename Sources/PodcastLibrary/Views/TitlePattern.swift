@@ -8,8 +8,8 @@ package struct TitlePattern: Sendable, Equatable {
     /// The expression as the user wrote it.
     package let text: String
     private let program: [Instruction]
-    /// The ASCII characters with which a match can begin; `nil` if a match can be empty, or begin with an anchor or a
-    /// word boundary.
+    /// The ASCII characters with which a match can begin; `nil` if a match can be empty, or if the expression can begin
+    /// with an anchor or a word boundary.
     private let beginnings: ASCIISet?
 
     /// One step of the compiled expression. Targets are indices of instructions.

@@ -21,7 +21,7 @@ package struct ViewDefinition: Sendable, Equatable {
         case audio, video
     }
 
-    /// The conditions on the state of an episode, each of which is a key with the value `true` or `false`.
+    /// A condition on the state of an episode: a key with the value `true` or `false`.
     package enum Flag: String, Sendable, CaseIterable {
         case unplayed, downloaded, pinned
         case inProgress = "in_progress"

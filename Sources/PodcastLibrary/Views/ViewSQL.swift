@@ -124,7 +124,7 @@ struct ViewPlace: Comparable {
 enum ViewSQL {
     /// The column with the time at which an episode was last played, in seconds since 1970.
     static let playedAt = "e.last_played"
-    /// The rank of an episode whose value for the view's order is unknown: after all others.
+    /// The rank of an episode without the value that the view's order compares, such as a duration: after all others.
     static let last: Int64 = 1 << 52
 
     /// Temporary tables, and triggers that record in them which episodes a transaction has changed by any statement.
@@ -177,7 +177,7 @@ enum ViewSQL {
 
     /// Returns a query that finds at least the episodes of a view, in its order.
     ///
-    /// The conditions narrow the search; `CompiledView.contains` decides.
+    /// The query's conditions only narrow the search: `CompiledView.contains` decides whether the view has an episode.
     ///
     /// - Parameters:
     ///   - shows: The shows that the view selects; `nil` for all.
