@@ -2,8 +2,9 @@ import GRDB
 internal import PodcastFeed
 internal import TransferCore
 
-/// The update of the alternates' rows in one merge. Each further encoding of an item gets a row, which keeps its id and
-/// file name as long as the show exists.
+/// The update of the alternates' rows in one merge.
+///
+/// Each further encoding of an item gets a row, which keeps its id and file name as long as the show exists.
 struct AlternateRows {
     /// An alternate's row.
     private struct StoredAlternate {
@@ -84,7 +85,7 @@ struct AlternateRows {
     /// Returns the index of each alternate's known row; `nil` for a new alternate.
     ///
     /// An alternate matches the row whose URL, without the query, is one of its addresses, otherwise the row with the
-    /// same key. Only rows with the alternate's extension match, since a file name never gets another codec.
+    /// same key. Only rows with the alternate's extension match, since the file of a row keeps its extension.
     private static func match(_ offered: [AlternateFacts], _ known: [StoredAlternate]) -> [Int?] {
         var rowOfAlternate = [Int?](repeating: nil, count: offered.count)
         var isFree = [Bool](repeating: true, count: known.count)
@@ -236,8 +237,8 @@ struct AlternateRows {
         if isVisible { hasVisibleChanges = true }
     }
 
-    /// Hides an alternate that the feed no longer offers, and removes its download. Its row stays, and so do its cached
-    /// bytes until they are evicted like any others.
+    /// Hides an alternate that the feed no longer offers, and removes its download. The row stays. The cached bytes
+    /// stay until they are evicted like those of any file.
     private mutating func remove(_ id: EpisodeID) throws {
         try db.cachedStatement(sql: "UPDATE episode SET buried = 1, listed = 0, changed = ? WHERE id = ?")
             .execute(arguments: [now, id])

@@ -24,11 +24,11 @@ package struct EpisodeIdentity: Sendable, Equatable {
     }
 }
 
-/// The matching of a document's items with known episodes. Pure; linear in items and rows.
+/// The matching of a document's items with known episodes. Pure. The time is linear in the number of items and rows.
 ///
 /// Every item is matched with at most one row and every row with at most one item, so that two items of a document are
-/// never one episode. The criteria are applied in this order, each to the whole document, and matched items and rows
-/// are excluded from the following ones:
+/// never one episode. The criteria are applied in this order, each to the whole document. Items and rows that one
+/// criterion has matched are excluded from the following criteria:
 ///
 /// 1. the guid, where it is unique;
 /// 2. a guid shared by several (broken generators give one to all), together with the URL;
@@ -62,8 +62,8 @@ package struct EpisodeMatcher {
         var path: String
         /// The last component of `path`, with its slash.
         var fileName: Substring { path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[$0...] } ?? path[...] }
-        /// The letters and digits of the title, case folded, or all of a title that has none; `nil` if it is empty or
-        /// a placeholder.
+        /// The letters and digits of the title, case folded, or the whole title if it has neither; `nil` if the title
+        /// is empty or a placeholder.
         var title: String?
         var day: CalendarDay?
         var seconds: Int64?
@@ -150,8 +150,8 @@ package struct EpisodeMatcher {
         }
 
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
-        // file name. If there is only one file name it proves nothing, and title and day must both agree; otherwise one
-        // of them. Two different guids rule the match out, unless both repeat their URLs.
+        // file name, so a single file name proves nothing: title and day must then both agree. Otherwise one of the two
+        // suffices. Two different guids rule the match out, unless both repeat their URLs.
         guard freeItems > 0, freeRows > 0, !isDelta else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
@@ -228,7 +228,7 @@ package struct EpisodeMatcher {
         }
     }
 
-    /// Returns the guid without outer space; `nil` if it is empty.
+    /// Returns the guid without white space at its ends; `nil` if nothing remains.
     private static func guid(_ facts: EpisodeIdentity) -> String? {
         guard let guid = facts.guid else { return nil }
         if let first = guid.utf8.first, let last = guid.utf8.last, first > 0x20, last > 0x20 { return guid }

@@ -16,7 +16,8 @@ package struct MediaSource: Sendable, Equatable {
 
 /// The encoding of an episode's file, and the addresses of the file.
 ///
-/// An episode keeps its encoding: its file name has the encoding's extension, and never gets another codec.
+/// A known episode keeps an encoding whose extension is that of its file name, as long as the item has one. If the item
+/// has none, an episode with the item's main encoding gets the new main one, and any other episode keeps its address.
 struct EpisodeMedia {
     let enclosure: Enclosure
     /// Identifies the encoding in later documents; `nil` for the item's main one.

@@ -93,7 +93,7 @@ extension Library {
 
     /// Whether a subscribed show's folder has this name.
     ///
-    /// - Parameter show: A show that does not count.
+    /// - Parameter show: A show to ignore.
     static func isShow(_ folded: String, besides show: ShowID? = nil, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id IS NOT ?"),
@@ -147,7 +147,7 @@ package struct ArrivingShow: Sendable {
     let server: String?
     /// The address that a person entered; `nil` if the address comes from a catalogue or a server.
     let givenURL: String?
-    /// The most private space allowed for the feed; `nil` for that of the response (`FeedResponse.reach`).
+    /// The most private address space allowed for the feed; `nil` for that of the response (`FeedResponse.reach`).
     let reach: AddressSpace?
     let items: Merge.Items
 

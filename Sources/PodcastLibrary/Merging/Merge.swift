@@ -5,7 +5,8 @@ internal import TransferCore
 
 /// One merge of a feed into a show's rows, inside a transaction.
 struct Merge {
-    /// A feed's items that are episodes. Created outside the transaction, since hashing a large feed takes a while.
+    /// A feed's items that are episodes. Created before the transaction begins, since hashing a large feed takes a
+    /// while.
     struct Items {
         let episodes: [EpisodeFacts]
         /// The number of items without an enclosure.
@@ -203,7 +204,8 @@ struct Merge {
             : try String.fetchSet(
                 db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
-        // Undated items and those with equal dates are taken from the end of the document: most list the newest first.
+        // Undated items, and items with equal dates, are inserted in reverse document order, since most documents list
+        // the newest item first.
         let ordered = items.enumerated().sorted { one, other in
             let first = one.element.item.published?.seconds ?? .max
             let second = other.element.item.published?.seconds ?? .max
@@ -283,8 +285,8 @@ struct Merge {
 
     // MARK: - The show
 
-    /// Records a successful refresh with a delta. The validators stay: the next request again asks for what is new
-    /// since the last whole document.
+    /// Records a successful refresh with a delta. The validators stay, so that the next request again asks for the
+    /// items that are new since the last whole document.
     private func updatePodcast(afterDelta response: FeedResponse) throws {
         try db.cachedStatement(
             sql: """

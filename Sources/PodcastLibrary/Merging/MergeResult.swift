@@ -12,11 +12,11 @@ package struct FeedResponse: Sendable, Equatable {
     package var space: AddressSpace?
     /// The address space of the server that was contacted first, before redirects.
     package var reach: AddressSpace?
-    /// The scheduled time of the next refresh, in seconds since 1970; `nil` for as soon as possible, or in a delta to
-    /// keep the time already scheduled.
+    /// The scheduled time of the next refresh, in seconds since 1970; `nil` for as soon as possible. In a delta, `nil`
+    /// keeps the time already scheduled.
     package var nextRefresh: Int64?
-    /// Whether the feed contains only what is new since the last whole document (226, RFC 3229). A delta adds and
-    /// updates episodes; the validators and the feed's facts about the show stay those of the whole document.
+    /// Whether the feed contains only the items that are new since the last whole document (226, RFC 3229). A delta
+    /// adds and updates episodes. The validators and the show's data from the whole document stay.
     package var isDelta: Bool { status == 226 }
     /// Whether all items of the feed were read. If not, missing items are not recorded as having left the feed.
     package var isWhole: Bool

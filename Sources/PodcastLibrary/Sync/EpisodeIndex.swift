@@ -51,7 +51,8 @@ struct EpisodeIndex {
     private mutating func podcast(_ url: String, _ db: Database) throws -> ShowID? {
         if showOfURL == nil {
             var known: [String: ShowID] = [:]
-            // Later queries take precedence: former addresses, the server's form, the current address.
+            // Each query overrides the previous ones: former addresses, addresses as the server spells them, and the
+            // current addresses.
             for sql in [
                 "SELECT a.url, a.podcast FROM address a JOIN podcast p ON p.id = a.podcast",
                 "SELECT f.url, f.podcast FROM sync_feed f JOIN podcast p ON p.id = f.podcast",

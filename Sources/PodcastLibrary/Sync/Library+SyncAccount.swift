@@ -59,7 +59,7 @@ extension Library {
         }
     }
 
-    /// Deletes the account, and all changes queued for sending or for applying. Subscriptions and positions stay.
+    /// Deletes the account, and all changes that wait to be sent or applied. Subscriptions and positions stay.
     package func removeSyncAccount() throws { try write { db in try SyncSQL.removeAccount(db) } }
 
     /// Records the result of a synchronization.

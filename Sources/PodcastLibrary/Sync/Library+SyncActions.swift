@@ -99,8 +99,8 @@ extension Library {
         }
     }
 
-    /// Shifts the times of unsent changes after the clock was set forward by `seconds`, or back if negative: the times
-    /// were recorded with the old clock, and decide conflicts between devices.
+    /// Shifts the times of unsent changes after the clock was set forward by `seconds`, or back if `seconds` is
+    /// negative: the times were recorded with the old clock, and decide conflicts between devices.
     package func moveUnsent(by seconds: Int64) throws {
         let shift = SyncMoment.bounded(seconds)
         try write { db in
@@ -150,7 +150,7 @@ extension Library {
     private enum Outcome {
         /// The action was later, and has replaced the local state.
         case applied
-        /// The local state is that of the action.
+        /// The local state equals that of the action.
         case same
         /// The local state is later, with this time.
         case older(Int64)
@@ -219,7 +219,8 @@ extension Library {
         ).execute(arguments: [episode, now, floor, stamp])
     }
 
-    /// Queues the state of an episode for sending again, with its original timestamp. Without one nothing is queued.
+    /// Queues the state of an episode for sending again, with its original timestamp. If the state has no recorded
+    /// timestamp, nothing is queued.
     private static func queueAgain(_ episode: EpisodeID?, now: Int64, _ db: Database) throws {
         let time = try StoredNumber.fetchOne(
             db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), [episode])
@@ -234,8 +235,8 @@ extension Library {
     /// The maximum number of parked states, for the same reason.
     private static let maxParked = 10_000
 
-    /// Records an action. Returns `false` if it must not be applied: it is known, and was clamped when it was first
-    /// received.
+    /// Records an action. Returns `false` if the action must not be applied: the action is known, and its timestamp was
+    /// clamped when it was first received.
     private static func needsApplying(
         _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
     ) throws -> Bool {

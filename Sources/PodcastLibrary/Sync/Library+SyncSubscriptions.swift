@@ -2,8 +2,8 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// Returns the subscriptions of both sides and the pending changes, from one transaction: a local subscription
-    /// whose pending change is missing would count as one that the server has.
+    /// Returns the subscriptions of both sides and the pending changes, all from one transaction: without its pending
+    /// change, a local subscription would count as one that the server has.
     package func subscriptionBook() throws -> SubscriptionState {
         try read { db in
             let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
@@ -19,7 +19,7 @@ extension Library {
 
     /// Records entries of the server's list, and removes pending changes that are no longer to be sent.
     ///
-    /// - Parameter settled: The changes to remove. One that was changed again since stays.
+    /// - Parameter settled: The changes to remove. A change stays if the subscription was changed again since.
     package func recordServerState(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
         try write { db in
             for feed in feeds { try Self.record(feed, db) }

@@ -42,9 +42,9 @@ package struct SyncAction: Sendable, Equatable {
 
 /// The synchronized playback state of an episode.
 ///
-/// One value rather than a played flag and a position: some servers store only the last action of an episode
-/// (Nextcloud's gpoddersync), which expresses one of the two. The order decides between two states of the same second:
-/// the one further along wins, so that no progress is lost.
+/// The state is one value rather than a played flag and a position: some servers (Nextcloud's gpoddersync) store only
+/// the last action of an episode, which expresses one of the two. The order of the cases decides between two states of
+/// the same second: the one further along wins, so that no progress is lost.
 package enum SyncedState: Sendable, Equatable, Comparable {
     case new
     /// The position in seconds, at least 1.

@@ -10,8 +10,8 @@ package enum SyncMoment {
 /// The clocks of this device and of the server, at one moment.
 ///
 /// Devices' clocks differ, and an action has the time of the acting device. podfs sends its own actions in the server's
-/// time, never earlier than the state that the person saw. It treats an action from the far future as one of now:
-/// otherwise a single device whose clock is a year ahead would win against all others for a year.
+/// time, never earlier than the state that the person saw. It treats an action from the far future as if it had
+/// happened now: otherwise a single device whose clock is a year ahead would win against all others for a year.
 package struct SyncClock: Sendable, Equatable {
     /// Seconds since 1970 UTC.
     package let local: Int64
@@ -27,8 +27,9 @@ package struct SyncClock: Sendable, Equatable {
     package var skew: Int64 { abs(server - local) <= Self.maxResponseTime ? 0 : server - local }
 
     private static let maxResponseTime: Int64 = 5
-    /// The tolerated time of an action ahead of the server, in seconds: a day, as for a clock that runs in local time.
-    /// Changes made after seeing such an action get later times: see `time(ofLocal:floor:)`.
+    /// The maximum number of seconds by which an action may be ahead of the server: a day, which covers a clock that
+    /// shows local time instead of UTC. Changes made after seeing such an action get later times: see
+    /// `time(ofLocal:floor:)`.
     private static let tolerance: Int64 = 86_400
 
     /// Returns the time of a local change, by the server's clock.
@@ -38,19 +39,20 @@ package struct SyncClock: Sendable, Equatable {
         max(SyncMoment.bounded(moment) + skew, SyncMoment.bounded(floor))
     }
 
-    /// Whether no correct clock can have produced this time.
+    /// Whether this time is too far in the future to come from a correct clock.
     package func isFuture(_ time: Int64) -> Bool { time > server + Self.tolerance }
 
-    /// Returns the effective time of an action.
+    /// Returns the time to use for an action: the server's present time if the action is too far in the future.
     package func clamped(_ time: Int64) -> Int64 { isFuture(time) ? server : max(0, time) }
 }
 
 /// The start times of requests for changes.
 ///
-/// Each response of the API has a timestamp for the next request. That alone loses actions: some servers compare it
-/// with the *device's* time (oPodSync, gpoddersync), so that actions made offline are older than the other devices'
-/// timestamps; others count whole seconds and lose actions in the second of the response. So each request overlaps with
-/// the previous one, and sometimes covers everything; known actions have no effect.
+/// Each response of the API has a timestamp for the next request. The timestamp alone would lose actions: some servers
+/// (oPodSync, gpoddersync) compare it with the acting *device's* time, so that an action made offline is older than the
+/// timestamps that other devices already have; others count whole seconds and lose actions in the second of the
+/// response. So each request overlaps with the previous one, and sometimes covers everything. Actions that are already
+/// known have no effect.
 package struct SyncWindow: Sendable, Equatable {
     /// The timestamp of the last response; 0 if there was none.
     package let last: Int64
@@ -62,9 +64,10 @@ package struct SyncWindow: Sendable, Equatable {
         self.lastFull = lastFull.map(SyncMoment.bounded)
     }
 
-    /// A week, in seconds: devices are rarely offline for longer, and a week's actions are few.
+    /// The overlap for actions in seconds: a week, since devices are rarely offline for longer, and a week's actions
+    /// are few. A request for everything is due as often.
     package static let overlap: Int64 = 7 * 86_400
-    /// The overlap for lists of subscriptions, to which servers assign their own times.
+    /// The overlap in seconds for subscription changes, to which servers assign their own times.
     package static let shortOverlap: Int64 = 60
 
     /// Whether a request for everything is due.
