@@ -91,8 +91,7 @@ package final class CacheFile: Sendable {
     }
 
     /// Whether the file system may have data for all of `range`. File systems report whole blocks, so `true` does not
-    /// prove that every byte was written.
-    /// Moves the descriptor's file offset, which no read or write here uses.
+    /// prove that every byte was written. Moves the descriptor's file offset, which no read or write here uses.
     func mayContain(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }
         let data = clinux_seek_data(descriptor.rawValue, off_t(range.lowerBound))

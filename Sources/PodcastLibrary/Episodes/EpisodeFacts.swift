@@ -15,8 +15,8 @@ struct EpisodeFacts {
     let details: EpisodeDetails?
     /// The digest of all stored values.
     let digest: Int64
-    /// The digest of the values that users see. It omits alternate enclosures, whose rows have digests of their own,
-    /// and the queries of media URLs, which may contain a token that changes at every fetch.
+    /// The digest of all stored values except alternate enclosures, whose rows have digests of their own, and the
+    /// queries of media URLs. Users do not see these queries, which may contain a token that changes at every fetch.
     let visibleDigest: Int64
 
     /// Creates the values; `nil` for an item without an enclosure.

@@ -5,8 +5,8 @@ extension Schema {
     /// numbers that it reads, but SQL statements increment some columns directly, and SQLite refuses to store a sum
     /// beyond 64 bits: such a row could no longer be updated.
     ///
-    /// Runs when the library is opened for writing. These tables are small: a row for each show, or for each recorded
-    /// action.
+    /// Runs when the library is opened for writing. These tables are small: a row for each show, or for each episode
+    /// with a synchronized state.
     static func bound(_ db: Database) throws {
         let moments = "BETWEEN 0 AND \(SyncMoment.latest)"
         for sql in [
