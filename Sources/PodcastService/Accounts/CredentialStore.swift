@@ -75,7 +75,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         try change { $0[show] = credentials }
     }
 
-    /// Removes the credentials of all other shows.
+    /// Removes the credentials of all shows except the given ones. Those of the sync server stay.
     package func remove(except shows: Set<ID>) throws {
         try change { entries in
             entries = entries.filter { shows.contains($0.key) || $0.key == Self.syncServer }

@@ -67,7 +67,8 @@ package final class Netrc: Sendable {
         return Self.entry(text, host: host, user: user ?? Self.user(inAddress: address))
     }
 
-    /// The file's current contents, reread when it has changed, because users edit it while the daemon runs.
+    /// The current contents of the file. It is read again when it has changed, because users edit it while the daemon
+    /// runs.
     private var text: String? {
         var status = stat()
         guard let path, stat(path, &status) == 0, status.st_size <= Self.largestFile else { return nil }

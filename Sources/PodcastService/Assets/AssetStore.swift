@@ -10,7 +10,7 @@ struct AssetStore: Sendable {
         var url: String
         var etag: String?
         var lastModified: String?
-        /// When the server last sent or confirmed the asset, in seconds since 1970.
+        /// The time at which the server last sent or confirmed the asset, in seconds since 1970.
         var checked: Int64
         var size: Int64
     }

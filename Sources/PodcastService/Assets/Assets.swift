@@ -18,8 +18,8 @@ final class Assets: ServicePart {
     var fetches: [String: Task<Int64, any Error>] = [:]
     /// Failed fetches, by the asset's file name. They are not retried before `until`.
     var failures: [String: (failure: Failure, url: String, until: Instant)] = [:]
-    /// The times before which cached assets are not revalidated: those of an origin after its server has failed, that
-    /// of a URL after another failure.
+    /// The times before which cached assets are not revalidated. The key is an origin if its server has failed, and a
+    /// URL after any other failure.
     private var revalidationPauses: [String: Instant] = [:]
     /// Streams whose playlists were checked. They are not checked again before `until`.
     var streams: [EpisodeID: (url: String, until: Instant)] = [:]

@@ -2,13 +2,13 @@ internal import Foundation
 internal import PodcastFeed
 internal import TransferCore
 
-/// Parsing common to all catalogues: a size-limited, untrusted JSON document.
+/// Parsing common to all catalogues, of untrusted JSON documents of limited size.
 package enum CatalogueAnswer {
     /// Maximum number of entries per response: the maximum of the iTunes Search API, and more than anyone reads.
     package static let limit = 200
 
-    /// Maximum size of a response in bytes, to be set as the request's limit. 200 entries of either catalogue measure 2
-    /// to 4 KiB each; descriptions may be longer.
+    /// Maximum size of a response in bytes, to be set as the request's limit. An entry of either catalogue has 2 to
+    /// 4 KiB, or more with a long description.
     package static let largest = 8 << 20
 
     /// Returns the objects of a list in the response's outermost object; other elements are skipped.
@@ -60,7 +60,8 @@ package enum CatalogueAnswer {
         body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
     }
 
-    /// Returns a whole number, also one written as text. (Foundation converts `true` to 1.)
+    /// Returns a whole number, which may be written as text. Rounds a JSON number with a fraction. (Foundation converts
+    /// `true` to 1.)
     static func number(_ value: Any?) -> Int? {
         if let text = value as? String { return Int(text) }
         return (value as? Double).flatMap { Int(exactly: $0.rounded()) }

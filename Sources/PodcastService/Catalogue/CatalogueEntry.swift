@@ -58,7 +58,7 @@ package struct CatalogueEntry: Sendable, Equatable {
     static func line(_ text: String) -> String? {
         var result = ""
         var pending = false
-        // Text beyond this is never displayed, so a megabyte of it is not scanned.
+        // Do not scan a megabyte of text: only the beginning is displayed.
         for scalar in text.unicodeScalars.prefix(longestLine * 4) {
             if isSpace(scalar) {
                 pending = !result.isEmpty
@@ -84,8 +84,9 @@ package struct CatalogueEntry: Sendable, Equatable {
 }
 
 extension CatalogueEntry {
-    /// Merges the results of several catalogues without duplicates: the first list in its order, then what each further
-    /// one adds. A field that an earlier entry lacks, such as artwork, is copied from a later entry of the same feed.
+    /// Merges the results of several catalogues without duplicates: the first list in its order, then the entries that
+    /// each further list adds. A field that an earlier entry lacks, such as artwork, is copied from a later entry of
+    /// the same feed.
     package static func merged(_ lists: [[CatalogueEntry]], limit: Int = CatalogueAnswer.limit) -> [CatalogueEntry] {
         var result: [CatalogueEntry] = []
         var places: [String: Int] = [:]

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A show's page in a podcast directory, as people copy it from a browser. Pure.
 ///
-/// Such a page is no feed, but its address contains the number under which the directory lists the show, and the
+/// Such a page is not a feed, but its address contains the number under which the directory lists the show, and the
 /// directory's interface returns the feed's address for that number.
 package enum CataloguePage: Sendable, Equatable {
     /// A page of Apple Podcasts: `https://podcasts.apple.com/us/podcast/NAME/id123`.
@@ -19,7 +19,7 @@ package enum CataloguePage: Sendable, Equatable {
         let path = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
         let parts = path.split(separator: "/").dropFirst()
         if Self.appleHosts.contains(address.host) {
-            // The last one: a show may be called "id1".
+            // Use the last match: a show may be called "id1".
             guard let id = parts.last(where: { Self.number($0, after: "id") != nil }) else { return nil }
             self = .apple(id: Self.number(id, after: "id") ?? 0)
         } else if Self.indexHosts.contains(address.host), parts.first == "podcast",
@@ -46,7 +46,7 @@ package enum CataloguePage: Sendable, Equatable {
         }
     }
 
-    /// The sites of players that publish no feed addresses: a search by name is the way to a feed.
+    /// The sites of players that publish no feed addresses: only a search by name finds the feed.
     private static let closedHosts: Set = [
         "open.spotify.com", "music.amazon.com", "www.audible.com", "music.youtube.com", "www.youtube.com",
         "youtube.com",

@@ -7,13 +7,14 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Shows that a search has found: they can be listed and played without being subscribed to, and leave nothing behind.
+/// Shows that a search has found. They can be listed and played without a subscription, and are deleted when they have
+/// been unused for a day.
 @ServiceActor
 final class FoundShows: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private let tasks: TaskCommands
-    /// Feeds that are being fetched.
+    /// Running fetches of feeds, by show.
     private var fetches: [ShowID: Task<Void, any Error>] = [:]
     /// Unsubscribed episodes whose files were in use when they were to be removed.
     private var leftBehind: Set<EpisodeID> = []
@@ -30,7 +31,7 @@ final class FoundShows: ServicePart {
     }
 
     /// Ensures that the episodes of a found show are in the library. If its feed cannot be fetched, known episodes
-    /// stay; it is an error only if there are none.
+    /// stay; the failure is an error only if there are none.
     func fetchShow(_ id: ShowID) async throws -> Reply {
         guard let podcast = try library.podcast(id: id) else {
             throw Failure(errorNumber: ENOENT, message: "the search result has expired: search again")
@@ -94,7 +95,7 @@ final class FoundShows: ServicePart {
 
     // MARK: Clean-up
 
-    /// Deletes the found shows that no search has returned and nobody has used for a day.
+    /// Deletes the found shows that, for a day, no search has returned and nobody has used.
     ///
     /// - Parameter moment: the current time in seconds since 1970; `nil` for that of the wall clock.
     func purge(at moment: Int64? = nil) {

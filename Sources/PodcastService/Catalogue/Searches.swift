@@ -33,8 +33,8 @@ final class Searches: ServicePart {
         self.driver = driver
     }
 
-    /// Number of results in a search folder, and the least requested from a catalogue, so that further searches for the
-    /// term are answered from the cache. It is the default of the iTunes Search API.
+    /// Number of results in a search folder. At least as many are requested from a catalogue, so that further searches
+    /// for the term are answered from the cache. This number is the default of the iTunes Search API.
     static let resultsOfFolder = 50
 
     // MARK: Catalogues

@@ -92,7 +92,7 @@ package final class ClientConnection: Sendable {
     }
 
     /// Updates the connection's epoll events: EPOLLIN unless too many commands are outstanding, EPOLLOUT while there is
-    /// a backlog. Runs under the lock, so that concurrent calls leave the events of the latest state.
+    /// a backlog. Runs under the lock, so that after concurrent calls the events match the latest state.
     func updateInterest(in poller: Int32) {
         state.withLock { state in
             var interest: UInt32 = state.commands < Self.mostCommands ? EPOLLIN.rawValue : 0
@@ -120,7 +120,8 @@ package final class ClientConnection: Sendable {
         if hasRoom { interestChanged(self) }
     }
 
-    /// Returns the number of bytes that the socket has accepted. An error ends the connection, which epoll reports.
+    /// Writes bytes without blocking, and returns the number that the socket has accepted. After an error, epoll
+    /// reports the end of the connection.
     private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
     }

@@ -6,9 +6,9 @@ internal import TransferEngine
 
 /// A queue of the engine's events and of the work that has to follow them, in order.
 ///
-/// Events that nobody waits for are delivered in batches, after a short delay: recording a small episode that is
-/// opened, received and completed takes six transactions if each event is recorded by itself, and these would run while
-/// the first reader waits for bytes. Thread-safe.
+/// Events that nobody waits for are delivered in batches, after a short delay. If each event were recorded by itself, a
+/// small episode that is opened, received and completed would take six transactions, which would run while the first
+/// reader waits for bytes. Thread-safe.
 final class EventQueue: Sendable {
     enum Item: Sendable {
         case transfer(TransferEvent)
@@ -26,7 +26,7 @@ final class EventQueue: Sendable {
     private struct State {
         var items: [Item] = []
         var hasTimer = false
-        /// When the engine's thread began to time the delay; `nil` if it times none.
+        /// The time at which the engine's thread began to time the delay; `nil` if it times none.
         var delayStart: Instant?
         /// Whether the consumer has been woken for the queued items.
         var isWoken = false
@@ -57,7 +57,7 @@ final class EventQueue: Sendable {
         if wakes { wake.yield() }
     }
 
-    /// Schedules delivery of the queued items. Called after more urgent work, because setting a timer wakes another
+    /// Schedules delivery of the queued items. Call it after more urgent work, because setting a timer wakes another
     /// thread.
     func scheduleDelivery() {
         let needsTimer = state.withLock { state in
@@ -132,7 +132,8 @@ extension EventQueue.Item {
         }
     }
 
-    /// Whether a failed write is retried. Running progress is not: the next report supersedes it.
+    /// Whether a failed write is retried. The progress of a running or queued transfer is not: the next report
+    /// supersedes it.
     var isRetried: Bool {
         switch self {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued

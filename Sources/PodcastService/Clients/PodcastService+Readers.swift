@@ -48,7 +48,8 @@ extension PodcastService {
         client.send(.welcome, number: frame.number, welcome)
     }
 
-    /// Cancels a request. Runs on the thread that registered it, so an outstanding request has an entry.
+    /// Cancels a request. Runs on the thread that registers requests, so an outstanding request is in `waits`, or in
+    /// `opens` once it is granted.
     private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))

@@ -49,7 +49,7 @@ package final class SocketServer: Sendable {
     /// Signalled when the thread has ended.
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Listens at `path` and removes an existing socket there first: the caller holds the lock that guarantees that no
+    /// Listens at `path`, after removing an existing socket there. The caller holds the lock that guarantees that no
     /// other daemon serves it.
     package convenience init(path: String, handler: Handler) throws {
         var address = sockaddr_un()

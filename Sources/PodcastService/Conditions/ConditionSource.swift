@@ -2,8 +2,8 @@ internal import Dispatch
 
 /// A source of the conditions: the system, or a test double.
 package struct ConditionSource: Sendable {
-    /// Reads the conditions. Blocks, normally for a millisecond; for 90 s (BUS_AUTH_TIMEOUT of sd-bus) on a bus that
-    /// accepts connections and does not authenticate them.
+    /// Reads the conditions. Blocks: normally for a millisecond, but for 90 s (BUS_AUTH_TIMEOUT of sd-bus) if the bus
+    /// accepts the connection and does not authenticate it.
     package var read: @Sendable () -> LinkConditions
 
     package init(read: @escaping @Sendable () -> LinkConditions) { self.read = read }
@@ -13,12 +13,12 @@ package struct ConditionSource: Sendable {
 
     /// Returns a source for this machine: power from the kernel, the link from NetworkManager.
     ///
-    /// What cannot be read (no bus, no NetworkManager, no sysfs) is unknown, which is not logged: it is normal on
-    /// servers and in containers.
+    /// A condition that cannot be read (no bus, no NetworkManager, no sysfs) is unknown. This is not logged, because it
+    /// is normal on servers and in containers.
     ///
     /// - Parameters:
     ///   - powerSupplies: the sysfs directory of the power supplies.
-    ///   - busAddress: the address of NetworkManager's bus; `nil` means the system's.
+    ///   - busAddress: the address of NetworkManager's bus; `nil` means the system bus.
     package static func system(
         powerSupplies: String = PowerSupplies.standardDirectory, busAddress: String? = nil
     ) -> ConditionSource {

@@ -20,7 +20,8 @@ package struct FeedAddress: Sendable, Hashable {
     package let key: String
 
     /// Parses an address; `nil` for one that podfs never requests: another scheme, no host, an invalid port, white
-    /// space or control characters, a backslash (which browsers treat as a slash and servers do not), more than 16 KiB.
+    /// space, control or format characters, a backslash (which browsers treat as a slash and servers do not), more than
+    /// 16 KiB.
     package init?(_ text: String) {
         guard text.utf8.count <= FeedLimits.standard.url else { return nil }
         guard text.unicodeScalars.allSatisfy(Self.isAllowed) else { return nil }

@@ -37,7 +37,8 @@ struct FeedDocuments: Sendable {
         var documents: [ShowID: Int64] = [:]
         var facts: Set<ShowID> = []
         while let entry = readdir(listing) {
-            // The entry ends after the name (d_reclen), which may be inside the declared array: do not copy the array.
+            // An entry ends after its name (d_reclen), often before the end of the declared array: do not copy the
+            // array.
             let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
                 .assumingMemoryBound(to: UInt8.self)
             var id: Int64 = 0

@@ -10,8 +10,8 @@ struct FeedProgress: Sendable, Equatable {
     var expected: Int64?
 }
 
-/// The progress reports of a feed download, sent at intervals while bytes arrive. The last report follows the last
-/// bytes within one interval, unless the download ends before.
+/// The progress reports of a feed download, sent at intervals while bytes arrive. The last bytes are reported within
+/// one interval, unless the download ends first.
 final class FeedMeter: Sendable {
     private struct State {
         var progress = FeedProgress()

@@ -2,7 +2,7 @@ internal import DaemonCore
 package import PodcastFeed
 package import TransferCore
 
-/// The result of a feed fetch for the subscription: its outcome, and the address to use from now on. Pure.
+/// The consequences of a feed fetch for the subscription: the outcome, and the address to use from now on. Pure.
 package struct FeedMove: Sendable, Equatable {
     /// The outcome of a fetch.
     package enum Outcome: Sendable, Equatable {
@@ -50,8 +50,8 @@ package struct FeedMove: Sendable, Equatable {
         }
     }
 
-    /// Returns where the permanent redirects ended, unless that would make the subscription less safe: never from https
-    /// to http, and never with user info chosen by a server.
+    /// Returns the address to which the permanent redirects led; `nil` if it is the old one, or would make the
+    /// subscription less safe: http instead of https, or user info chosen by a server.
     private static func permanentAddress(_ chain: RedirectChain) -> String? {
         guard chain.isPermanent, chain.final != chain.requested, let old = FeedAddress(chain.requested),
             let new = FeedAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
@@ -66,8 +66,8 @@ package struct FeedMove: Sendable, Equatable {
         guard let new = FeedAddress(text), !new.hasUserInfo, let requested = FeedAddress(chain.requested),
             let final = FeedAddress(chain.final)
         else { return nil }
-        // Publishers leave the tag in the feed that it names, often with the old scheme. That is a move only if it
-        // changes http to https.
+        // Many feeds name their own address in the tag, often with the old scheme. That is a move only if it changes
+        // http to https.
         let isUpgrade = new.isSecure && !requested.isSecure && !final.isSecure
         if new.key == requested.key || new.key == final.key { return isUpgrade ? new.text : nil }
         guard new.isSecure || !requested.isSecure else { return nil }
@@ -81,11 +81,11 @@ package struct FeedMove: Sendable, Equatable {
     ///
     /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently, and a
     /// placeholder left over from a template would lose the show. At least half of the episodes of the smaller list
-    /// must match; if that has fewer than six, one is enough, since some of them are often just announcements of the
-    /// move.
+    /// must match. If the smaller list has fewer than six episodes, one match is enough, since some of the episodes are
+    /// often just announcements of the move.
     ///
     /// - Parameters:
-    ///   - known: the marks of the show's episodes in the library, which has more than any one document.
+    ///   - known: the marks of the show's episodes in the library, which has more episodes than any one document.
     ///   - episodes: the number of those episodes.
     package static func confirms(_ feed: Feed, known: Set<EpisodeMark>, episodes: Int) -> Bool {
         let items = feed.items.prefix(comparedItems)
@@ -101,7 +101,7 @@ package struct FeedMove: Sendable, Equatable {
     /// Number of items compared. A hundred are sufficient evidence, and an old feed may have been truncated to as few.
     private static let comparedItems = 100
 
-    /// Returns the new address after `confirms`: that of the tag, or the target of its permanent redirects.
+    /// Returns the new address after `confirms`: the one in the tag, or the target of permanent redirects from there.
     ///
     /// - Returns: `nil` if the move would leave https, the fetch failed, or the new address is the old one.
     package static func confirmedAddress(chain: RedirectChain, head: ResponseHead, from old: String) -> String? {

@@ -18,8 +18,8 @@ package struct PagedFeed: Sendable {
 
     private let limits: FeedLimits
     private let first: FeedAddress?
-    /// All pages so far as one document: the metadata of the first page, the items of all. Its `next` is where it
-    /// continues, or `nil` if it is complete.
+    /// All pages so far as one document: the metadata of the first page, the items of all. Its own `next` is the
+    /// address of the following page, even if that is not fetched; `nil` if there is none.
     package private(set) var feed: Feed
     /// The next page to fetch; `nil` if there is none or it is not to be followed.
     package private(set) var next: String?
@@ -42,7 +42,7 @@ package struct PagedFeed: Sendable {
         follow(feed.next)
     }
 
-    /// Whether all items of the show are present, so that a missing episode has left the feed.
+    /// Whether all items of the show are present. If so, an episode that is not among them has left the feed.
     package var isWhole: Bool { feed.next == nil && !feed.isCut }
 
     /// Adds a page.
@@ -81,7 +81,7 @@ package struct PagedFeed: Sendable {
         follow(page.next)
     }
 
-    /// Records that the page could not be fetched: earlier pages stay, and the feed is incomplete.
+    /// Records that the page at `next` could not be fetched: earlier pages stay, and the feed is incomplete.
     package mutating func fail(_ message: String) {
         guard next != nil else { return }
         stop("page \(pages + 1): \(message); that page and later ones are ignored")
@@ -115,8 +115,9 @@ package struct PagedFeed: Sendable {
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }
 
-    /// Returns the keys by which an item is recognised on another page, where it appears if an episode was published
-    /// between two fetches: its guid with one more property, since broken generators use one guid for all items.
+    /// Returns the keys by which an item is recognised on another page: its guid with one more property, since broken
+    /// generators use one guid for all items; without a guid, its media URL, or its date and title. An item appears on
+    /// two pages if an episode is published between the fetches of these pages.
     private static func keys(of item: Item) -> Set<String> {
         let url = item.enclosures.first?.url
         guard let guid = item.guid else {
