@@ -6,7 +6,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The recording of what was listened to: players' reports, and marks and positions that a person sets.
+/// The recorder of listening: stores the reports of players, and the marks and positions that a person sets.
 @ServiceActor
 final class ListeningRecorder: ServicePart {
     nonisolated let context: ServiceContext
@@ -20,7 +20,7 @@ final class ListeningRecorder: ServicePart {
         context = driver.context
     }
 
-    /// Stores what a player's report changes, and returns where the player should continue.
+    /// Stores the changes in a player's report, and returns the position at which the player should continue.
     func report(_ report: ListeningReport) throws -> Reply {
         var report = report
         report.episode = try library.mainEpisode(of: report.episode)
@@ -31,7 +31,7 @@ final class ListeningRecorder: ServicePart {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL, message: "a report needs a player and a position in seconds")
         }
-        // CLOCK_MONOTONIC, by which the senders time their reports: it stops while the machine sleeps.
+        // The senders time their reports by CLOCK_MONOTONIC, which stops while the machine sleeps.
         let verdict = book.handle(report, stored: stored, at: SystemClock.monotonic.now)
         guard let change = verdict.change else { return .listening(resume: verdict.resume) }
         try library.listened(to: report.episode, change, now: now())
@@ -46,7 +46,7 @@ final class ListeningRecorder: ServicePart {
         return .listening(resume: verdict.resume)
     }
 
-    /// Broadcasts the listening event before that of the changed episode, on which mounts and views act.
+    /// Broadcasts the listening event, then the event of the changed episode, on which mounts and views act.
     private func announce(_ episode: EpisodeID, _ listening: StoredListening) {
         guard let row = try? library.entry(id: episode), let show = try? library.folder(id: row.podcast) else { return }
         driver.report(
@@ -75,7 +75,7 @@ final class ListeningRecorder: ServicePart {
         return .done
     }
 
-    /// Marks a whole show. No hook runs: nobody has listened to the episodes just now.
+    /// Marks all episodes of a show as played or unplayed. No hook runs: nobody has listened to the episodes just now.
     func setPlayed(_ podcast: ShowID, _ played: Bool) throws -> Reply {
         let count = try library.setPlayed(podcast: podcast, played, now: now())
         if count > 0, let show = try library.folder(id: podcast) { driver.changed(podcast: podcast, name: show.name) }

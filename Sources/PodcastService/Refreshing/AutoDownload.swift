@@ -19,7 +19,7 @@ package struct AutoDownload: Sendable, Equatable {
         case type
         case title
         case duration
-        /// There are enough others before it.
+        /// Enough other episodes come before it in the order of the rules.
         case beyond
         case played
         /// It is older than the newest episode that was heard.
@@ -32,7 +32,7 @@ package struct AutoDownload: Sendable, Equatable {
         case stream
     }
 
-    /// Downloads to start, as discretionary ones.
+    /// Downloads to start, as discretionary work.
     package let enqueue: [EpisodeID]
     /// Incomplete automatic downloads that are no longer wanted: those with a task or with cached bytes.
     package let cancel: [EpisodeID]
@@ -44,7 +44,7 @@ package struct AutoDownload: Sendable, Equatable {
     /// - Parameters:
     ///   - episodes: all episodes of the show.
     ///   - count: `auto_download`. With 0 (off) no download starts and incomplete ones are cancelled; complete ones
-    ///     stay until the cache needs the space, since turning the setting off is no request to delete anything.
+    ///     stay until the cache needs the space, since turning the setting off does not ask for a deletion.
     ///   - rules: the rules that select episodes.
     ///   - keep: the show's `keep`; episodes that it would remove are not fetched.
     package init(
@@ -86,7 +86,8 @@ package struct AutoDownload: Sendable, Equatable {
         }
         let hasFull = present.contains { $0.kind == .full }
         var matching = present.filter { episode in
-            // Without a rule a trailer must not displace an episode, unless the show has nothing else yet.
+            // Without a rule for types only full episodes match, so that a trailer does not displace one. If the show
+            // has no full episode yet, all types match.
             let isType = rules.types?.contains(episode.kind) ?? (!hasFull || episode.kind == .full)
             let reason = isType ? rules.exclusionReason(of: episode) : .type
             if let reason { reasons[episode.id] = reason }
@@ -107,7 +108,7 @@ package struct AutoDownload: Sendable, Equatable {
         return matching.prefix(count).map(\.id)
     }
 
-    /// Returns why a selected episode is not downloaded; `nil` if it is.
+    /// Returns why a selected episode is not to be downloaded; `nil` if it is.
     private static func exclusionReason(of episode: RetainedEpisode) -> Reason? {
         if episode.complete { return .cached }
         if episode.isDeclined { return .declined }

@@ -7,7 +7,7 @@ package struct AutoDownloadRules: Sendable, Equatable {
     package enum Order: String, Sendable, CaseIterable {
         /// The newest episodes.
         case newest
-        /// The oldest unplayed episodes, starting at the newest one that was heard, for serials.
+        /// The unplayed episodes from the newest one that was heard onwards, oldest first. Suits serials.
         case oldestUnplayed = "oldest_unplayed"
     }
 
@@ -27,12 +27,13 @@ package struct AutoDownloadRules: Sendable, Equatable {
     /// The bounds of the duration in seconds, both inclusive.
     package private(set) var minDuration: Int64?
     package private(set) var maxDuration: Int64?
-    /// The episode types. If the general setting is `nil`, too: full episodes, or all while a show has no full one.
+    /// The episode types. If the general setting is also `nil`: full episodes only, or all types while the show has no
+    /// full episode.
     package private(set) var types: Set<EpisodeType>?
 
     package init() {}
 
-    /// Returns these rules, with those that are `nil` from `general`.
+    /// Returns these rules, completed by those of `general` where they are `nil`.
     package func completed(by general: AutoDownloadRules) -> AutoDownloadRules {
         var rules = self
         rules.order = order ?? general.order

@@ -95,9 +95,9 @@ final class FeedPump: Sendable {
     let wakes: AsyncStream<Void>
 
     /// Delay of the reports of 304 responses while more requests are running: a transaction for each would take longer
-    /// than the responses. A person does not notice it.
+    /// than the responses. A person does not notice this delay.
     private static let deliveryDelay = Duration.milliseconds(25)
-    /// Number of reports that are delivered without waiting for more.
+    /// Number of pending reports at which they are delivered without delay.
     private static let batch = 64
 
     init(queue: HostQueue, context: ServiceContext) {
@@ -121,12 +121,12 @@ final class FeedPump: Sendable {
         }
     }
 
-    /// Discards the cached state of a queued show after a change; it is loaded again when its turn comes.
+    /// Discards the job of a queued show that has changed; the show is loaded again when its turn comes.
     func removeJob(_ podcast: ShowID) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
 
     /// Starts the requests that the limits allow.
     ///
-    /// - Returns: requests, and the slots of feeds that other code fetches.
+    /// - Returns: the requests to send, and the slots of feeds that other code fetches.
     func start() -> (requests: [DataTask], slots: [ShowID]) {
         let (asked, slots, isUrgent) = state.withLock { state in
             let (asked, slots) = start(&state)
@@ -259,7 +259,7 @@ private final class FeedReceiver: DataReceiver {
     }
 
     func didReceive(_ head: ResponseHead) {
-        // After a redirect the subscription may have to move.
+        // A 304 after a redirect is passed to the consumer, because the subscription may have to move.
         if head.status == 304, asked.feedRequest.isConditional, head.redirects.isEmpty {
             state.withLock { $0.head = head }
         } else {

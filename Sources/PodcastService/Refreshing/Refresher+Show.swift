@@ -166,7 +166,8 @@ extension Refresher {
             feed: feed, into: podcast, response: response, template: nameTemplate(of: podcast), now: now())
     }
 
-    /// Merges a feed into its show in the library, and applies the consequences.
+    /// Merges a feed into its show in the library, sends changed addresses to the engine, and runs the hook for each
+    /// new episode.
     ///
     /// - Returns: the number of added episodes.
     private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {

@@ -35,7 +35,7 @@ extension Refresher {
 
     /// Records 304 responses in one transaction, and applies their consequences.
     ///
-    /// - Returns: for each response an error message if it was not recorded or its show not tidied, else `nil`.
+    /// - Returns: for each response, an error message if it was not recorded or its show was not tidied, else `nil`.
     private func record(_ answers: [(asked: FeedPump.RunningRequest, head: ResponseHead)]) -> [String?] {
         var errors = [String?](repeating: nil, count: answers.count)
         do {
@@ -102,7 +102,7 @@ extension Refresher {
         let unknown = podcasts.filter { tidier.rhythms[$0].map { now >= $0.until } ?? true }
         if unknown.isEmpty { return }
         for (podcast, published) in zip(unknown, try library.published(of: unknown)) {
-            // A future date takes effect once it has passed.
+            // An episode dated in the future counts once that time has come.
             let until = published.filter { $0 > now }.min() ?? .max
             tidier.rhythms[podcast] = (ReleaseRhythm(published: published, now: now), until)
         }

@@ -24,7 +24,7 @@ final class Refresher: ServicePart {
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
     /// Imports of shows that are not in the library yet. They wait in the same queue, under negative identifiers.
     private var slots: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
-    /// The identifier of the last import; they count down from -1.
+    /// The identifier of the last import. Identifiers of imports count down from -1.
     private var lastSlot: ShowID = 0
     /// Whether the daemon is exiting: a failure then says nothing about the feed.
     private(set) var isStopping = false
@@ -126,12 +126,12 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Returns the reason to refresh a show only when it is named; `nil` if there is none.
+    /// Returns the reason why a show is skipped for now, unless a person names it; `nil` if it is not skipped.
     private func reasonToSkip(_ show: RefreshSubject) -> String? {
         context.work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
     }
 
-    /// Postpones due work that is being skipped, so that upkeep does not return to it at once.
+    /// Postpones due refreshes that are being skipped, so that upkeep does not select them again at once.
     private func postponeSkipped(_ due: [RefreshSubject]) throws {
         for show in due {
             guard let until = context.work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }

@@ -24,8 +24,8 @@ package enum Daemon {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        // One lock per folder, because another installation may share only one of the two: neither may have two
-        // writers.
+        // One lock per folder: another installation may share only one of the two folders, and neither folder may have
+        // two writers.
         let locks = try [paths.data, paths.cache].map { folder in
             guard let lock = try FolderLease(folder: folder) else {
                 throw Problem(description: "another daemon already serves \(folder)")

@@ -89,7 +89,7 @@ package final class PodcastService: ServicePart {
         driver.start()
     }
 
-    /// Stops all transfers, keeping the bytes received.
+    /// Stops all work, and records the bytes that each download has received.
     package func stop() async {
         sync.stop()
         context.work.close()
@@ -119,7 +119,8 @@ package final class PodcastService: ServicePart {
             })
     }
 
-    /// Reads the journal of the previous daemon, and postpones work during which the daemon has crashed twice.
+    /// Reads the journal of the previous daemon, and logs the work that is skipped because the daemon has crashed twice
+    /// during it.
     private func resumeWork() {
         let skipped = context.work.open(now: now()) { item in
             switch item.kind {
@@ -131,7 +132,7 @@ package final class PodcastService: ServicePart {
         for entry in skipped { log.error("\(entry.explanation)") }
     }
 
-    /// Deletes search results that no search has returned and nobody has used for a day.
+    /// Deletes the search results that, for a day, no search has returned and nobody has used.
     ///
     /// - Parameter moment: the current time, in seconds since 1970.
     package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }

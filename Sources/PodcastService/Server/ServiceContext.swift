@@ -25,7 +25,7 @@ final class ServiceContext: Sendable {
         self.configuration = configuration
         self.library = library
         var transfers = configuration.transfers
-        // `Refresher.renewAddress(of:)` finds a newer address for one that the server refuses.
+        // If a server refuses an episode's address, `Refresher.renewAddress(of:)` looks for a newer one.
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.paths.cache,

@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// A counter of consecutive starts of the daemon that did not become ready: the size of a file that is removed when one
-/// does.
+/// The number of consecutive failed starts of the daemon, stored as the size of a file.
 ///
-/// Corrupt data in the library may crash the daemon. After two failed starts the whole library is therefore checked.
+/// A start has failed if the daemon did not become ready. When the daemon is ready, it removes the file. Corrupt data
+/// in the library may crash the daemon, so the whole library is checked after two failed starts.
 struct StartMarker {
     let path: String
 

@@ -90,8 +90,8 @@ extension Subscriptions {
         }
     }
 
-    /// Handles a failed fetch. A list must not lose a show because its server is unavailable; a feed without audio or
-    /// video files, or 410 Gone, is an error.
+    /// Handles a failed fetch: subscribes to the show without episodes, since a list must not lose a show because its
+    /// server is unavailable. A feed without audio or video files, or 410 Gone, is an error.
     private func handle(
         _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
     ) throws -> ImportResult {
@@ -134,8 +134,8 @@ extension Subscriptions {
         return kept
     }
 
-    /// Returns the name of the show with this address, ignoring http or https and a trailing slash, in which lists of
-    /// different programs differ.
+    /// Returns the name of the subscribed show with this address. Ignores the scheme (http or https) and a trailing
+    /// slash, which differ between the lists of different programs.
     private func subscribedName(at url: String) throws -> String? {
         var addresses = [url]
         if let colon = url.firstIndex(of: ":") {

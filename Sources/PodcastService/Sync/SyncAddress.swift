@@ -10,7 +10,7 @@ package struct SyncAddress: Sendable, Equatable {
     /// The protocol, if the address implies it.
     package let kind: SyncAccount.Kind?
 
-    /// The rejection of an address, in one line that says what would be accepted.
+    /// The rejection of an address, with a one-line message that says what to enter instead.
     package struct Refusal: Error, Equatable {
         package let message: String
     }

@@ -172,8 +172,8 @@ final class SyncExchange: ServicePart {
 
     /// Cancels the running exchange, and returns when it has ended.
     ///
-    /// It stops between two requests or two shows: what was done is in the library, and the rest is part of the next
-    /// exchange.
+    /// The exchange stops between two requests or two shows. Its results so far are in the library, and the next
+    /// exchange does the rest.
     private func finishExchange() async {
         running?.cancel()
         _ = await running?.value
@@ -187,7 +187,7 @@ final class SyncExchange: ServicePart {
         if let running { return await running.value }
         let task = startTask { [self] in
             let failure = await exchange()
-            // Before the task ends, because a command that waits for it then starts an exchange of its own.
+            // Do this before the task ends: a command that waits for the task then starts an exchange of its own.
             running = nil
             self.client = nil
             context.work.remove([Self.exchangeItem])
@@ -336,7 +336,7 @@ final class SyncExchange: ServicePart {
         log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
     }
 
-    /// Deletes shows that were removed long enough ago.
+    /// Deletes the shows that another device removed more than `removedLifetime` ago.
     func pruneRemovedShows() {
         do {
             try library.pruneRemoved(before: now() - Self.removedLifetime.seconds)

@@ -5,8 +5,9 @@ package import PodcastLibrary
 
 /// The addresses and request bodies of the two variants of the API. Pure.
 ///
-/// The gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/), and that of Nextcloud's gpoddersync
-/// (https://github.com/thrillfall/nextcloud-gpodder), whose responses are the same, but which has no devices.
+/// One variant is the gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/). The other is that of
+/// Nextcloud's gpoddersync (https://github.com/thrillfall/nextcloud-gpodder): its responses are the same, but it has no
+/// devices.
 package struct SyncMessages: Sendable {
     package let kind: SyncAccount.Kind
     /// The server's address.
@@ -111,7 +112,8 @@ package struct SyncMessages: Sendable {
     }
 }
 
-/// Parsing of the server's responses. Malformed entries, and those beyond `mostEntries`, are skipped and counted.
+/// Parsing of the server's responses. Malformed entries, and those beyond `mostEntries`, are skipped; those of
+/// subscriptions and actions are also counted.
 package enum SyncAnswers {
     /// A response that cannot be parsed.
     package struct Malformed: Error, Equatable {
@@ -165,14 +167,15 @@ package enum SyncAnswers {
             package var new: String
         }
 
-        /// `nil` if the server sends none, such as old versions of gpoddersync.
+        /// `nil` if the server sends none, as old versions of gpoddersync do.
         package var timestamp: Int64?
         package var renamed: [Renamed]
     }
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
-    /// Maximum number of entries: the last ones of a list of actions, the first ones of any other. The rest is skipped.
+    /// Maximum number of entries that are read: the last entries of a list of actions, the first entries of any other
+    /// list.
     package static let mostEntries = 100_000
 
     /// Parses a response with subscription changes.
@@ -283,7 +286,8 @@ package enum SyncTime {
         number(value).flatMap { (0...SyncMoment.latest).contains($0) ? $0 : nil }
     }
 
-    /// Parses a time with or without a zone and a fraction; some servers send seconds since 1970 instead.
+    /// Parses a time, with or without a zone and a fraction, into seconds since 1970. Some servers send that number
+    /// instead of a text.
     package static func seconds(_ value: Any?) -> Int64? {
         if let number = number(value) {
             return (-SyncMoment.latest...SyncMoment.latest).contains(number) ? number : nil

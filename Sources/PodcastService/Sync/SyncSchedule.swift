@@ -17,8 +17,8 @@ package struct SyncSchedule: Sendable, Equatable {
         longestDelay = self.delay * 10
     }
 
-    /// Returns the time of the next exchange after a success, up to a tenth later so that a server's users do not all
-    /// connect at once.
+    /// Returns the time of the next exchange after a success. It is up to a tenth of `interval` later, so that a
+    /// server's users do not all connect at once.
     package func next(now: Int64, random: Double) -> Int64 { now + (interval * (1 + random / 10)).seconds }
 
     /// Returns the time of the next exchange after consecutive failures. The delay doubles from a minute to at most six
@@ -33,11 +33,12 @@ package struct SyncSchedule: Sendable, Equatable {
     private static let firstPause = Duration.seconds(60)
     private static let longestPause = Duration.seconds(6 * 3_600)
 
-    /// Returns when pending changes are sent.
+    /// Returns the time at which pending changes are sent.
     ///
     /// - Parameters:
-    ///   - oldest, newest: when the oldest and the newest change were made.
-    ///   - failures: after a failure its back-off applies instead of the delay for changes.
+    ///   - oldest, newest: the times at which the oldest and the newest change were made.
+    ///   - failures: the number of consecutive failures. After a failure `next`, the end of its back-off, applies
+    ///     instead of the delay for changes.
     package func due(oldest: Int64, newest: Int64, failures: Int, next: Int64) -> Int64 {
         failures > 0 ? next : min(next, newest + delay.seconds, oldest + longestDelay.seconds)
     }
