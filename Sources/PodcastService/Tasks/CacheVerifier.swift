@@ -96,7 +96,7 @@ final class CacheVerifier: ServicePart {
     /// Reads a complete file and compares its digest with that of the download. A file that differs is dropped, so that
     /// the episode is fetched again on demand.
     ///
-    /// - Returns: a description of the defect, or the error; `nil` if there is none, or no complete file.
+    /// - Returns: a description of the defect, or the error; `nil` if the file is intact, or there is no complete file.
     @discardableResult
     func verify(_ episode: EpisodeID) async -> String? {
         if let running = verifications[episode] { return await running.value }

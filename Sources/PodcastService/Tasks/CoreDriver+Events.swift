@@ -73,7 +73,7 @@ extension CoreDriver {
         }
     }
 
-    /// Returns whether a progress report needs no new task.
+    /// Returns whether a progress report can be handled without creating a task.
     private func isKnown(_ snapshot: DownloadSnapshot) -> Bool {
         !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil
     }
@@ -158,7 +158,7 @@ extension CoreDriver {
         try batch.handle(.changedEpisode(episode))
     }
 
-    /// Records when an episode was opened, which determines the order of eviction.
+    /// Records the time at which an episode was opened, which determines the order of eviction.
     private func opened(_ episode: EpisodeID, _ batch: inout Batch) throws {
         try batch.handle(.opened(MediaID(episode)))
         let now = batch.moment.uptime
@@ -187,7 +187,7 @@ extension CoreDriver {
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
     }
 
-    /// The name and the size of an episode, for a waiting open, which has no task.
+    /// The path and the size of an episode, to display an open that waits: a waiting open has no task.
     struct OpenFacts {
         /// `SHOW/EPISODE`.
         var path: String
@@ -195,7 +195,7 @@ extension CoreDriver {
         var estimate: Int64?
     }
 
-    /// Returns `nil` if the episode was removed.
+    /// Returns the path and the size of an episode; `nil` if it was removed.
     func facts(of episode: EpisodeID) -> OpenFacts? {
         guard let entry = try? library.entry(id: episode), let show = try? library.folder(id: entry.podcast) else {
             return nil
@@ -204,7 +204,7 @@ extension CoreDriver {
             path: show.name + "/" + entry.name, estimate: entry.sizeSource == .unknown ? nil : entry.size)
     }
 
-    /// Returns the opens that wait for failing servers, as queued tasks without a number.
+    /// Returns the opens that wait for failing servers, as queued tasks with number 0.
     func waitingOpens() -> [TaskInfo] {
         core.waitingOpens(at: moment).compactMap { info in
             guard let facts = info.episode.flatMap(facts(of:)) else { return nil }

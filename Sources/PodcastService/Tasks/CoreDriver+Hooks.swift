@@ -5,7 +5,8 @@ internal import PodcastLibrary
 internal import TransferCore
 
 extension CoreDriver {
-    /// Runs a hook command with `sh -c`, with the event in its environment, without waiting for it.
+    /// Starts a hook command with `sh -c`, without waiting for it. Its environment describes the episode, if there is
+    /// one.
     func runHook(_ command: String?, episode: EpisodeID?) {
         guard let command, !command.isEmpty else { return }
         var environment = ProcessInfo.processInfo.environment

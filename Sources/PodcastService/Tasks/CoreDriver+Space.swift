@@ -13,8 +13,8 @@ internal import TransferEngine
 extension CoreDriver {
     /// Determines which downloads have space, and evicts files for them.
     ///
-    /// - Parameter isProgress: whether the only change is that bytes have arrived. The plan is then kept if it allows
-    ///   for them.
+    /// - Parameter isProgress: whether the only change is that bytes have arrived. The current plan then stays in force
+    ///   if it allows for these bytes.
     func assessSpace(isProgress: Bool) {
         var evicted: [EpisodeID] = []
         var plan: StoragePlan?
@@ -57,6 +57,8 @@ extension CoreDriver {
             transfers: tasks.storageTransfers(open: open))
     }
 
+    /// Adds the files in the cache to a snapshot. An incomplete file becomes part of its transfer, if there is one.
+    ///
     /// - Returns: the episode of each file, by file name.
     private func addFiles(to snapshot: inout StorageSnapshot) throws -> [String: EpisodeID] {
         let places = Dictionary(
@@ -96,7 +98,7 @@ extension CoreDriver {
         TransferError(.diskFull, "no space left in the cache: \(reason.description)")
     }
 
-    /// Records why a download waits for space in the cache; `nil` once it has space.
+    /// Records the reason why a download waits for space in the cache; `nil` once it has space.
     func setAwaitsSpace(_ media: MediaID, _ reason: TransferError?) {
         let old = view.withLock { view in
             defer { view.spaceWaits[media] = reason }

@@ -65,7 +65,7 @@ final class CoreDriver: ServicePart {
     var unwritten: [EventQueue.Item] = []
     /// Number of processed engine events that are not yet acknowledged to the engine.
     var unacknowledged = 0
-    /// When an open of each episode was last recorded.
+    /// The times at which an open of each episode was last recorded.
     var lastOpens: [EpisodeID: Instant] = [:]
 
     init(_ context: ServiceContext, events: EventQueue) {
@@ -101,7 +101,7 @@ final class CoreDriver: ServicePart {
             }
         }
 
-        /// Schedules `body` for after the transaction has succeeded. It is dropped if the transaction fails.
+        /// Schedules `body` to run after the transaction has succeeded. It is dropped if the transaction fails.
         mutating func whenWritten(_ body: @escaping @ServiceActor () -> Void) { afterwards.append(body) }
     }
 
@@ -128,8 +128,8 @@ final class CoreDriver: ServicePart {
         adopt(batch)
     }
 
-    /// Handles inputs that report what has already happened. An error is logged; if there are several inputs, each is
-    /// then handled by itself.
+    /// Handles inputs that report past events. An error is logged; if there are several inputs, each is then handled by
+    /// itself.
     func report(_ inputs: [Input]) {
         do {
             try handle(inputs)

@@ -56,7 +56,7 @@ final class TaskCommands: ServicePart {
         return .acted(count: count, problems: problems)
     }
 
-    /// Starts downloads of these episodes in full, with one decision about space for all of them.
+    /// Starts full downloads of these episodes, with one decision about space for all of them.
     private func begin(_ episodes: [EpisodeID]) throws {
         try driver.change { batch in
             for id in episodes {
@@ -119,7 +119,7 @@ final class TaskCommands: ServicePart {
     func dropBytes(of episode: Episode) async throws -> String? {
         driver.drainEvents()
         let isOpen = "it is open in a program; close it first"
-        // Its first bytes may have been read before it has a cache file.
+        // A program may have the episode open, and have read its first bytes, before there is a cache file.
         guard let rendition = try library.rendition(of: episode.id) else {
             return driver.clients.openEpisodes.contains(episode.id) ? isOpen : nil
         }

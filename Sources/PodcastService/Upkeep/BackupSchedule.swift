@@ -11,19 +11,19 @@ package struct BackupSchedule: Sendable, Equatable {
     /// same delay applies after the start if there is no backup.
     package static let delay = Duration.seconds(60)
 
-    /// When the daemon started.
+    /// The time at which the daemon started.
     private let started: WallTime
-    /// When a backup was last attempted, successful or not.
+    /// The time of the last attempt at a backup, successful or not.
     private var lastTry: WallTime?
-    /// When the backup for a changed subscription list is due.
+    /// The time at which the backup for a changed subscription list is due.
     private var changeDue: WallTime?
 
     package init(started: WallTime) { self.started = started }
 
     /// Records a change of the subscriptions.
     ///
-    /// - Returns: whether the next backup may now be due earlier; `false` if one is scheduled for an earlier change,
-    ///   which is not postponed.
+    /// - Returns: whether the next backup may now be due earlier; `false` if an earlier change has already scheduled
+    ///   one, which is not postponed.
     package mutating func subscriptionsChanged(now: WallTime) -> Bool {
         guard changeDue == nil else { return false }
         changeDue = now + Self.delay

@@ -5,8 +5,8 @@ package import TransferCore
 /// The facts about an episode that `EpisodeRemovals` and `AutoDownload` need.
 package struct RetainedEpisode: Sendable, Equatable {
     package var id: EpisodeID
-    /// The publication time, or if the feed has no date the time at which the episode was first seen, in seconds since
-    /// 1970. Determines the order of listings.
+    /// The publication time, in seconds since 1970; if the feed has no date, the time at which the episode was first
+    /// seen. Determines the order of listings.
     package var moment: Int64
     package var title: String
     /// The duration in seconds; `nil` if the feed does not state it.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The setting `keep`: which episodes of a show stay in the library.
+/// The setting `keep`, which selects the episodes of a show that stay in the library.
 package enum Keep: Sendable, Equatable {
     case all
     /// The newest episodes, up to this number.

@@ -80,12 +80,12 @@ final class LibraryCopies: ServicePart {
 
     // MARK: The backup
 
-    /// When the next backup is due; `nil` if there is nothing to back up.
+    /// The time at which the next backup is due; `nil` if there is nothing to back up.
     var next: WallTime? {
         schedule.next(backup: backupMoment, hasShows: hasShows, now: moment.wall)
     }
 
-    /// When the current backup was made; `nil` if there is none.
+    /// The time at which the current backup was made; `nil` if there is none.
     private var backupMoment: WallTime? {
         var status = stat()
         guard stat(configuration.paths.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }

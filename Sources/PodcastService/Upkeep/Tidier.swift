@@ -49,7 +49,8 @@ final class Tidier: ServicePart {
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan) } }
     }
 
-    /// Downloads the episodes after one that was played, if the show's `auto_download_order` is `oldest_unplayed`.
+    /// Tidies the show of an episode that was played, or marked as played or unplayed, if the show's
+    /// `auto_download_order` is `oldest_unplayed`: the next episodes to download may then be others.
     func follow(_ episode: EpisodeID) throws {
         guard let show = try library.place(of: episode)?.podcast else { return }
         let settings = settings(of: show)
@@ -124,8 +125,8 @@ final class Tidier: ServicePart {
         return buried.map(\.id).filter { !leaving.contains($0) }
     }
 
-    /// Returns whether a mount has an episode open without having asked the daemon, which it need not do if the size is
-    /// known or the file is complete. The lease on the cache file shows it as soon as there is a file.
+    /// Returns whether a mount has the cache file of an episode open, which its lease on the file shows. The daemon may
+    /// not know of the open: a mount need not ask for it if the size is known or the file is complete.
     private func hasLease(on episode: Episode) -> Bool {
         guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
         return engine.isRead(rendition.file)

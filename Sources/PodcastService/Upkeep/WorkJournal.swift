@@ -15,7 +15,7 @@ package final class WorkJournal: Sendable {
         var record = WorkRecord(now: 0)
         var running: Set<WorkItem> = []
         var descriptor: Int32 = -1
-        /// Whether the daemon is exiting: work that ends now was interrupted, which proves nothing.
+        /// Whether the daemon is exiting. Work that ends from then on was interrupted, so its crash count is not reset.
         var isClosed = false
     }
 
@@ -88,12 +88,12 @@ package final class WorkJournal: Sendable {
 
     // MARK: Due work
 
-    /// Returns which of these items may start now; see `WorkRecord.turn`.
+    /// Returns the items that may start now; see `WorkRecord.turn`.
     package func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
         state.withLock { $0.record.turn(of: items, running: $0.running, now: now) }
     }
 
-    /// Returns until when an item is skipped, in seconds since 1970; `nil` if it may run.
+    /// Returns the time until which an item is skipped, in seconds since 1970; `nil` if it may run.
     package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
         state.withLock { $0.record.skippedUntil(item, now: now) }
     }

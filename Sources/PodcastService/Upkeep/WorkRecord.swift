@@ -25,7 +25,7 @@ package struct WorkItem: Sendable, Codable, Hashable {
     package static let sync = WorkItem(.sync)
 }
 
-/// The crash counts of unattended work, and what follows from them. Pure.
+/// The crash counts of unattended work, and the decisions that follow from them. Pure.
 ///
 /// A daemon that ended during work without a clean exit has crashed or was killed. The next daemon can tell neither
 /// which of the two, nor which item was the cause, so it counts a crash against all items that were running. An item
@@ -38,7 +38,7 @@ package struct WorkRecord: Sendable, Equatable {
         package var item: WorkItem
         /// The number of consecutive crashes.
         package var deaths: Int
-        /// When the last crash was detected, in seconds since 1970.
+        /// The time at which the last crash was detected, in seconds since 1970.
         package var last: Int64
         /// The display name.
         package var name: String
@@ -107,7 +107,7 @@ package struct WorkRecord: Sendable, Equatable {
     /// - Returns: whether the item had a count.
     package mutating func ended(_ item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
 
-    /// Returns until when an item is skipped, in seconds since 1970; `nil` if it may run.
+    /// Returns the time until which an item is skipped, in seconds since 1970; `nil` if it may run.
     package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
         guard let until = known[item]?.skippedUntil, until > now else { return nil }
         return until
@@ -119,8 +119,8 @@ package struct WorkRecord: Sendable, Equatable {
     /// Returns whether an item has a crash count.
     package func isSuspect(_ item: WorkItem) -> Bool { known[item] != nil }
 
-    /// Returns which of these items may start now: all without a crash count; if there are none, and nothing runs, one
-    /// item with a count that is not skipped. While an item with a count runs, no other may start.
+    /// Returns the items that may start now: all without a crash count; if there are none, and nothing runs, one item
+    /// with a count, unless it is skipped. While an item with a count runs, no other may start.
     ///
     /// - Parameter running: the items that are running unattended.
     package func turn(of items: [WorkItem], running: Set<WorkItem>, now: Int64) -> [WorkItem] {

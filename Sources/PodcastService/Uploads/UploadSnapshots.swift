@@ -7,10 +7,10 @@ internal import Glibc
 struct UploadSnapshots: Sendable {
     let folder: String
 
-    /// Returns the path of a snapshot; `nil` if the name is not a UUID, as every snapshot's is.
+    /// Returns the path of a snapshot. The name of every snapshot is a UUID; any other name yields `nil`.
     func path(_ name: String) -> String? { UUID(uuidString: name) == nil ? nil : "\(folder)/\(name)" }
 
-    /// Returns the size of a snapshot; `nil` if it does not exist or is not a file of this user.
+    /// Returns the size of a snapshot; `nil` if it does not exist or is not a regular file of this user.
     func size(of name: String) -> Int64? {
         guard let path = path(name) else { return nil }
         var status = stat()
@@ -36,7 +36,8 @@ struct UploadSnapshots: Sendable {
         if let path = path(name) { unlink(path) }
     }
 
-    /// Removes unknown snapshots, which killed clients have left. One that a client still writes is locked and stays.
+    /// Removes unknown snapshots, which killed clients have left. A snapshot that a client still writes is locked, so
+    /// it is not removed.
     func tidy(keeping known: Set<String>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !known.contains(name) {
             guard let path = path(name) else { continue }

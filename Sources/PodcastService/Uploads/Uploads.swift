@@ -50,7 +50,7 @@ final class Uploads: ServicePart {
         beginPending()
     }
 
-    /// Returns the reason why an upload continues only when a person resumes it; `nil` if it continues by itself.
+    /// Returns the reason why an upload is skipped for now, unless a person resumes it; `nil` if it is not skipped.
     private func reasonToSkip(_ upload: Upload) -> String? {
         context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
@@ -64,7 +64,7 @@ final class Uploads: ServicePart {
             guard let upload = try? library.upload(id: id) else { continue }
             driver.report(.uploadRegistered(UploadTask(upload)))
             begin(upload)
-            // An upload that has run this long has not crashed the daemon; it may take hours.
+            // An upload may take hours. Once it has run this long, assume that it does not crash the daemon.
             Timers.after(Self.journalTime) { [weak self] in
                 startTask { self?.removeFromJournal(id) }
             }
@@ -79,8 +79,8 @@ final class Uploads: ServicePart {
         if context.work.remove([WorkItem.upload(id)]) { driver.report(.rescheduled) }
     }
 
-    /// When a pending upload may start, in seconds since 1970; `nil` if none is pending, or all have to wait for other
-    /// work to end.
+    /// The time at which a pending upload may start, in seconds since 1970; `nil` if none is pending, or all have to
+    /// wait until other work has finished.
     var next: Int64? {
         let now = now()
         if pending.isEmpty { return nil }
@@ -238,7 +238,7 @@ final class Uploads: ServicePart {
         }
     }
 
-    /// Asks the server in a new task whether it has received the POST.
+    /// Starts a task that asks the server whether it has received the POST.
     private func lookUp(_ id: TaskID) {
         guard let upload = try? library.upload(id: id) else { return }
         let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)

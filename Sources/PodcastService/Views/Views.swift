@@ -37,7 +37,7 @@ final class Views: ServicePart {
 
     // MARK: Time
 
-    /// When a view next changes by the passing of time alone, in seconds since 1970; `nil` if none does.
+    /// The time at which a view next changes by the passing of time alone, in seconds since 1970; `nil` if none does.
     var next: Int64? { (try? library.nextViewUpdate()) ?? nil }
 
     /// Updates the views that have changed by the passing of time.
