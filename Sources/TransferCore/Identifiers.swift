@@ -17,8 +17,8 @@ extension Identifier {
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// The id of a media file in the engine, the cache and the library's renditions. An episode has one main media file,
-/// and may have alternates, each of which has a row, and so a number, of its own.
+/// The id of a media file in the engine, the cache and the library's renditions. An episode has one main media file
+/// and may have alternates. Each alternate has its own row in the library, and so its own number.
 package struct MediaID: Identifier {
     package let rawValue: Int64
 

@@ -8,12 +8,12 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case missing
         /// The address is in a more private network than the address that led to it.
         case outOfReach
-        /// No connection: name not found, refused, no route, invalid certificate.
+        /// No connection: name not found, connection refused, no route, or invalid certificate.
         case unreachable
         /// No bytes arrived for too long.
         case timedOut
-        /// No space left for the cache: its disk is full, or its owner permits no more bytes. Lasts until there is
-        /// space.
+        /// No space is left for the cache: its disk is full, or a configured limit permits no more bytes. The error
+        /// lasts until there is space.
         case diskFull
         /// Another rendition has replaced the one being read.
         case changed
@@ -40,6 +40,6 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
 
     package var description: String { message }
 
-    /// Whether the network may be at fault, and not the server: no server was reached, or no bytes arrived.
+    /// Whether the network may be at fault rather than the server: no server was reached, or no bytes arrived.
     var isOutage: Bool { code == .unreachable || code == .timedOut }
 }

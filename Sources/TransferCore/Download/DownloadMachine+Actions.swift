@@ -26,7 +26,7 @@ extension DownloadMachine {
         /// Ends a connection; no further event of it is reported.
         case abort(ConnectionID)
         /// Releases a connection that has delivered its last byte: its exchange completes by itself, so that curl can
-        /// reuse the connection. No further event of it is reported.
+        /// reuse the TCP connection. No further event of it is reported.
         case release(ConnectionID)
         /// Pauses a connection briefly, because no reader waits for its bytes; it keeps its slot.
         case pause(ConnectionID)
@@ -67,11 +67,11 @@ extension DownloadMachine {
         case stop
     }
 
-    /// The reason why a connection ended by itself.
+    /// The reason for the end of a connection that the machine did not end.
     package enum Ending: Sendable, Equatable {
         /// The body is complete according to the protocol.
         case complete
-        /// `Step.stop` was reached.
+        /// `Step.stop` was reached, or the driver ended the connection to free its slot.
         case stopped
         /// A transient failure; if it occurred during a body, the body ended early.
         case failure(TransferError)

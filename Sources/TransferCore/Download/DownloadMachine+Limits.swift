@@ -4,13 +4,13 @@ extension DownloadMachine {
         /// The time after which a connection counts as stalled if neither a head nor bytes arrive.
         package var stall = Duration.seconds(20)
         /// The silence after which a connection is replaced when the network has changed: longer than a round trip,
-        /// shorter than what a listener notices.
+        /// shorter than a gap that a listener notices.
         package var doubt = Duration.seconds(1)
         /// The longest delay between attempts to reach a server while a reader is blocked.
         package var reachRetry = Duration.seconds(2)
-        /// The time for connecting after an outage while a reader is blocked. Linux sends a SYN each second at first,
-        /// then doubles the interval (`tcp_syn_linear_timeouts`, 4), and a line that drops packets does not report that
-        /// it is back: with a new attempt after these 5 s, no interval exceeds 3 s.
+        /// The connect timeout during an outage while a reader is blocked. At first Linux sends a SYN each second, then
+        /// it doubles the interval (`tcp_syn_linear_timeouts`, 4). No event reports that a line has stopped dropping
+        /// packets. With a new attempt after these 5 s, the interval between SYNs never exceeds 3 s.
         package var outageConnect = Duration.seconds(5)
         /// The time after which an open or a read fails if the download makes no progress.
         package var readerDeadline = Duration.seconds(60)
@@ -25,7 +25,8 @@ extension DownloadMachine {
         /// another: the cost of a request at common rates (two round trips of 50 ms at 5 MB/s).
         package var reach: Int64 = 512 * 1024
         /// The maximum number of unneeded bytes that the server of a paused connection may still have to send. With
-        /// more, the connection is ended: they would fill the socket buffers, and a later request costs one round trip.
+        /// more, the connection is ended: the bytes would fill the socket buffers, whereas a later request costs only
+        /// one round trip.
         package var excess: Int64 = 1 << 20
         /// The number of bytes read again if no strong validator proves that the rendition is the same.
         package var overlap: Int64 = 64 * 1024
@@ -44,7 +45,7 @@ extension DownloadMachine {
         package var probeStream: Int64 = 1 << 20
         /// The expected content; anything else is an error.
         package var expects = ContentExpectation.media
-        /// Whether the owner is asked for a newer address after a refusal. It must answer.
+        /// Whether the owner is asked for a newer address after a refusal. If so, it must answer.
         package var renewsAddress = false
         /// The time limit for the owner's answer: ten minutes to fetch a feed, and one more to store it.
         package var renewal = Duration.seconds(660)

@@ -97,9 +97,11 @@ extension DownloadMachine {
 
         init(knowsDirect: Bool) { self.knowsDirect = knowsDirect }
 
-        /// Records the loss of a request before its head arrived. The address of an earlier redirect may be gone for
-        /// good; the feed's address is authoritative. If that host is unreachable too, the network is at fault, and the
-        /// redirects, which may count plays, need not be requested again.
+        /// Records the loss of a request before its head arrived.
+        ///
+        /// The address that an earlier redirect led to may be gone for good, so the feed's address is requested next.
+        /// If the host of the feed's address is unreachable too, the network is at fault: the direct address is used
+        /// again, without another request to the redirects, which may count plays.
         mutating func failed(direct: Bool, unreachable: Bool) {
             if direct {
                 knowsDirect = false

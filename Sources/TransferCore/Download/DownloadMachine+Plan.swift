@@ -71,7 +71,7 @@ extension DownloadMachine {
 
     /// Returns the start of the next connection for a reader: the byte on which the first reader without a connection
     /// is blocked, or one shortly before it that another reader needs. The kernel sends the reads of one reader in any
-    /// order, and after a broken connection each would cause a request of its own.
+    /// order. Without this rule, each of them would cause its own request after a broken connection.
     private func unservedNeed() -> Int64? {
         let needs = readers.reads.lazy.compactMap { read -> Int64? in
             let missing = present.firstMissing(from: read.range.lowerBound)
@@ -81,7 +81,7 @@ extension DownloadMachine {
         return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
     }
 
-    /// Whether a request starting at `offset` can be tied to bytes that are present or in flight.
+    /// Whether bytes from a request that starts at `offset` can be joined to bytes that are present or in flight.
     func canSeek(to offset: Int64) -> Bool {
         guard faults.allowRanges else { return false }
         // Before the first response nothing is known, and the first request may start anywhere.
@@ -94,7 +94,7 @@ extension DownloadMachine {
     private mutating func connect(for need: Int64, now: Instant) -> [Action] {
         if let actions = streamForProbes(to: need, now: now) { return actions }
         guard canSeek(to: need) else {
-            if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
+            if pin == nil, !connections.isEmpty { return [] }  // Wait for the response head that is on its way.
             // Only a stream to the end can reach `need`: extend the limit of one that is still before `need`, or start
             // a new one.
             for id in connections.ids {
@@ -139,7 +139,7 @@ extension DownloadMachine {
         if let probeEnd {
             request.isProbe = true
             if need == 0, faults.allowRanges, pin?.acceptsRanges ?? true { request.ranged = true }
-            // While the size of a known rendition is unknown, the request is not cut: the body's end shows the size.
+            // While the size of a known rendition is unknown, the request has no end: the body's end shows the size.
             if request.ranged, pin == nil || pin?.total != nil { request.end = min(request.end ?? probeEnd, probeEnd) }
             if request.end == nil { request.ranged = request.offset > 0 }
         }
@@ -175,7 +175,8 @@ extension DownloadMachine {
         return offset
     }
 
-    /// Returns the end of a connection starting at `offset`: the first byte that is present or being fetched.
+    /// Returns the end of a connection that starts at `offset`: the next byte that is present or that another
+    /// connection delivers, otherwise the end of the file; `nil` if that is unknown.
     private func limit(from offset: Int64) -> Int64? {
         var result = present.nextPresent(after: offset) ?? pin?.total
         for other in connections.all where other.position > offset {

@@ -2,8 +2,8 @@ package import Platform
 
 // Handling of missing space and storage failures.
 extension DownloadMachine {
-    /// Handles a failed write: all connections end, and present bytes stay. If there is no space the task waits for it;
-    /// for any other reason it fails.
+    /// Handles a failed write: all connections end, and present bytes stay. If the write failed for lack of space, the
+    /// task waits for space; otherwise it fails.
     package mutating func storageFailed(_ error: TransferError, now: Instant) -> [Action] {
         guard error.code == .diskFull else { return fail(error, now: now) }
         return storageIsFull(error, now: now) + [.storageFull(error)]

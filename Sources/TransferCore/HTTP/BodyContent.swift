@@ -22,8 +22,8 @@ package enum BodyContent: Sendable, Equatable {
         case signedChunks = "signed chunks in place of their content,"
     }
 
-    /// The number of bytes that must be text (or all of a shorter body) to classify it as text: no media format starts
-    /// with that much text.
+    /// The number of first bytes that must be text for a body to be classified as text; all bytes of a shorter body.
+    /// No media format starts with that much text.
     package static let textWindow = 512
     /// The number of bytes that are searched for media after unknown bytes (padding, a broken frame): four of the
     /// largest MPEG frames.

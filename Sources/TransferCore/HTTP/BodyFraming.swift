@@ -2,7 +2,7 @@
 package enum BodyFraming: Sendable, Equatable {
     /// Content-Length, in bytes.
     case length(Int64)
-    /// The digits of a Content-Length above `largestSize`: the body will end before it.
+    /// The digits of a Content-Length above `largestSize`. No file is that large, so the body will end earlier.
     case excessive(String)
     /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length is ignored.
     case chunked

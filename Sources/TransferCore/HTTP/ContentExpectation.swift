@@ -18,9 +18,9 @@ package enum ContentExpectation: Sendable, Equatable {
     /// Returns the reason to reject a body with unexpected content; `nil` if it is acceptable.
     ///
     /// - Parameters:
-    ///   - doubt: How strongly its head suggests that it is not media. With strong doubt only a known format is
-    ///     accepted.
-    ///   - head: The head, whose type is named in the reason.
+    ///   - doubt: How strongly the response head suggests that the body is not media. With strong doubt only a known
+    ///     format is accepted.
+    ///   - head: The response head, whose media type is named in the reason.
     package func refusal(
         of content: BodyContent, doubt: ResponseHead.Doubt = .none, _ head: ResponseHead? = nil
     ) -> TransferError? {

@@ -66,7 +66,8 @@ package struct ResponseHead: Sendable, Equatable {
     }
 
     /// The Content-Encoding without values that servers send by mistake and that mean no coding: character sets,
-    /// `binary`, and the `aws-chunked` left by an uploader. As sent; `nil` if nothing is left.
+    /// `binary`, and the `aws-chunked` left by an uploader. The other values are returned as sent; `nil` if there are
+    /// none.
     package var contentCoding: String? {
         let codings = (fields["content-encoding"] ?? "").split(separator: ",").map {
             String($0.filter { $0 != " " && $0 != "\t" })
@@ -126,7 +127,8 @@ package struct ResponseHead: Sendable, Equatable {
         return .seconds(max(0, moment - now))
     }
 
-    /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Equal lines count once.
+    /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Several equal lines count as one; `nil` if lines differ, or if
+    /// the field is malformed or absent.
     package var contentRange: ContentRange? {
         let found = contentRanges
         guard let first = found.first, found.allSatisfy({ $0 == first }) else { return nil }

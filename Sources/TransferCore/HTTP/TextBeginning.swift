@@ -1,4 +1,4 @@
-/// The first bytes of a body as text: without byte order mark and leading white space, UTF-16 converted to ASCII.
+/// The first bytes of a body as text, without byte order mark and leading white space. UTF-16 is converted to ASCII.
 struct TextBeginning {
     enum Finding: Equatable {
         case document(BodyContent.Document)
@@ -38,7 +38,8 @@ struct TextBeginning {
         return isUTF16 ? .document(.text) : .nothing
     }
 
-    /// Whether all of the first bytes are UTF-8 text without the WHATWG's binary data bytes and DEL.
+    /// Whether the first `count` bytes are UTF-8 text that contains neither DEL nor any of the WHATWG's binary data
+    /// bytes.
     func isText(upTo count: Int) -> Bool {
         if isUTF16 { return true }
         let part = Array(bytes.prefix(count))
@@ -64,7 +65,7 @@ struct TextBeginning {
         "ffconcat version", "file \"", "rem genre", "rem date", "performer \"", "title \"", "rtsptext", "smiltext",
     ]
 
-    /// Elements with which an HTML page starts, also without its `head`.
+    /// Elements with which an HTML page starts, even one without `head`.
     private static let pageElements: Set<String> = [
         "a", "b", "body", "br", "center", "div", "font", "form", "h1", "h2", "head", "html", "iframe", "img", "link",
         "meta", "p", "pre", "script", "span", "style", "table", "title",

@@ -1,4 +1,5 @@
-/// The privacy of the network of an address, as in Private Network Access (a draft of the W3C's WICG).
+/// The address space of an IP address: how private its network is, as in Private Network Access (a draft of the W3C's
+/// WICG).
 package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
     /// Reachable by everybody.
     case `public`
@@ -10,7 +11,7 @@ package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
-    /// The location in an error message.
+    /// The location, as worded in an error message.
     package var place: String {
         switch self {
         case .public: "on the internet"
@@ -122,8 +123,9 @@ package struct NetworkAddress: Sendable, Hashable {
         high == 0 && low >> 32 == Self.mappedPrefix ? UInt32(truncatingIfNeeded: low) : nil
     }
 
-    /// The space according to IANA's special-purpose address registries (RFC 6890), as of 2024. Addresses that these do
-    /// not call globally reachable are `local`, so that a block assigned later is refused rather than reached.
+    /// The space according to IANA's special-purpose address registries (RFC 6890), as of 2024. Addresses that these
+    /// registries do not list as globally reachable are `local`, so that a block assigned later is refused rather than
+    /// reached.
     package var space: AddressSpace {
         if ipv4 != nil { return Self.ipv4Blocks.first { $0.block.contains(self) }?.space ?? .public }
         let own = Self.ipv6Blocks.first { $0.block.contains(self) }?.space ?? .local

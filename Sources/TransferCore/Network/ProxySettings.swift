@@ -21,7 +21,7 @@ package struct ProxySettings: Sendable, Equatable {
             return nil
         }
         let all = first("all_proxy", "ALL_PROXY")
-        // HTTP_PROXY is not read: in a CGI program a request sets it.
+        // HTTP_PROXY is not read, because a CGI server sets that variable from the Proxy field of a request.
         http = (first("http_proxy") ?? all).flatMap(Self.proxy)
         https = (first("https_proxy", "HTTPS_PROXY") ?? all).flatMap(Self.proxy)
         direct = (first("no_proxy", "NO_PROXY") ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }

@@ -1,6 +1,6 @@
-/// The rule for addresses that a feed or a server refers to: none may be in a more private space than the one that
-/// refers to it, so that nobody on the internet can make podfs send requests to hosts that only this computer or its
-/// network reaches.
+/// The rule for addresses that a feed or a server refers to: none may be in a more private space than the feed or
+/// server itself. So nobody on the internet can make podfs send requests to hosts that only this computer or its
+/// network can reach.
 package struct ReachPolicy: Sendable, Equatable {
     /// Hosts and addresses that are allowed nevertheless (`transfers.allow_private`).
     package var exceptions: [Exception] = []
@@ -69,8 +69,8 @@ package struct ReachPolicy: Sendable, Equatable {
     }
 }
 
-/// The check of one exchange, hop by hop. It examines the addresses of the actual connections, so that a later DNS
-/// lookup with another result does not matter. A value without IO.
+/// The check of the addresses that one exchange connects to, hop by hop. It examines the addresses of the actual
+/// connections, so a later DNS lookup with another result cannot evade it. A value without IO.
 package struct ReachTrail: Sendable {
     private let policy: ReachPolicy
     /// The most private space allowed for the next hop; `nil` for any.
@@ -121,7 +121,7 @@ package struct ReachTrail: Sendable {
         }
         wasAllowed = true
         refused = nil
-        // An exception permits one host, but addresses that it leads to are limited by the space that led to it.
+        // An exception permits only the host itself: addresses that the host leads to have the same limit as before.
         let reached = min(limit ?? space, space)
         limit = reached
         self.space = reached

@@ -1,5 +1,5 @@
-/// The state of a cancelled download, as with URLSession's resume data, to check later whether it can continue. The
-/// bytes stay in the cache, with a checkpoint that says which of them are valid.
+/// The state of a cancelled download, like URLSession's resume data. It shows later whether the download can continue.
+/// The bytes themselves stay in the cache, with a checkpoint that says which of them are valid.
 package struct ResumeData: Codable, Sendable, Equatable {
     /// The version of this format.
     package static let currentVersion = 1

@@ -1,6 +1,7 @@
 package import Platform
 
-/// Admission of connections from three pools, so that readers never wait behind background downloads or scans.
+/// The admission of connections. Background downloads (filling), readers and probes have separate pools of slots, so
+/// that readers never wait behind background downloads or scans.
 ///
 /// Waiting background connections are admitted by priority, then in order of arrival; a requested download preempts an
 /// automatic one.
@@ -17,7 +18,8 @@ package struct ConnectionPools: Sendable {
         /// The maximum number of background connections in all, and to one host.
         package var filling = 3
         package var fillingPerHost = 2
-        /// The maximum number of connections for blocked readers in all, and to one host, the same as in browsers.
+        /// The maximum number of connections for blocked readers in all, and to one host. Browsers have the same limit
+        /// for a host.
         package var readers = 64
         package var readersPerHost = 6
         /// The maximum number of connections for probes in all, and to one host.
@@ -141,7 +143,8 @@ package struct ConnectionPools: Sendable {
 
     // MARK: -
 
-    /// Returns the lingering connection to end for a reader: the one that has had its slot the longest.
+    /// Returns the lingering connection to end for a reader: the one that has had its slot the longest. If the reader's
+    /// host has no free slot, only connections to that host are considered.
     private func candidate(for waiting: Entry, besides chosen: [Token]) -> Token? {
         let sameHost = active.filter {
             $0.value.pool == .readers && $0.value.host == waiting.host && !chosen.contains($0.key)

@@ -1,10 +1,10 @@
 package import Platform
 
-/// Limits of the received bytes per second: of all connections together, and of groups (files).
+/// Limits on the bytes received per second, for all connections together and for groups (files).
 ///
-/// The permitted bytes are divided into equal shares, so a reader's connection gets as much as any other; what one does
-/// not use (its server is slow, or nobody wants its bytes now) goes to the others. A connection may receive while it
-/// has credit; a piece larger than the credit leaves a debt, which delays the next piece.
+/// The permitted bytes are divided into equal shares, so a reader's connection gets as much as any other. A share that
+/// a connection does not use (its server is slow, or nobody wants its bytes now) goes to the others. A connection may
+/// receive while it has credit; a piece larger than the credit leaves a debt, which delays the next piece.
 ///
 /// A value without IO: the driver reports received bytes, asks which connections may continue, and calls again at
 /// `deadline`.
@@ -23,32 +23,32 @@ package struct RateLimits: Sendable {
         /// The debt of connections that have ended.
         var debt: Int64 = 0
 
-        /// The maximum credit in milliseconds of the limit: a quarter of a second. A server that sends in bursts loses
-        /// nothing by its pauses, and credit lets no second exceed the limit by more than a quarter.
+        /// The maximum credit: the bytes that the limit permits in this many milliseconds, a quarter of a second. A
+        /// server that sends in bursts can still reach the limit, and no second exceeds it by more than a quarter.
         private static let burst: Int64 = 250
 
         init(limit: Int64) { self.limit = min(limit, Self.largest) }
 
-        /// The maximum limit in bytes per second, above any link. Its product with the milliseconds of `maxElapsed`
-        /// fits into 64 bits.
+        /// The maximum limit in bytes per second, faster than any link. Its product with the milliseconds of
+        /// `maxElapsed` fits into 64 bits.
         private static let largest: Int64 = 1_000_000_000_000
 
         func allows(_ id: ID) -> Bool { levels[id, default: 1] > 0 }
 
-        /// Adds a connection. Its first piece may arrive at once, unless ended ones have left a debt: otherwise many
-        /// short connections could exceed the limit.
+        /// Adds a connection. Its first piece may arrive at once, unless ended connections have left a debt: otherwise
+        /// many short connections could exceed the limit.
         mutating func add(_ id: ID) { levels[id] = debt > 0 ? 0 : 1 }
 
         mutating func remove(_ id: ID) { debt += max(0, -(levels.removeValue(forKey: id) ?? 0)) }
 
-        /// Divides the credit of the elapsed time.
+        /// Divides the credit of the elapsed time among the connections.
         mutating func refill(_ elapsed: Duration) {
             var amount = limit * elapsed.milliseconds - debt
             debt = max(0, -amount)
             guard amount > 0, !levels.isEmpty else { return }
             let maxLevel = max(limit * Self.burst / Int64(levels.count), 1)
             var rest = Int64(levels.count)
-            // Connections with the highest level first, so that the others share what these cannot use.
+            // Connections with the highest level first, so that the others share the credit that these cannot use.
             for (id, level) in levels.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
                 let given = max(0, min(amount / rest, maxLevel - level))
                 levels[id] = level + given
@@ -79,8 +79,8 @@ package struct RateLimits: Sendable {
 
     /// The granularity of refills: smaller steps would cost processor time without a visible effect.
     private static let step = Duration.milliseconds(20)
-    /// The maximum time credited at once, so that the products fit into 64 bits: debts are paid in less than half an
-    /// hour.
+    /// The maximum time credited at once, so that the products fit into 64 bits. It suffices, since debts are paid in
+    /// less than half an hour.
     private static let maxElapsed = Duration.seconds(1_800)
 
     /// - Parameter limit: Bytes per second of all connections; 0 for no limit.
@@ -123,7 +123,7 @@ package struct RateLimits: Sendable {
         if !allows(id) { blocked.insert(id) }
     }
 
-    /// Divides the credit since the previous call.
+    /// Divides the credit of the time since the previous call among the connections.
     ///
     /// - Returns: The connections that may continue now and could not before.
     package mutating func refill(now: Instant) -> [ID] {

@@ -95,7 +95,7 @@ extension UploadMachine {
         case 500...599:
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 409 where posts > 1 || attempts > 0:
-            // An earlier attempt with the same key is still in progress (the draft's §2.7).
+            // An earlier attempt with the same key is still in progress (§2.7 of the Idempotency-Key draft).
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return withdrawPost() + fail(Self.refusal(ofPost: head))
         }
@@ -162,7 +162,7 @@ extension UploadMachine {
             guard let reached = head["upload-offset"].flatMap({ Int64(digits: $0) }), reached <= size,
                 reached > offset || offset == size
             else {
-                // The next HEAD returns that number.
+                // The HEAD request of the retry will return the number of received bytes.
                 let error = TransferError(.unusable, "the server did not say how many bytes it has received")
                 return scheduleRetry(after: error, pause: nil, now: now, random: random)
             }

@@ -1,4 +1,4 @@
-/// The progress of an upload on its server, with which a later run continues.
+/// The progress of an upload on its server, from which a later run continues.
 package struct UploadResumeData: Sendable, Equatable {
     /// A step of an upload.
     package enum Step: String, Sendable, Codable {

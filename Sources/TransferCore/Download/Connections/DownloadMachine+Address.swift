@@ -11,7 +11,7 @@ extension DownloadMachine {
         address.sources.count = max(1, count)
     }
 
-    /// Continues with the next source after a permanent failure of the current one; without one, requests a newer
+    /// Continues with the next source after a permanent failure of the current one. If there is none, requests a newer
     /// address from the owner, or fails with the failure of the first source.
     mutating func giveUpSource(_ error: TransferError, now: Instant) -> [Action] {
         guard address.sources.advance(after: error) else {

@@ -151,7 +151,8 @@ extension DownloadMachine {
         return adopt(known) + plan(now)
     }
 
-    /// Returns a connection that streams the whole file and is further along than `id` would be.
+    /// Returns another connection that already streams the whole file, and is further along than `id`, which would
+    /// start at byte 0.
     private func streamAhead(of id: ConnectionID) -> ConnectionID? {
         connections.ids.first { other in
             guard other != id, let connection = connections[other], let body = connection.body else { return false }

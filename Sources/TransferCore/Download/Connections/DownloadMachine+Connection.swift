@@ -39,8 +39,8 @@ extension DownloadMachine {
         let request: ConnectRequest
         /// The offset of the next byte.
         var position: Int64
-        /// The offset at which it must stop: the end of the file, or the first byte that is present or belongs to
-        /// another connection.
+        /// The offset at which it must stop: the end of the file or of the blocks for probes, or the first byte that is
+        /// present or belongs to another connection.
         var limit: Int64?
         /// Whether it fetches only what probes need: it runs until `limit`, although there is no task.
         var isProbe: Bool
@@ -49,8 +49,8 @@ extension DownloadMachine {
         /// Whether a blocked reader waits for its bytes, as last reported to the driver.
         var serves: Bool
         var stage = Stage.requested(since: nil)
-        /// The time of the head or of the last bytes of the body, or at which the driver last blocked or resumed the
-        /// connection.
+        /// The time from which the server's silence is measured: the arrival of the head or of the last bytes, or the
+        /// last time at which the driver blocked the connection or the machine resumed it.
         var lastActivity = Instant.start
 
         /// The accepted response; `nil` until its head has arrived.

@@ -2,7 +2,7 @@ package import Platform
 
 // Handling of received bytes and of the ends of connections.
 extension DownloadMachine {
-    /// Returns what to do with the next bytes of a connection; called by the driver for every received piece.
+    /// Returns the treatment of the next bytes of a connection. The driver calls it for every received piece.
     package func step(_ id: ConnectionID) -> Step {
         guard let connection = connections[id], connection.isReceiving else { return .stop }
         let position = connection.position
@@ -227,7 +227,7 @@ extension DownloadMachine {
         return actions
     }
 
-    /// The time for connecting to a server.
+    /// The connect timeout, which is shorter during an outage while a reader is blocked.
     package var connectTimeout: Duration {
         attempts.lastError?.isOutage == true && hasBlockedReaders ? limits.outageConnect : limits.stall
     }

@@ -1,6 +1,6 @@
 internal import Platform
 
-// Probes: readers that get the blocks that they read, and start no task.
+// Probes: readers for which only the blocks that they read are fetched, without a task.
 extension DownloadMachine {
     /// Whether only probes wait, and no bytes are fetched in the background: requests then end with the blocks that the
     /// probes need.
@@ -37,12 +37,13 @@ extension DownloadMachine {
     /// found by a stream.
     func canProbe(at offset: Int64) -> Bool { canSeek(to: offset) && (pin == nil || pin?.total != nil) }
 
-    /// Serves probes from the start of the file, up to `Limits.probeStream`, where no range can be requested.
+    /// Serves probes by a stream from the start of the file, up to `Limits.probeStream`, if no range can be requested
+    /// at `need`.
     ///
-    /// - Returns: `nil` if others than probes wait, or a range can be requested.
+    /// - Returns: `nil` if a player waits, bytes are fetched in the background, or a range can be requested.
     mutating func streamForProbes(to need: Int64, now: Instant) -> [Action]? {
         guard servesProbesOnly, !canProbe(at: need) else { return nil }
-        // A head that is on its way will say more.
+        // Wait for the response head that is on its way.
         if connections.all.contains(where: { !$0.isReceiving }) { return [] }
         let end = min(limits.probeStream, pin?.total ?? limits.probeStream)
         for id in connections.ids {

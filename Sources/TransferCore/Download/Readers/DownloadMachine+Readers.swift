@@ -64,7 +64,7 @@ extension DownloadMachine {
         return changed + plan(now)
     }
 
-    /// Requests the file on behalf of a person, also after a remembered failure.
+    /// Requests the whole file on behalf of a person. Clears a remembered failure and a suspension.
     package mutating func retry(now: Instant) -> [Action] {
         guard !isCached else { return [] }
         clearFailure()
@@ -123,7 +123,7 @@ extension DownloadMachine {
         return nil
     }
 
-    /// Resets failures and their consequences.
+    /// Clears the failure and the retry delay, and resets the records of failed attempts and server faults.
     mutating func clearFailure() {
         switch phase {
         case .failed, .fetching: phase = .fetching()
@@ -150,7 +150,7 @@ extension DownloadMachine {
     }
 
     /// Ends the connections that serve no blocked reader, except those that receive parts for probes: these are small,
-    /// and an abort would close the connection to the server, which the next file needs.
+    /// and an abort would close the TCP connection, which the next file can reuse.
     mutating func dropUnwanted() -> [Action] {
         if !isWanted, case .awaitingAddress = phase { phase = .fetching() }
         let serving = servingConnections()

@@ -1,4 +1,4 @@
-/// The use that a program makes of a file, as far as the download is concerned.
+/// The kind of program that reads a file, which decides whether the whole file is downloaded.
 package enum ReaderKind: Sendable, Equatable {
     /// A program that plays or copies the file: its first read starts the download of the whole file.
     case player
