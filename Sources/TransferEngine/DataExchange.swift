@@ -35,7 +35,8 @@ package enum DataEvent: Sendable {
     case bytes([UInt8])
 }
 
-/// The receiver of a data request's response. Called on the engine's thread, which it must not block.
+/// The receiver of a data request's response. Called on the engine's thread, which it must not block; if the engine has
+/// ended, `didEnd` is called on the sender's thread.
 package protocol DataReceiver: AnyObject, Sendable {
     /// Receives the head of the final response, whatever its status.
     func didReceive(_ head: ResponseHead)
@@ -58,7 +59,7 @@ package struct DataTask: Sendable {
     }
 }
 
-/// A receiver that makes an async sequence of a response.
+/// A receiver that delivers a response as an async sequence.
 final class DataStream: DataReceiver {
     private let continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation
 
@@ -84,8 +85,8 @@ final class DataExchange: EasyHandleReceiver {
     /// Whether the response exceeds `DataRequest.limit`.
     private var tooLarge = false
 
-    /// The default timeout: ten minutes, for the largest feed at one megabit a second; a server that sends a byte now
-    /// and then must not hold up a refresh forever.
+    /// The default timeout: ten minutes, enough for the largest feed at one megabit a second. Without a timeout, a
+    /// server that sends a byte now and then could delay a refresh forever.
     static let timeout = Duration.seconds(600)
 
     init(_ task: DataTask) {

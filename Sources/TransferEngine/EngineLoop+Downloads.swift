@@ -50,7 +50,7 @@ extension EngineLoop {
         }
     }
 
-    /// Allows another write on a person's request, unless the owner has forbidden it.
+    /// Allows another write on a person's request, unless the owner has forbidden writes.
     func tryStorage() { if case .full(_, byOwner: false) = downloads.storage { setStorageFull(nil) } }
 }
 

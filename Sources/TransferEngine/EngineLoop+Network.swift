@@ -8,7 +8,7 @@ extension EngineLoop {
     func networkChanged(_ change: NetworkAddresses.Change) {
         if change.isNone { return }
         for download in downloads.all { download.networkChanged(change) }
-        // What is left: idle connections, and those of data requests and uploads, whose owners retry.
+        // The remaining connections are idle ones, and those of data requests and uploads, whose owners retry.
         if !change.lost.isEmpty { OpenSockets.shutDown(from: change.lost) }
     }
 }
@@ -18,7 +18,7 @@ extension Download {
         let lost = connections.values.filter { connection in
             connection.handle?.localAddress.map(change.lost.contains) ?? false
         }
-        // Bytes that have arrived are not requested again.
+        // Store the bytes that have arrived, so that they are not requested again.
         for connection in lost where connection.head == nil && machine.isReceiving(connection.id) {
             _ = connection.flush()
         }

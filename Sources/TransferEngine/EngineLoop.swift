@@ -140,7 +140,7 @@ final class EngineLoop {
     /// Starts a request of a download.
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
         exchanges.add(handle, owner: .download(owner))
-        // Prepare files while the server is contacted: its response may need two.
+        // Prepare files while the server is contacted: its response may need two, a cache file and its checkpoint.
         if cache.isLowOnFiles { queues.storage.async { [cache] in cache.prepare() } }
     }
 

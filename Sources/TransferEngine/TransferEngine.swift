@@ -7,11 +7,12 @@ package import TransferCore
 
 /// The execution of downloads, uploads and data requests, on a thread of its own.
 ///
-/// Every method may be called from any thread and returns at once; answers are delivered on the engine's thread and
-/// must not block it. Events are delivered in order, on that thread too; the owner reports the number of processed ones
-/// with `acknowledgeEvents`.
+/// Every method may be called from any thread. `shutDown` and the methods that access cache files may block; the others
+/// return at once or are `async`. Answers and events are delivered on the engine's thread, and their handlers must not
+/// block it. Events are delivered in order; the owner reports the number of processed ones with `acknowledgeEvents`.
 package final class TransferEngine: Sendable {
-    /// The handler of an open's or a read's result, called on the engine's thread.
+    /// The handler of an open's or a read's result, called on the engine's thread; on the caller's if the engine has
+    /// ended.
     package typealias Answer = @Sendable (Result<ReadGrant, TransferError>) -> Void
     /// Loads the source of a file that the engine does not have. Called on the engine's thread: it may read the disk,
     /// but not use the network.
@@ -19,7 +20,7 @@ package final class TransferEngine: Sendable {
 
     let cache: ContentCache
     let mailbox = Mailbox()
-    /// The last number of a wait or of data requests.
+    /// The last number given to a wait or to the data requests of one call.
     private let lastWait = Atomic<Int64>(0)
     /// Signalled when the engine's thread has ended.
     private let ended = DispatchSemaphore(value: 0)
@@ -83,8 +84,8 @@ package final class TransferEngine: Sendable {
 
     /// Requests `range` of a rendition; answers when every byte of it below the end of the file is present.
     ///
-    /// - Parameter takesHead: Whether to answer from the first bytes if they include the range and there is no file
-    ///   yet.
+    /// - Parameter takesHead: Whether to answer with the first bytes of the file (`ReadGrant.head`) if they include the
+    ///   range and there is no cache file yet.
     @discardableResult
     package func read(
         _ key: MediaID, range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, takesHead: Bool = false,
@@ -113,9 +114,9 @@ package final class TransferEngine: Sendable {
 
     /// Downloads the whole file in the background.
     ///
-    /// - Parameter priority: `asked` if a person requests it: that clears a failure and a suspension, and retries a
-    ///   full disk. An `automatic` task runs when conditions permit, yields its slots to others, and becomes a
-    ///   requested one at the first request or read.
+    /// - Parameter priority: `asked` if a person requests it: that clears a failure and a suspension, and after a full
+    ///   disk permits another write. An `automatic` task runs when conditions permit, yields its slots to others, and
+    ///   becomes a requested one at the first request or read.
     package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
         if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {
@@ -135,7 +136,8 @@ package final class TransferEngine: Sendable {
 
     /// Cancels the task; present bytes stay.
     ///
-    /// - Returns: Whether there is no task any more; a task with all its bytes completes instead, in a moment.
+    /// - Returns: Whether there is no task any more; `false` if all its bytes are present, so that it completes
+    ///   instead.
     @discardableResult
     package func cancel(_ key: MediaID) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -148,7 +150,7 @@ package final class TransferEngine: Sendable {
 
     /// Cancels the task like `cancel`, and returns its resume data, once a checkpoint contains them.
     ///
-    /// - Parameter load: As for `fill`; without it, a download that the engine does not have returns `nil`.
+    /// - Parameter load: As for `fill`; without it, the result is `nil` for a download that the engine does not have.
     /// - Returns: `nil` if nothing or everything is present: there is nothing to resume then.
     package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
         await withCheckedContinuation { continuation in

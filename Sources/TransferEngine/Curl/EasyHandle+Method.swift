@@ -41,7 +41,8 @@ extension EasyHandle {
         }
     }
 
-    /// The size of curl's upload buffer. The default of 64 KiB costs twice the calls and saves no significant memory.
+    /// The size of curl's upload buffer in bytes. The default of 64 KiB costs twice the calls and saves no significant
+    /// memory.
     private static let sendBuffer = 256 * 1024
 
     func configureMethod(_ method: Method) {

@@ -12,9 +12,9 @@ protocol EasyHandleReceiver: AnyObject {
 
 /// One HTTP exchange, over libcurl's easy interface.
 ///
-/// Confined to the engine's thread. curl's callbacks get an unretained pointer to this object as their context:
-/// `deinit` cleans up the handle, so curl never calls with a dangling pointer; and it only runs in a `MultiHandle`,
-/// which retains it while it is added.
+/// Confined to the engine's thread. curl's callbacks get an unretained pointer to this object as their context. The
+/// pointer is valid in every callback: a transfer only runs in a `MultiHandle`, which retains this object meanwhile,
+/// and `deinit` cleans up curl's handle.
 final class EasyHandle {
     /// The result of processing a piece of the body.
     enum Verdict {
@@ -31,7 +31,7 @@ final class EasyHandle {
         /// The value of the Range field without its unit: `0-99`, `100-`.
         var range: String?
         var fields: [(name: String, value: String)] = []
-        /// The body of a POST, whose type is in a field; `nil` for a GET.
+        /// The body of a POST, whose media type is in `fields`; `nil` for a GET.
         var body: [UInt8]?
         var userAgent: String
         /// Credentials, sent only to URLs of their origin.
@@ -132,8 +132,8 @@ final class EasyHandle {
 
     static func discard(_ raw: OpaquePointer) { curl_easy_cleanup(UnsafeMutableRawPointer(raw)) }
 
-    /// Surrenders curl's handle, reset, after its transfer has ended and was removed: creating one takes longer than
-    /// all other work of a small response. This object no longer uses it.
+    /// Resets curl's handle and surrenders it for reuse, since creating one takes longer than all other work for a
+    /// small response. Call after the transfer has ended and was removed; this object no longer uses the handle.
     ///
     /// - Returns: `nil` if the handle is not reusable, since its request was not plain.
     func surrender() -> OpaquePointer? {
@@ -257,7 +257,7 @@ final class EasyHandle {
     }
 
     /// Returns a line of a head without its end; `nil` for one with non-ASCII bytes or another line end, which has to
-    /// be decoded as characters. That path takes longer than all other work of a small response.
+    /// be decoded as characters. That path takes longer than all other work for a small response.
     private static func plainLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         // Line feed, vertical tab, form feed and carriage return, like `Character.isNewline`.
         let isEnd = { (byte: UInt8) in byte >= 0x0A && byte <= 0x0D }
@@ -334,7 +334,7 @@ final class EasyHandle {
         head.firstSpace = trail.firstSpace
         head.redirects = redirects
         hasReportedHead = true
-        // curl uses the last Content-Length, up to the end of its digits.
+        // curl would accept it: it uses the last Content-Length, up to the end of its digits.
         if case .invalid(let reason) = head.framing {
             rejection = TransferError(.unusable, reason)
             return

@@ -18,7 +18,7 @@ final class Exchanges {
     private var idleHandles: [OpaquePointer] = []
     /// Twice the default of `refresh.connections`, the number of feeds fetched concurrently.
     private static let maxIdleHandles = 16
-    /// Whether curl has not yet started some requests.
+    /// Whether requests were added that curl has not started yet.
     private(set) var hasNew = false
     /// The number of download requests in progress.
     private(set) var downloads = 0

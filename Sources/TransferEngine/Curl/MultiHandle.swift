@@ -69,7 +69,7 @@ final class MultiHandle {
     /// Waits until a transfer can advance, one of `descriptors` becomes readable, or `longest` has passed.
     ///
     /// - Parameter longest: Rounded up to milliseconds; `nil` for no limit.
-    /// - Returns: Which of the descriptors are readable.
+    /// - Returns: Whether each of the descriptors is readable, in their order.
     func wait(for longest: Duration?, descriptors: [Int32]) -> [Bool] {
         let milliseconds = longest.map { Int32(clamping: max(0, ($0 + .microseconds(999)).milliseconds)) } ?? .max
         var extra = descriptors.map { curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0) }

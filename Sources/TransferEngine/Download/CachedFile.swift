@@ -100,7 +100,7 @@ extension TransferEngine {
     /// Serial: several files at a time would not be faster.
     private static let verifying = DispatchQueue(label: "podfs.verifying", qos: .utility)
 
-    /// Removes a file; programs that have it open keep it until the close.
+    /// Removes a file. Programs that have it open can still read it.
     package func removeFile(_ name: String) { cache.remove(name) }
 
     /// Whether a program has a file open, or may have.

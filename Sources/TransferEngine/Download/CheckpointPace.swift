@@ -1,15 +1,15 @@
 internal import Platform
 internal import TransferCore
 
-/// The schedule of a download's checkpoints, at most a second or 8 MiB behind, and of its syncs.
+/// The schedule of a download's checkpoints and syncs. A checkpoint is due after a second or 8 MiB of new bytes.
 struct CheckpointPace {
     /// The ranges synced to the disk.
     var synced = ByteRanges()
-    /// The number of the file's failed syncs after which the bytes not in `synced` were discarded.
+    /// The number of failed syncs of the file that are already handled: the bytes not in `synced` were discarded.
     var knownFailures = 0
     /// Whether a checkpoint is being written.
     private(set) var isBusy = false
-    /// The time of the next checkpoint; `nil` if every byte is in one.
+    /// The time of the next checkpoint; `nil` if every byte is in one, or in the one being written.
     private(set) var due: Instant?
     /// The number of bytes received since the last checkpoint was started.
     private var behind: Int64 = 0
@@ -24,8 +24,8 @@ struct CheckpointPace {
     private static let retryInterval = Duration.seconds(5)
     /// The number of bytes after which a checkpoint is due at once.
     static let maxBehind: Int64 = 8 << 20
-    /// The interval of syncs. Bytes survive a kill without a sync, in the page cache; a sync protects against a power
-    /// failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
+    /// The interval of syncs. Without a sync, bytes survive a kill in the page cache; a sync protects against a power
+    /// failure. With one every 64 MiB or ten seconds, the cost is too small to measure.
     private static let syncInterval = Duration.seconds(10)
     private static let syncBytes: Int64 = 64 << 20
 
@@ -67,7 +67,7 @@ struct CheckpointPace {
         due = now + Self.retryInterval
     }
 
-    /// Retries soon, since the cause of the last failure has disappeared.
+    /// Makes a delayed checkpoint due at once, since the cause of the last failure has disappeared.
     mutating func retrySoon(at now: Instant) {
         if isBehind { due = due.map { min($0, now) } }
     }

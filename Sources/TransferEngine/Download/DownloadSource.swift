@@ -30,8 +30,7 @@ package struct DownloadSource: Sendable {
     package var expects: ContentExpectation
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The space of the feed that contains the addresses; see `ReachPolicy`. `nil` if a person entered
-    /// them.
+    /// The space of the feed that contains the addresses; see `ReachPolicy`. `nil` if a person entered them.
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
@@ -99,7 +98,8 @@ package enum TransferEvent: Sendable {
     case confirmed(key: MediaID, generation: Int, Pin)
     /// The generation has a cache file.
     case fileCreated(key: MediaID, generation: Int, file: String, Pin, finalURL: String?)
-    /// A file was replaced by another rendition and is no longer written. Readers may have it open.
+    /// A file is no longer written: another rendition has replaced it, or it could not be trusted when the download was
+    /// loaded. Readers may have it open.
     case abandoned(key: MediaID, generation: Int, file: String)
     /// Sent when the state changes, and a few times a second while bytes arrive.
     case progress(DownloadSnapshot)

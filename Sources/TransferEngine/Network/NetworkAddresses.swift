@@ -1,12 +1,11 @@
 internal import CLinux
 internal import TransferCore
 
-/// The addresses of this computer's interfaces, kept current by the kernel's messages (rtnetlink(7)). A value without
-/// IO.
+/// The addresses of this computer's interfaces, updated by the kernel's messages (rtnetlink(7)). A value without IO.
 struct NetworkAddresses {
     /// The effect of a batch of messages on connections.
     struct Change: Equatable {
-        /// Addresses that were removed: connections from them are dead, whether they are assigned again or not.
+        /// Addresses that were removed: connections from them are dead, even if the addresses are assigned again.
         var lost: Set<NetworkAddress> = []
         /// Whether servers may be reachable that were not before: there is a new address, carrier or default route.
         var isBack = false
@@ -46,7 +45,8 @@ struct NetworkAddresses {
     private mutating func apply(_ type: UInt16, _ body: UnsafeRawBufferPointer, to change: inout Change) {
         switch Int(type) {
         case RTM_NEWADDR:
-            // A router's advertisement repeats known addresses. A tentative one is repeated when it can be used.
+            // A router's advertisement repeats known addresses. A tentative address is reported again when it can be
+            // used.
             guard let (address, flags) = Self.address(body), flags & UInt8(IFA_F_TENTATIVE) == 0 else { return }
             if assigned.insert(address).inserted { change.isBack = true }
         case RTM_DELADDR:

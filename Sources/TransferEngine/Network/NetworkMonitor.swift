@@ -16,7 +16,8 @@ final class NetworkMonitor {
     /// <linux/rtnetlink.h>).
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
 
-    /// - Returns: `nil` without such a socket, as in some sandboxes; changes are then noticed by timeouts only.
+    /// - Returns: `nil` if no netlink socket can be opened, as in some sandboxes; changes are then noticed by timeouts
+    ///   only.
     init?() {
         descriptor = socket(
             AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), Int32(NETLINK_ROUTE))

@@ -9,8 +9,8 @@ enum OpenSockets {
         descriptors.first { port($0, getsockname) == local && port($0, getpeername) == remote }
     }
 
-    /// Shuts down the connections from these addresses, so that libcurl ends their exchanges and reuses none of them:
-    /// the kernel would go on repeating their packets for minutes.
+    /// Shuts down the connections from these addresses, so that libcurl ends their exchanges and reuses none of them.
+    /// Otherwise the kernel would retransmit their packets for minutes.
     static func shutDown(from addresses: Set<NetworkAddress>) {
         for socket in descriptors {
             var storage = sockaddr_storage()

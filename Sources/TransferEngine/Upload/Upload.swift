@@ -169,7 +169,7 @@ final class Upload: EasyHandleReceiver {
     private func fields(of request: UploadMachine.Request) -> [(name: String, value: String)] {
         let tus = [("Tus-Resumable", UploadMachine.tusVersion)]
         switch request {
-        // A string of RFC 8941 §3.3.3, as the draft's §2.1 requires; a UUID needs no escaping.
+        // A string of RFC 8941 §3.3.3, as §2.1 of the Idempotency-Key draft requires; a UUID needs no escaping.
         case .post: return [("Idempotency-Key", "\"\(source.idempotencyKey)\"")]
         case .options, .head: return tus
         case .patch(_, let offset):
@@ -209,7 +209,8 @@ final class Upload: EasyHandleReceiver {
         guard let (id, handle) = exchange else { return }
         releaseExchange()
         let random = Double.random(in: 0..<1)
-        // A response is processed even if the server closed before it had received everything, or its body was cut.
+        // A response is processed even if the server closed the connection before it had received everything, or if
+        // the response's body was cut.
         if let head {
             if let space = head.space { self.space = min(self.space ?? space, space) }
             let base = head.url ?? source.url
