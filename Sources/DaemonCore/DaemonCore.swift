@@ -5,8 +5,9 @@ package import TransferCore
 
 /// The daemon's decisions, as a value without IO: the caller passes the time and performs the effects.
 ///
-/// A copy handles the inputs of a batch, one by one; `finishBatch` returns the effects that depend on all of them. The
-/// rows among the effects are written in one transaction. If it fails, the copy is dropped, and nothing has happened.
+/// The driver processes inputs in batches, each on a copy of the value: `handle` processes one input, and `finishBatch`
+/// returns the effects that depend on all of them. The rows among the effects are written in one transaction. If it
+/// fails, the driver drops the copy, so that the batch has no effect.
 package struct DaemonCore: Sendable {
     package private(set) var tasks = TaskRegistry()
     package private(set) var space: SpaceKeeper
@@ -14,7 +15,7 @@ package struct DaemonCore: Sendable {
     private var clients: Set<ClientID> = []
     /// The number of running commands, exchanges and other work; the daemon does not exit while it is above 0.
     private var underWay = 0
-    /// Whether feeds are being fetched, or fetched ones have not been processed.
+    /// Whether feeds are being fetched, or fetched feeds have not been processed yet.
     private var isFetching = false
     /// The number of engine events that could not be written to the library and will be retried.
     private var unwritten = 0

@@ -14,7 +14,7 @@ package enum Input: Sendable {
     case created(MediaID, by: ClientID)
     /// A client resumed a task that it had created.
     case begun(MediaID, by: ClientID)
-    /// A client has cancelled a task of its own.
+    /// A client cancelled a task, which no longer counts as created or resumed by this client.
     case gaveUp(MediaID, by: ClientID)
     /// A client suspended a task once more.
     case held(MediaID, by: ClientID)
@@ -84,7 +84,7 @@ package enum Input: Sendable {
     /// The start of a command, an exchange or other work: the daemon does not exit until it has finished.
     case began
     case finished
-    /// Whether feeds are being fetched, or fetched ones have not been processed.
+    /// Whether feeds are being fetched, or fetched feeds have not been processed yet.
     case fetching(Bool)
     /// The number of engine events that could not be written and will be retried.
     case unwritten(Int)

@@ -23,7 +23,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case unusable
         /// The bytes would need a download of the whole file, which a probe does not start.
         case unprobed
-        /// Cancelled by a person.
+        /// The file was removed from the cache while a reader waited for its bytes.
         case cancelled
         /// Any other failure.
         case failed

@@ -42,8 +42,8 @@ package struct RefreshSchedule: Sendable, Equatable {
     package let minimum: Int64
     package let maximum: Int64
 
-    /// The defaults are those of the configuration: a quarter of an hour is what news shows need, and a day is the
-    /// longest that a person waits for an episode of a show that was inactive.
+    /// The defaults are those of the configuration: news shows need a refresh every quarter of an hour, and a day is
+    /// the longest that a person should wait for an episode of a show that was inactive.
     package init(minimum: Int64 = 15 * 60, maximum: Int64 = 24 * 3_600) {
         self.minimum = max(1, minimum)
         self.maximum = max(self.minimum, maximum)

@@ -35,7 +35,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static let maxReleases = 60
     /// The maximum distance of an episode from the center of its habit, including the change to daylight saving time.
     private static let tolerance: Int64 = 2 * hour
-    /// The time after the latest usual release for which a late episode is still checked for frequently.
+    /// The time after the latest usual release during which checks stay frequent, since the episode may be late.
     private static let lateness: Int64 = 2 * hour
 
     /// - Parameter published: publication dates in any order; those after `now` are announcements or mistakes, and are

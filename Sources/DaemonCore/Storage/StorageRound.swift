@@ -243,7 +243,7 @@ struct StorageRound {
         return reason
     }
 
-    /// Returns the shortage that refuses `incoming` bytes: the present usage of cache and disk, and their limits.
+    /// Returns the reason to refuse `incoming` bytes, with the present usage of cache and disk, and their limits.
     private func shortage(incoming: Int64) -> StorageShortage {
         let limits = policy.limits
         let cacheRoom = Int128(max(0, limits.capacity)) - used - reservedBytes

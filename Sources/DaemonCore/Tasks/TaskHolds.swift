@@ -12,7 +12,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// Returns whether a client suspends a task.
+    /// Returns whether any client suspends a task.
     package func isHeld(_ task: Task) -> Bool { counts[task] != nil }
 
     /// Returns whether this client suspends the task.

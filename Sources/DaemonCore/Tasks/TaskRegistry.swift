@@ -132,7 +132,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.write(.suspended(task.id, suspended)))
         downloads[media]?.isSuspended = suspended
         guard suspended else { return }
-        // Until the engine reports the state.
+        // Shown until the engine reports the state.
         downloads[media]?.snapshot.state = .suspended
         orderWithOwnPriority(media)
     }

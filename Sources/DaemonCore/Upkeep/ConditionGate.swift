@@ -22,7 +22,8 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(allowed)]
     }
 
-    /// Returns the effects of work that depends on the conditions: a new reading, if the last one is too old.
+    /// Requests a new reading if there is none, or if the last one is too old. Withdraws the permission until the
+    /// answer if there is none, or if it is twice that old. Call while work depends on the conditions.
     mutating func demand(at now: Moment) -> [Effect] {
         let age = readAt.map { now.uptime - $0 }
         if isReading || age.map({ $0 < lifetime }) ?? false { return [] }

@@ -40,7 +40,7 @@ package struct UpkeepPlanner: Sendable {
     private static let readInterval: Duration = .seconds(1)
     /// The largest change of the wall clock that counts as a correction: beyond it, the clock was set.
     private static let clockTolerance: Duration = .seconds(60)
-    /// The interval at which a full cache is assessed again: other programs free space unnoticed.
+    /// The interval at which a full cache is assessed again, since other programs may free space without notice.
     static let spaceInterval: Duration = .seconds(10)
     /// The interval at which a failed write is retried.
     static let writeInterval: Duration = .seconds(10)

@@ -62,7 +62,7 @@ extension DownloadMachine {
             case nothing
             /// A download task: the whole file is wanted.
             case whole
-            /// A download task that a person has suspended.
+            /// A download task that a person or a client has suspended.
             case suspended
         }
 

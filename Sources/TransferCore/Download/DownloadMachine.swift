@@ -66,7 +66,7 @@ package struct DownloadMachine: Sendable {
     package var hasFile: Bool { rendition.hasFile }
     /// Whether a download task exists, so that the whole file is wanted.
     package var isFilling: Bool { filling.goal != .nothing }
-    /// Whether a person has suspended the task.
+    /// Whether a person or a client has suspended the task.
     package var isSuspended: Bool { filling.goal == .suspended }
     package var priority: TransferPriority { filling.priority }
     /// The reason why there is no space for the whole file yet; `nil` if there is space.

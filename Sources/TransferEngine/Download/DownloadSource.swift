@@ -36,7 +36,7 @@ package struct DownloadSource: Sendable {
     package var credentials: Credentials?
     /// The rate limit of this download in bytes per second, in addition to that of all; `nil` or 0 for none.
     package var rateLimit: Int64?
-    /// Whether a task exists that a person has suspended.
+    /// Whether a task exists that a person or a client has suspended.
     package var isSuspended: Bool
     /// The priority of the task.
     package var priority: TransferPriority
