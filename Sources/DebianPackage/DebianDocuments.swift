@@ -6,8 +6,8 @@ struct DebianChangelog {
 
     /// - Parameters:
     ///   - markdown: The project's changelog: a second-level heading for each version, followed by a list of changes.
-    ///   - version: The version of the package. The result has one entry, with the changes of this version; if the
-    ///     changelog does not list any, with the line "Release VERSION."
+    ///   - version: The version of the package. The result has one entry: the changes of this version, or the line
+    ///     "Release VERSION." if the changelog lists none.
     ///   - maintainer: `NAME <ADDRESS>`.
     ///   - date: The date in the format of RFC 5322.
     init(markdown: String, version: String, maintainer: String, date: String) {

@@ -12,8 +12,8 @@ struct PackageTree {
         try folder("DEBIAN")
     }
 
-    /// Adds the program, stripped of its symbols and of the library search path that the build sets (RUNPATH), and the
-    /// link by which mount(8) finds it.
+    /// Adds the program, and the link by which mount(8) finds it. The program is stripped of its symbols and of the
+    /// library search path that the build sets (RUNPATH).
     func addProgram(_ built: URL) throws {
         try folder("usr/bin")
         try Shell.run("install", "-m", "755", "-s", built.path, program.path)
@@ -50,7 +50,7 @@ struct PackageTree {
     func addPlayerScript() throws {
         let path = "usr/share/podfs/mpv/podfs.lua"
         try write(Data((try Shell.output(program.path, "player", "mpv", "--print") + "\n").utf8), to: path)
-        // Links between directories of the top level are absolute (Debian Policy, section 10.5).
+        // A link from one top-level directory into another is absolute (Debian Policy, section 10.5).
         try link("etc/mpv/scripts/podfs.lua", to: "/\(path)")
     }
 

@@ -15,7 +15,7 @@ package enum AtomicFile {
     /// - Parameters:
     ///   - mode: The mode of the new file, before the process's umask.
     ///   - isSoleWriter: Whether no other process writes this file. The temporary file then has a fixed name, so that
-    ///     one left by a killed writer is removed.
+    ///     the next call removes one left by a killed writer.
     package static func write(
         _ bytes: [UInt8], to path: String, mode: mode_t, isSoleWriter: Bool = false
     ) throws(Problem) {

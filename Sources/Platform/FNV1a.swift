@@ -7,12 +7,12 @@ package enum FNV1a {
     /// The 64-bit hash of an empty sequence (the offset basis).
     @inlinable package static var empty64: UInt64 { 0xCBF2_9CE4_8422_2325 }
 
-    /// Returns the 32-bit hash of a sequence whose hash is `hash`, extended by `byte`.
+    /// Returns the 32-bit hash of a sequence followed by `byte`; `hash` is the hash of the sequence.
     @inlinable package static func hash(_ hash: UInt32, adding byte: UInt8) -> UInt32 {
         (hash ^ UInt32(byte)) &* 0x0100_0193
     }
 
-    /// Returns the 64-bit hash of a sequence whose hash is `hash`, extended by `byte`.
+    /// Returns the 64-bit hash of a sequence followed by `byte`; `hash` is the hash of the sequence.
     @inlinable package static func hash(_ hash: UInt64, adding byte: UInt8) -> UInt64 {
         (hash ^ UInt64(byte)) &* 0x100_0000_01B3
     }

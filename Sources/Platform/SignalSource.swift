@@ -1,8 +1,9 @@
 package import Dispatch
 internal import Glibc
 
-/// Calls `action` on a queue of its own whenever the process receives the signal, instead of the default action, until
-/// the source is cancelled. After that the signal is ignored.
+/// Calls `action` on a queue of its own whenever the process receives the signal, until the source is cancelled.
+///
+/// Disables the signal's default action for good: after cancellation the signal is ignored.
 package func signalSource(
     _ number: Int32, _ action: @escaping @Sendable () -> Void
 ) -> any DispatchSourceSignal {

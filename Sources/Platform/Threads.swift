@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Foundation
 
-/// Starts a thread that ends when `body` returns. The kernel keeps 15 bytes of its name.
+/// Starts a thread that ends when `body` returns. The kernel stores the first 15 bytes of `name`.
 package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
     Thread {
         // A name set before the thread runs does not reach the kernel.

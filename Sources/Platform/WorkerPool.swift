@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// The thread pool that runs Swift concurrency instead of the runtime's global executor.
 ///
-/// The global executor is libdispatch, which from the first job on checks the threads of its global queues once a
-/// second, for the life of the process. An idle daemon or mount would wake a processor every second. The threads here
-/// sleep until there is a job.
+/// The global executor is libdispatch. From its first job on, libdispatch checks the threads of its global queues once
+/// a second for the life of the process, so that an idle daemon or mount would wake a processor every second. The
+/// threads of this pool sleep until there is a job.
 ///
 /// A task avoids the global executor if it is started with this pool as its executor preference: the functions it
 /// calls, its child tasks and the default actors it enters then run on the pool as well. Unstructured tasks do not

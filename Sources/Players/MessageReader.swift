@@ -24,7 +24,8 @@ struct MessageReader {
     /// An `sd_bus_message`.
     let message: OpaquePointer?
 
-    /// Reads a text of at most `limit` bytes; a longer one is skipped and returned as empty. `nil` if there is no text.
+    /// Reads a string of at most `limit` bytes. Skips a longer one, and returns an empty string. `nil` if the message
+    /// has no string here.
     func text(_ code: CChar = Code.string, limit: Int) -> String? {
         // A pointer into the message.
         var text: UnsafePointer<CChar>?
@@ -32,7 +33,8 @@ struct MessageReader {
         return strnlen(text, limit + 1) > limit ? "" : String(cString: text)
     }
 
-    /// Reads `a{sv}`. `value` reads the variant of a key, or returns `false` without reading it.
+    /// Reads a dictionary of type `a{sv}`. `value` is called with each key; it reads the key's variant, or returns
+    /// `false` without reading it.
     ///
     /// - Returns: `false` if the message is not of this form.
     func dictionary(_ value: (String) -> Bool) -> Bool {

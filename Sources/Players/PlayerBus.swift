@@ -18,12 +18,12 @@ final class PlayerBus {
     private static let timeout: UInt64 = 2_000_000
     /// A proxy that repeats the messages of the active player under a name of its own.
     private static let proxy = prefix + "playerctld"
-    /// The track that a player without a track announces.
+    /// The track id that a player announces when it has no track.
     private static let noTrack = "/org/mpris/MediaPlayer2/TrackList/NoTrack"
 
     /// The `sd_bus`.
     private var connection: OpaquePointer?
-    /// The players on the bus, by the unique names that their signals bear.
+    /// The players on the bus, by their unique names, which their signals have as the sender.
     private var known: Set<PlayerID> = []
     private let receive: (PlayerTracker.Input) -> Void
     /// The number of calls whose reply is outstanding.
@@ -186,7 +186,7 @@ final class PlayerBus {
         }
     }
 
-    /// Adds the player that owns a name, unless it is known.
+    /// Adds the player that owns a name, unless it is known, is the proxy, or exceeds `PlayerTracker.capacity`.
     private func found(_ name: String, _ owner: String) {
         guard name != Self.proxy else { return }
         let id = PlayerID(owner)

@@ -4,8 +4,8 @@ internal import Platform
 
 /// The players on a bus at the time of the call.
 package enum PlayerList {
-    /// Returns their names, such as `vlc`, sorted; `nil` if there is no bus at the address, or a reply does not arrive
-    /// in time.
+    /// Returns the players' names, such as `vlc`, sorted; `nil` if there is no bus at the address, the connection is
+    /// lost, or a reply does not arrive in time.
     package static func names(at address: String, within timeout: Duration = .seconds(1)) -> [String]? {
         let found = Found()
         guard

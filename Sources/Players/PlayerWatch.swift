@@ -15,8 +15,8 @@ package final class PlayerWatch: Sendable {
     package struct Mount: Sendable {
         /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
-        /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount may be a link
-        /// to the file if its last component begins with this name, without the extension.
+        /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount is resolved
+        /// as a possible link to the file only if its last component begins with this name, without the extension.
         package var fileName: @Sendable (EpisodeID) -> String?
         /// Sends a report to the daemon. The callback gets the position in seconds to which the player should seek, if
         /// any; on any thread.
@@ -221,8 +221,9 @@ package final class PlayerWatch: Sendable {
 
     // MARK: Paths
 
-    /// Looks up the episode of a URL and posts `located`. Posts nothing if the file is outside the mount and cannot be
-    /// a link to an open episode, or if `maxResolving` calls of `resolve` are running already.
+    /// Looks up the episode of a URL and posts `located`. Posts nothing if the URL is not that of a file, if the file
+    /// is outside the mount and cannot be a link to an open episode, or if `maxResolving` calls of `resolve` are
+    /// running already.
     private func locate(_ id: PlayerID, _ url: String) {
         guard let path = FileURL.path(url) else { return }
         if let names = FileURL.components(path, below: options.folder) {

@@ -17,8 +17,8 @@ package enum ChildProgram {
         }
     }
 
-    /// Starts `path` with `arguments` (the first is the program's name), and blocks until it exits. `ProcessSpawner`
-    /// describes what the child inherits.
+    /// Starts `path` with `arguments` (the first is the program's name). Blocks until the program has exited, and every
+    /// process that inherited its standard error has closed it. `ProcessSpawner` describes what the child inherits.
     package static func run(_ path: String, _ arguments: [String], environment: [String: String]) -> Result {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { return Result(status: 127, errors: "pipe failed") }

@@ -20,7 +20,7 @@ package final class DaemonConnection: Sendable {
 
     private let descriptor: Int32
     private let state = Mutex(State())
-    /// Held while a frame is written, so that frames do not mix.
+    /// Held while a frame is written, so that the frames of several threads do not interleave.
     private let sending = Mutex(())
     private let onEvent: @Sendable (Event) -> Void
     private let onClose: @Sendable () -> Void

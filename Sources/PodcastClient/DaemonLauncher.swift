@@ -5,7 +5,7 @@ internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
-/// The access to an installation's daemon, which is started if none runs.
+/// A launcher of an installation's daemon: connects to the daemon, and starts one if none runs.
 package struct DaemonLauncher: Sendable {
     package let paths: InstallationPaths
     /// The version of the library's schema in this program.
@@ -149,8 +149,8 @@ package struct DaemonLauncher: Sendable {
     }
 }
 
-/// The end of a connection, reported only if the connection was accepted: callers know nothing of connections to older
-/// daemons and to those that do not respond. Thread-safe.
+/// The end of a connection, reported only if the connection was accepted. Callers never see a connection to a daemon
+/// that is older or does not respond, and so must not see its end. Thread-safe.
 private final class ConnectionEnd: Sendable {
     private struct State {
         var isAccepted = false

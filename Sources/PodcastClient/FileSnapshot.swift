@@ -4,10 +4,10 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// A copy, in the uploads folder, of a file to publish, so that the original may be changed or removed.
+/// A copy of a file to publish, in the uploads folder. The original may be changed or removed meanwhile.
 ///
-/// This object holds a lock on the copy, and the daemon removes no locked copy: retain the object until the daemon has
-/// confirmed the upload. A copy that was not handed over is removed with the object.
+/// This object holds a lock on the copy, and the daemon does not remove a locked copy: retain the object until the
+/// daemon has confirmed the upload. Releasing the object removes the copy, unless `handOver` was called.
 package final class FileSnapshot: Sendable {
     /// The reason why a file cannot be copied, one line.
     package struct Problem: Error, CustomStringConvertible {
@@ -21,8 +21,8 @@ package final class FileSnapshot: Sendable {
     private let descriptor: Int32
     private let isHandedOver = Atomic(false)
 
-    /// The number of bytes copied by one system call: so many that the cost of the call is negligible. On a file system
-    /// that shares blocks the number does not matter.
+    /// The number of bytes copied by one system call, large enough that the cost of the call is negligible. On a file
+    /// system that shares blocks the number does not matter.
     private static let chunkSize = 8 << 20
 
     /// Copies `file` into `folder`, and returns once the copy is on the disk. On a file system that shares blocks, the
@@ -39,7 +39,7 @@ package final class FileSnapshot: Sendable {
         guard descriptor >= 0 else { throw problem(folder, "cannot be written to") }
         let size = Int64(before.st_size)
         do throws(Problem) {
-            // No other process knows the name yet.
+            // No other process knows the name yet, so the lock is free.
             guard clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 else { throw problem(path, "cannot be locked") }
             try copy(source, to: descriptor, file)
             guard fsync(descriptor) == 0 else { throw problem(file, "cannot be copied to \(folder)") }
@@ -63,8 +63,8 @@ package final class FileSnapshot: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Leaves the copy to the daemon, so that it is not removed with this object. Call once the daemon has confirmed
-    /// the upload.
+    /// Passes ownership of the copy to the daemon: releasing this object no longer removes it. Call once the daemon has
+    /// confirmed the upload.
     package func handOver() { isHandedOver.store(true, ordering: .relaxed) }
 
     deinit {
@@ -89,7 +89,7 @@ package final class FileSnapshot: Sendable {
             let count = retryingInterrupts { clinux_copy_file_range(source, target, chunkSize) }
             if count == 0 { break }
             if count > 0 { continue }
-            // The kernel or a file system does not support this call for these two files.
+            // With these errors, the kernel or a file system does not support the call for these two files.
             guard [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(errno) else {
                 throw problem(file, "cannot be copied")
             }
@@ -99,7 +99,7 @@ package final class FileSnapshot: Sendable {
         try copyByHand(source, to: target, file)
     }
 
-    /// Copies the rest from the descriptors' current offsets.
+    /// Copies the rest of the file by read(2) and write(2), from the current offsets of both descriptors.
     private static func copyByHand(_ source: Int32, to target: Int32, _ file: String) throws(Problem) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
         defer { buffer.deallocate() }

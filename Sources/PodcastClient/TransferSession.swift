@@ -100,8 +100,8 @@ package final class TransferSession: Sendable {
         self.missedEvents = missedEvents
     }
 
-    /// Closes the connection. The tasks of a background session continue, those of other sessions end. Pending calls of
-    /// `DownloadTask.finalEvent()` throw.
+    /// Closes the connection. The tasks of a background session continue; those of another session end, unless another
+    /// client has resumed them or a program has the episode open. Pending calls of `DownloadTask.finalEvent()` throw.
     package func close() { connection.close() }
 
     /// Creates a suspended task for an episode. If another client already has a task for the episode, that task is
@@ -195,7 +195,8 @@ package struct DownloadTask: Sendable {
 
     /// Cancels the task for all clients and leaves the received bytes in the cache, subject to eviction.
     ///
-    /// - Returns: The argument for `TransferSession.downloadTask(resumeData:)`; `nil` if nothing had arrived.
+    /// - Returns: The argument for `TransferSession.downloadTask(resumeData:)`; `nil` if nothing had arrived, or the
+    ///   download was complete before it could be cancelled.
     package func cancelProducingResumeData() async throws -> ResumeData? {
         let reply = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: true))
         guard case .resumeData(let data) = reply else { return nil }

@@ -1,7 +1,7 @@
 /// A point in time on a clock that never goes back: `SystemClock.monotonic` or `SystemClock.boottime`.
 ///
-/// Pure types, such as the state machines of transfers, read no clock: each input comes with its instant. The instants
-/// of the standard library would not do, because a test cannot create them. Instants of different clocks must not be
+/// Pure types, such as the state machines of transfers, read no clock: each input comes with its instant. They do not
+/// use the standard library's instants, because a test cannot create those. Instants of different clocks must not be
 /// compared.
 package struct Instant: Sendable, Hashable, Comparable {
     /// The time since the clock's start: the boot of the machine.

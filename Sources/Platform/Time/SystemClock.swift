@@ -8,11 +8,11 @@ package enum SystemClock {
     /// CLOCK_BOOTTIME: continues while the machine is suspended.
     case boottime
 
-    /// Whole seconds since an unspecified start. Setting the wall clock does not change them.
+    /// Whole seconds since the machine was booted. Setting the wall clock does not change them.
     package var seconds: Int64 { Int64(time.tv_sec) }
-    /// Whole milliseconds since that start.
+    /// Whole milliseconds since the machine was booted.
     package var milliseconds: Int64 { Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 }
-    /// Whole microseconds since that start.
+    /// Whole microseconds since the machine was booted.
     package var microseconds: Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000 }
 
     private var time: timespec {

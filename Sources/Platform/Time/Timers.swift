@@ -2,23 +2,23 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 
-/// Timers on one serial queue, and the replacement of `Task.sleep`.
+/// Timers on one serial queue, and a replacement for `Task.sleep`.
 ///
 /// `Task.sleep` uses a global queue of libdispatch. From then on libdispatch wakes a processor once a second for the
 /// life of the process; see `WorkerPool`.
 package enum Timers {
     private static let queue = DispatchQueue(label: "podfs.timers")
 
-    /// Runs `body` once after a delay, on the queue of all timers; it must not block.
+    /// Runs `body` once after a delay. `body` must not block, because all timers share the queue.
     package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }
 
-    /// Suspends the task for `duration`, which includes time that the machine is suspended. Returns at once on
+    /// Suspends the task for `duration`. Time during which the machine is suspended counts. Returns at once on
     /// cancellation.
     ///
     /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no timer can be created or armed, the
-    /// time that the machine is suspended is not counted.
+    /// time during which the machine is suspended does not count.
     package static func sleep(for duration: Duration) async {
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
         let descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
