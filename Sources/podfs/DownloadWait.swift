@@ -53,8 +53,8 @@ struct DownloadWait {
         }
     }
 
-    /// Downloads the episodes, and returns when each has finished or failed, was cancelled, or waits for space. Those
-    /// that wait are downloaded by the daemon once there is space.
+    /// Downloads the episodes, and returns when each has finished or failed, was cancelled, or waits for space. The
+    /// daemon downloads those that wait once there is space.
     ///
     /// - Returns: A line for each episode that is not complete.
     func run() async throws -> [String] {
@@ -108,7 +108,7 @@ struct DownloadWait {
     private func finish(
         _ remaining: inout Remaining, in session: TransferSession, onFinish: (Int) -> Void
     ) async throws {
-        // Final events of tasks that ended while no daemon was connected.
+        // Final events of tasks that ended while this command was not connected to a daemon.
         var missed: [EpisodeID: Event] = [:]
         if let baseline = remaining.baseline {
             for event in session.missedEvents where event.sequence > baseline {
@@ -125,8 +125,8 @@ struct DownloadWait {
             }
             tasks.append(try await session.downloadTask(episode: episode))
         }
-        // All tasks are created before the first is started: otherwise the final event of a quick task could be taken
-        // for that of a task created later.
+        // All tasks are created before the first is started: otherwise the final event of a quick task could be
+        // mistaken for that of a task created later.
         for task in tasks { try await task.resume() }
         onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {

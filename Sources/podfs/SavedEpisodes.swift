@@ -34,7 +34,7 @@ struct SavedEpisodes {
     /// Lists the episodes; creates no file.
     ///
     /// - Parameter cache: The cache's folder.
-    /// - Throws: `CommandError` if one of the files already exists.
+    /// - Throws: `CommandError` if a file of the same name already exists in `folder`.
     init(of podcast: ShowID, to folder: String, library: Library, cache: String) throws {
         self.folder = folder
         items = try library.episodes(of: podcast).compactMap { episode in

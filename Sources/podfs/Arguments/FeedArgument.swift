@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Interpretation of an argument as the URL of a feed. Pure, except that it looks for a file of that name.
+/// Interpretation of an argument as the URL of a feed. Pure, except that it checks whether a file of that name exists.
 enum FeedArgument {
     /// URL schemes with which web pages open a feed in a podcast program; the feed itself has an http or https URL.
     private static let feedSchemes: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]

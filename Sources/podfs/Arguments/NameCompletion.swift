@@ -15,7 +15,7 @@ enum NameCompletion {
         shell(paths(beginning: unquoted(prefix)))
     }
 
-    /// The maximum number of episodes offered before the slash after the show's name is typed. Shells ask before they
+    /// The maximum number of episodes offered while no slash is typed after the show's name. Shells ask before they
     /// display more than 100 candidates.
     private static let episodeLimit = 100
 
@@ -46,7 +46,8 @@ enum NameCompletion {
         ((try? library.entries(of: show.id)) ?? []).map { "\(show.name)/\($0.name)" }
     }
 
-    /// Completes a word with a slash as a file path. For a bare word the current folder, possibly a mount, is not read.
+    /// Completes a word with a slash as a file path. For a word without a slash it returns nothing: it does not read
+    /// the current folder, which may be a mount.
     private static func files(beginning prefix: String) -> [String] {
         guard let slash = prefix.lastIndex(of: "/") else { return [] }
         let folder = String(prefix[...slash])
@@ -83,11 +84,11 @@ enum NameCompletion {
 
     /// Quotes names, which come from feeds, for the shell that requests the completion.
     ///
-    /// Bash expands the words of a completion (`compgen -W`), including command substitution: every ASCII character
+    /// Bash expands the words of a completion (`compgen -W`), including command substitution, so every ASCII character
     /// that is not a letter or digit is quoted. When bash inserts the completed word into the command line, it quotes
-    /// everything but dollar signs and backquotes. Names with these are not offered, since they would be expanded. The
-    /// same holds for an exclamation mark in zsh, unless it is the last character. Zsh treats the text after a colon as
-    /// a description (`_describe`).
+    /// everything but dollar signs and backquotes. It would then expand these, so names that contain them are not
+    /// offered. For the same reason, zsh is not offered names with an exclamation mark, unless it is the last
+    /// character. Zsh treats the text after a colon as a description (`_describe`), so colons are escaped.
     private static func shell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
         case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)

@@ -66,7 +66,7 @@ struct PathResolver {
 
     /// Returns the part of the error message that suggests shows for an unknown name.
     ///
-    /// - Parameter partial: The shows whose names contain it.
+    /// - Parameter partial: The shows whose names contain the unknown name.
     private static func hint(_ name: String, _ partial: [FolderEntry], _ all: [FolderEntry]) -> String {
         if all.isEmpty { return ": there are no subscriptions yet; podfs subscribe URL adds one" }
         if partial.count > 1 {
@@ -81,7 +81,8 @@ struct PathResolver {
     /// The maximum number of shows named in a message.
     private static let shownNames = 4
 
-    /// Finds an episode of a show by its file name, with or without the extension, ignoring case if only one matches.
+    /// Finds an episode of a show by its file name, with or without the extension, ignoring case if only one matches. A
+    /// path below `Alternate.folder` finds an alternate.
     private func episode(_ name: String, of show: (id: ShowID, name: String)) throws -> EpisodeID {
         if let entry = try library.entry(of: show.id, named: name) { return entry.id }
         if name.hasPrefix(Alternate.folder + "/"), let id = try library.alternate(of: show.id, path: name) { return id }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 import PodcastService
 
-/// The error message for a command line that cannot be parsed: the mistake, a suggestion, and the command's help.
+/// The error message for a command line that cannot be parsed: the mistake, and a suggestion or the command's usage.
 ///
-/// It replaces the argument parser's own message, which begins with `Error:`, and has the form of podfs's other errors.
+/// It replaces the argument parser's own message, which begins with `Error:`. Its form is that of podfs's other errors.
 struct UsageMistake {
     /// The lines for standard error, without the program's name.
     let lines: [String]

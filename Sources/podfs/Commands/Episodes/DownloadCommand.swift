@@ -53,7 +53,7 @@ struct DownloadCommand: PodfsCommand {
         }
     }
 
-    /// Returns the episodes to download, which may be complete already.
+    /// Returns the episodes to download, some of which may be complete already.
     private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {
         guard let latest else { return try resolver.episodes(paths, for: .download, matching: .part) }
         return try paths.flatMap { path in

@@ -59,7 +59,7 @@ struct ActionReport {
     /// The cached bytes of the episodes before and after an eviction.
     private var before: Int64 = 0
     private var after: Int64 = 0
-    /// The number of episodes that had an outstanding download, not a failed one, before the action.
+    /// The number of episodes that had an outstanding download before the action. Failed downloads do not count.
     private var tasks = 0
 
     init(action: TaskAction) { self.action = action }

@@ -78,7 +78,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// The maximum number of corrected mistakes that are reported.
+    /// The maximum number of messages printed about mistakes that the parser has corrected.
     private static let maxNotes = 5
 
     private func printSummary(_ list: OPML) {
@@ -90,7 +90,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// Removes duplicates, whose URLs differ only in spelling.
+    /// Removes duplicates: subscriptions with equal URLs, or with URLs that differ only in spelling.
     private static func distinct(_ subscriptions: [OPML.Subscription]) -> [OPML.Subscription] {
         var keys: Set<String> = []
         return subscriptions.filter { keys.insert(FeedAddress($0.url)?.key ?? $0.url).inserted }
@@ -99,7 +99,7 @@ struct ImportCommand: PodfsCommand {
     // MARK: Daemon
 
     /// The maximum number of unanswered requests to the daemon. The daemon fetches several feeds at once, and the more
-    /// it knows of, the less it waits for a slow host.
+    /// requests it has, the less a slow host delays the others.
     private static let window = 256
 
     /// Sends all subscriptions; calls `onResult` with each reply.
@@ -150,7 +150,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// The numbers of the results.
+    /// The number of results of each kind.
     private struct Tally {
         var added = 0
         var known = 0

@@ -45,7 +45,7 @@ struct PublishCommand: PodfsCommand {
     @Flag(help: "Print the task as JSON, in the format of podfs status --json.")
     var json = false
 
-    /// The maximum number of characters of a title, which is one line and for many servers a database column.
+    /// The maximum number of characters of a title. A title is one line, which many servers store in a database column.
     private static let longestTitle = 1_000
 
     func validate() throws {
@@ -120,8 +120,8 @@ struct PublishCommand: PodfsCommand {
     /// The maximum number of attempts to send the request, each to another daemon.
     private static let tries = 10
 
-    /// Sends the request, and sends it to the next daemon if one exits before it answers, at most `tries` times. The
-    /// repeated request starts no second upload, because it names the same snapshot.
+    /// Sends the request. If the daemon exits before it answers, sends it again to the next daemon, at most `tries`
+    /// times in all. A repeated request starts no second upload, because it names the same snapshot.
     private func send(_ request: PublishRequest, _ installation: Installation) async throws -> TaskInfo {
         var problem: any Error = ClientError(.unreachable, "the daemon cannot be reached")
         for _ in 0..<Self.tries {
@@ -152,7 +152,7 @@ struct PublishCommand: PodfsCommand {
     }
 }
 
-/// A wait for the end of an upload, which survives restarts of the daemon.
+/// A wait for the end of an upload. The wait survives restarts of the daemon.
 struct UploadWait {
     private let installation: Installation
 
@@ -161,7 +161,8 @@ struct UploadWait {
     /// Waits, and returns the completed task. Throws `CommandError` if the upload has failed or was cancelled.
     func waitForEnd(of task: TaskInfo) async throws -> TaskInfo {
         var reported: String?
-        // Reports why the upload is retried: otherwise the command seems to hang if a server is down or a URL is wrong.
+        // Reports why the upload is retried: otherwise the command would seem to hang if a server is down or the URL is
+        // wrong.
         func report(_ error: String?) {
             guard let error, error != reported else { return }
             reported = error
@@ -202,7 +203,7 @@ struct UploadWait {
         {
             return event
         }
-        // Neither active nor stored: the upload was cancelled.
+        // The upload is not active, and has no stored event: it was cancelled.
         return Event(sequence: 0, time: 0, .state(TaskReport(id: task.id, state: .cancelled)))
     }
 

@@ -37,7 +37,7 @@ struct EventsCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         _ = try installation.configuration()
-        // The sequence number after which events are printed: that of the last printed one, or of `--since`.
+        // The sequence number of the last printed event; at first the value of `--since`. Later events are printed.
         var last = since
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()

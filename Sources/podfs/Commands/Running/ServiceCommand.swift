@@ -97,7 +97,7 @@ struct ServiceUninstallCommand: PodfsCommand {
             service.control("disable", "--now", name)
         }
         for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
-        // Without a running user manager systemctl has not removed the links.
+        // systemctl removes these links only if the user manager is running.
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
         unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
         _ = service.reload()

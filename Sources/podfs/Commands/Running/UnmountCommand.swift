@@ -46,11 +46,11 @@ struct UnmountCommand: PodfsCommand {
         // Also `nil` if this user has no access to the mount, as root has none to a user's mount without `allow_other`.
         let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap { pid_t($0) }
         if pid == nil, mounted.isDead {
-            // Its process has died, so no program can use the mount any more.
+            // The mount's process has died, so no program can use the mount any more.
             try Unmount.perform(path, detach: true)
             return
         }
-        // This process would keep the mount busy if its current folder is in it.
+        // This process would keep the mount busy if its own current folder were in the mount.
         chdir("/")
         let process = pid.map { clinux_pidfd_open($0) } ?? -1
         defer { if process >= 0 { close(process) } }
@@ -76,8 +76,9 @@ struct UnmountCommand: PodfsCommand {
         }
     }
 
-    /// Retries for almost a second, in which the mount fails new reads instead of parking them: readers need a moment
-    /// to close their files. If the folder is still busy, `force` detaches it, otherwise the error lists the processes.
+    /// Retries for almost a second, because readers need a moment to close their files. During that time the mount
+    /// fails new reads instead of parking them. If the folder is still busy, it is detached if `force` is set;
+    /// otherwise the error lists the processes that use it.
     private func retryUnmount(_ path: String, _ pid: pid_t?) throws {
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(900)
@@ -98,7 +99,8 @@ struct UnmountCommand: PodfsCommand {
 
 /// The processes that use a mount.
 enum Holders {
-    /// Returns names and pids of processes that have a file or folder of the mount open, or their current folder in it.
+    /// Returns the names and pids of processes that have a file or folder of the mount open, or whose current or root
+    /// folder is in it.
     static func of(_ path: String, except own: Set<pid_t>) -> [String] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.compactMap { Int32($0) }.filter { !own.contains($0) && uses($0, path) }.sorted().map { pid in

@@ -22,7 +22,7 @@ struct RefreshCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let progress = ProgressLine()
-        // Opening the library takes time. If neither names nor a count are needed, its existence is enough.
+        // Opening the library takes time: if it exists, it is opened only to look up names or to count the shows.
         let needsLibrary = !shows.isEmpty || progress.isShown || !installation.hasLibrary
         let library = needsLibrary ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
