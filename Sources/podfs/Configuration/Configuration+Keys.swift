@@ -47,7 +47,7 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// Returns the key of a rule of automatic downloads, which has the same values as in `podfs set`.
+    /// Returns the key of a rule of automatic downloads. It accepts the same values as `podfs set`.
     private static func rule(_ key: ShowSettingKey) -> Self {
         Self(path: key.rawValue) { (value, configuration) throws(ConfigurationValueError) in
             let text = try value.text()
@@ -68,7 +68,8 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// All keys. The upper bounds for connections catch typing errors: no server tolerates more from one client.
+    /// All keys. The upper bounds for connections catch typing errors: no server tolerates more connections from one
+    /// client.
     static let all: [Self] = [
         .size("cache.limit", \.cache.limit, minimum: 1),
         Self(path: "cache.keep_free") { (value, configuration) throws(ConfigurationValueError) in
@@ -184,7 +185,7 @@ extension Configuration {
         }
     }
 
-    /// Returns the error message for an unknown key, with the nearest known one.
+    /// Returns the error message for an unknown key, with the nearest known key.
     private static func unknown(_ entry: ConfigurationDocument.Entry) -> String {
         let keys = ConfigurationKey.all.map(\.path)
         let nested = keys.filter { $0.hasPrefix(entry.path + ".") }

@@ -11,8 +11,8 @@ struct Configuration: Sendable, Equatable {
     struct Cache: Sendable, Equatable {
         /// The maximum size of the cached media.
         var limit: Int64 = 10 << 30
-        /// The free space to leave on the disk whatever the limit is; `nil` means 1 GiB or 5 % of the disk, whichever
-        /// is less.
+        /// The free space to leave on the disk, even if the cache is smaller than `limit`; `nil` means 1 GiB or 5 % of
+        /// the disk, whichever is less.
         var keepFree: Int64?
     }
 
@@ -35,7 +35,7 @@ struct Configuration: Sendable, Equatable {
         var authorities: String?
     }
 
-    /// The conditions for discretionary work: automatic downloads, and while no client is connected also scheduled
+    /// The conditions for discretionary work: automatic downloads and, while no client is connected, scheduled
     /// refreshes and synchronization.
     struct Discretionary: Sendable, Equatable {
         var allowMetered = false

@@ -6,7 +6,7 @@ struct ConfigurationDocument: Sendable {
         /// The names from the root, separated by dots.
         let path: String
         let value: ConfigurationValue
-        /// The line from 1; `nil` if it is unknown.
+        /// The line number, counted from 1; `nil` if it is unknown.
         let line: Int?
     }
 
@@ -73,8 +73,8 @@ struct ConfigurationDocument: Sendable {
                 continue
             }
             collect(inner, below: names, lines, into: &entries)
-            // An empty table is valid if there are keys for it, which may be commented out. Any other is a misspelt
-            // heading.
+            // An empty table is valid if podfs has keys in it: they may be commented out in the file. Any other empty
+            // table is a misspelt heading.
             if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
                 entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
             }

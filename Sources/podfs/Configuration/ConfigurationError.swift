@@ -1,7 +1,7 @@
 /// An error in the configuration file, with its position.
 struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     let path: String
-    /// The line from 1; `nil` for an error of the whole file.
+    /// The line number, counted from 1; `nil` for an error of the whole file.
     let line: Int?
     let message: String
 

@@ -10,7 +10,7 @@ enum ConfigurationValue: Sendable, Equatable {
     case double(Double)
     case boolean(Bool)
     case array([ConfigurationValue])
-    /// A value of a type that no key accepts, by the name of the type: a table, a date or a time.
+    /// A value of a type that no key accepts: a table, a date or a time. The associated value is the type's name.
     case other(String)
 
     /// Returns the error that names the expected and the found value.
@@ -86,8 +86,8 @@ enum ConfigurationValue: Sendable, Equatable {
         return exceptions
     }
 
-    /// Returns the absolute path of a file of certificates, in which `~/` is replaced by the home folder. Throws if the
-    /// file is not usable.
+    /// Returns the absolute path of a file of certificates, with a leading `~/` replaced by the home folder. Throws if
+    /// the file is not usable.
     func certificateFile() throws(ConfigurationValueError) -> String {
         var path = try text()
         if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {
@@ -152,7 +152,7 @@ enum ConfigurationValue: Sendable, Equatable {
 
     // MARK: Numbers with units
 
-    /// The seconds of each unit.
+    /// The number of seconds in each unit.
     private static let seconds: [String: Double] = [
         "ms": 0.001, "": 1, "s": 1, "sec": 1, "second": 1, "seconds": 1,
         "min": 60, "minute": 60, "minutes": 60, "h": 3_600, "hour": 3_600, "hours": 3_600,

@@ -26,7 +26,7 @@ actor DemoServer {
     /// Listens on a free port and returns the URL without a slash at the end, `http://127.0.0.1:PORT`.
     func start() async throws -> String {
         if let base = try await base() { return base }
-        // With port 0 the kernel chooses one.
+        // With port 0 the kernel chooses a free port.
         let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled)
         let task = Task(executorPreference: WorkerPool.shared) { try await server.run() }
         running = (server, task)

@@ -8,7 +8,7 @@ struct ThrottledBytes: AsyncBufferedSequence {
     let bytes: ArraySlice<UInt8>
     let bytesPerSecond: Int
 
-    /// The number of bytes that the server requests at once.
+    /// The maximum number of bytes that the server requests at once.
     static let largestPiece = 64 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(rest: bytes, bytesPerSecond: bytesPerSecond) }
@@ -27,8 +27,8 @@ struct ThrottledBytes: AsyncBufferedSequence {
 
         mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
 
-        /// Returns the next piece when it is due. It has at most the bytes of a twentieth of a second, for a smooth
-        /// transfer.
+        /// Waits until the next piece is due, and returns it. For a smooth transfer, a piece has at most the bytes of a
+        /// twentieth of a second.
         mutating func nextBuffer(suggested count: Int) async throws -> ArraySlice<UInt8>? {
             guard !rest.isEmpty else { return nil }
             let piece = rest.prefix(Swift.min(count, Swift.max(1, bytesPerSecond / 20)))

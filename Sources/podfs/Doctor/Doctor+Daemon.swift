@@ -14,7 +14,7 @@ extension Doctor {
     private static let helloTimeout = Duration.seconds(10)
 
     /// Checks the socket and the daemon that listens on it. Sends only the hello: unlike other commands, it does not
-    /// make a daemon of another version exit.
+    /// make an older daemon exit.
     func daemon() async -> [Finding] {
         let paths = installation.paths
         var status = stat()

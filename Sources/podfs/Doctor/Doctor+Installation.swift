@@ -36,13 +36,13 @@ extension Doctor {
         return found
     }
 
-    /// Checks a folder, or if it is missing whether it can be created.
+    /// Checks a folder. If it is missing, checks whether it can be created.
     ///
     /// - Returns: `nil` if there is no problem.
     private func examine(folder: String) -> Finding? {
         var status = stat()
         guard stat(folder, &status) == 0 else {
-            // It is created on demand, for which the nearest existing parent must be writable.
+            // Another command creates the folder on demand, so the nearest existing parent must be writable.
             var above = folder
             while access(above, F_OK) != 0, above != "/" {
                 above = URL(fileURLWithPath: above).deletingLastPathComponent().path

@@ -7,7 +7,7 @@ import Synchronization
 /// The log of a process: standard error, which is a file if the process runs in the background.
 ///
 /// Messages contain text of feeds and servers. They are escaped only here: characters that could control a terminal or
-/// forge a line are written as `\u{1B}`.
+/// forge a line are written as escapes such as `\u{1B}`.
 struct ProcessLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.info
@@ -63,6 +63,6 @@ struct ProcessLog: LogHandler {
         return result
     }
 
-    /// The log file to rotate. The lock also keeps lines of several threads apart.
+    /// The log file to rotate. The lock also prevents the lines of several threads from interleaving.
     private static let file = Mutex<LogFile?>(nil)
 }

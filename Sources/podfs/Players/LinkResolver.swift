@@ -19,8 +19,8 @@ enum LinkResolver {
     /// The maximum time for the child to answer.
     private static let timeout = Duration.seconds(2)
 
-    /// Returns the components of `path` below `folder`; `nil` if it does not lead there, or the child took too long.
-    /// Blocks for at most `timeout`.
+    /// Returns the components below `folder` of the file that `path` leads to; `nil` if that is not below `folder`, or
+    /// if the child does not answer in time. Blocks for at most `timeout`.
     static func resolve(_ path: String, below folder: String) -> [String]? {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { return nil }
@@ -33,7 +33,8 @@ enum LinkResolver {
         close(ends[1])
         guard let child else { return nil }
         let answer = read(ends[0], until: SystemClock.monotonic.now + timeout)
-        // The child has exited, or is blocked by a disk. A blocked child dies and can be reaped only later.
+        // The child has exited, or is blocked by a disk. A blocked child dies only when the disk responds, so a thread
+        // waits for it.
         kill(child, SIGKILL)
         startThread("podfs-reap") { _ = waitForExit(of: child) }
         guard let answer else { return nil }

@@ -54,7 +54,7 @@ struct Account: Equatable {
         }
     }
 
-    /// Corrects HOME, USER, LOGNAME and the XDG variables if they are those of another user than the process's: at boot
+    /// Corrects HOME, USER, LOGNAME and the XDG variables if they belong to a user other than this process's: at boot
     /// HOME is root's or unset, and mount.fuse3(8) changes only HOME.
     static func setUserEnvironment() {
         let environment = ProcessInfo.processInfo.environment

@@ -5,10 +5,10 @@ import Synchronization
 
 /// A scheduler of malloc_trim(3), which returns freed memory to the system once the process is idle after work.
 ///
-/// malloc retains freed memory: after a feed of 100,000 items the daemon had 480 MB of which 6 MB were in use, a mount
-/// after large pages 180 MB. Two measures fix that. A single arena instead of one for each thread (`begin`) keeps the
-/// free memory of all threads together, and only the first arena can be shrunk. And `malloc_trim` runs once, some time
-/// after the last work: an idle process has no timer. Thread-safe.
+/// malloc retains freed memory: after a feed of 100,000 items the daemon had 480 MB, of which 6 MB were in use; after
+/// large pages a mount had 180 MB. Two measures fix that. First, all threads share one arena (`begin`), because malloc
+/// can shrink only the first arena. Second, `malloc_trim` runs once, some time after the last work. After that an idle
+/// process has no timer. Thread-safe.
 final class HeapTrimmer: Sendable {
     private struct State {
         /// Whether a check is scheduled.

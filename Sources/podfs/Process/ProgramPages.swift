@@ -7,9 +7,9 @@ enum ProgramPages {
     ///
     /// Relocating the libraries, scanning the protocol conformances and parsing a command touch most of the program,
     /// and the kernel maps the pages around each touched one as well: 36 MB, of which a long-running process needs a
-    /// third. Pages that are touched again are mapped from the page cache, without a disk read. Only segments that were
-    /// never writable are released, so no data is lost. Two processes of podfs run all the time, also on machines with
-    /// little memory. The corresponding C function is `madvise` with `MADV_DONTNEED`.
+    /// third. The saving matters because two processes of podfs run all the time, also on machines with little memory.
+    /// Pages that are touched again are mapped from the page cache, without a disk read. Only segments that were never
+    /// writable are released, so no data is lost. The corresponding C function is `madvise` with `MADV_DONTNEED`.
     static func releaseStart() {
         clinux_each_segment { name, address, size, flags in
             // The vDSO is not mapped from a file.

@@ -13,10 +13,11 @@ enum SpawnedSelf {
     /// The number that a passed descriptor has in the child.
     static let passedDescriptor: Int32 = 4
 
-    /// Starts `/proc/self/exe` with `arguments` and waits for its message on the pipe; throws it unless it is `ok`.
+    /// Starts `/proc/self/exe` with `arguments` and waits for its message on the pipe. Throws the message unless it is
+    /// `ok`.
     ///
     /// - Parameters:
-    ///   - log: The path of its log file, which is rotated if it is full.
+    ///   - log: The path of the new process's log file, which is rotated if it is full.
     ///   - descriptor: A descriptor of this process that the child gets as `passedDescriptor`.
     static func start(_ arguments: [String], log: String, inheriting descriptor: Int32? = nil) throws {
         LogFile(path: log).rotate()

@@ -3,7 +3,7 @@ import Glibc
 /// The alternate screen of a terminal; leaving it restores the previous contents.
 struct FullScreen {
     private let descriptor: Int32
-    /// The terminal's mode before; `nil` if it could not be read.
+    /// The terminal's previous mode; `nil` if it could not be read.
     private let former: termios?
 
     // Private modes of xterm, supported by all current terminals (ctlseqs): 1049 alternate screen, 25 cursor, 7

@@ -79,7 +79,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Clears the line, and draws it no more.
+    /// Clears the line for good: later texts are not drawn.
     func finish() {
         state.withLock { $0.hasEnded = true }
         clear()
@@ -113,7 +113,7 @@ enum ProgressText {
             if let rate = sum.rate { words.append(ByteText.rate(rate)) }
             if let eta = sum.eta { words.append("\(TimeText.duration(eta)) left") }
         }
-        // While nothing moves, the reason is more useful than a rate.
+        // While no download runs, the reason why one waits is more useful than a rate.
         let tasks = board.tasks(now: now)
         if !tasks.contains(where: { $0.state == .running }), let waiting = tasks.first(where: { $0.reason != nil }) {
             words.append("\(waiting.path): \(waiting.reason ?? "")")

@@ -10,7 +10,7 @@ struct StatusScreen {
     var hasColour: Bool
     /// The task to which keys apply.
     var selected: TaskID?
-    /// The last line: the explanation of the keys, or the result of the last one.
+    /// The last line: the explanation of the keys, or the result of the last key that was pressed.
     var footer: String?
     /// Whether the transfers that have ended are listed below the tasks.
     var listsEnded = false
@@ -171,7 +171,7 @@ struct StatusScreen {
             (TextWidth.padded(task.rate.map(ByteText.rate) ?? "-", to: 12, atStart: true), 13),
             (TextWidth.padded(size, to: 21, atStart: true), 22),
         ]
-        // A bar of four characters, without its brackets, is still useful.
+        // The shortest useful bar has four characters between its brackets: `room` must be at least 6.
         var room = width - 7
         var extra: [String] = []
         while let (text, columns) = optional.first, room - columns >= 12 {

@@ -279,7 +279,7 @@ private struct ScreenOutput: StatusOutput {
         let screen = self.screen ?? FullScreen(descriptor: 1)
         self.screen = screen
         screen.draw(lines())
-        // Rates expire without an event.
+        // Rates expire without an event, so redraw after a second.
         guard board.tasks(now: now).contains(where: { $0.rate != nil }) else { return nil }
         return pace.requestFrame(at: now + 1, now: now)
     }

@@ -10,7 +10,7 @@ final class TaskBoard {
     private var lastEvent: [TaskID: Double] = [:]
     /// The number of downloads and uploads completed since the board was created.
     private(set) var done = 0
-    /// The number and the total size in bytes of the downloads among them.
+    /// The number and the total size in bytes of the downloads that `done` counts.
     private var downloads = (count: 0, bytes: Int64(0))
     /// The transfers that finished or failed since the board was created, newest first; at most `endedLimit`.
     private(set) var ended: [Ended] = []

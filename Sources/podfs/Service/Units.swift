@@ -122,7 +122,8 @@ struct Units: Sendable {
         """
     }
 
-    /// Whether XDG_RUNTIME_DIR is the folder that systemd sets. Unit files name it `%t`, and need not set the variable.
+    /// Whether XDG_RUNTIME_DIR is the folder that systemd sets. Unit files then name the folder `%t`, and need not set
+    /// the variable.
     private var hasDefaultRuntimeFolder: Bool { paths.runtime == "/run/user/\(getuid())/podfs" }
 
     private var socketPath: String {

@@ -36,7 +36,7 @@ enum PasswordPrompt {
                 throw CommandError(.failed, "the terminal cannot hide the password: use --password-stdin")
             }
         }
-        // Ctrl-C is ignored: it would leave the terminal without echo.
+        // Ctrl-C is ignored while echo is off: it would leave the terminal without echo.
         let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer {
             if isHidden {
