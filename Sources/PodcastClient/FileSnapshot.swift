@@ -4,7 +4,7 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// A copy of a file to publish, in the uploads folder. The original may be changed or removed meanwhile.
+/// A copy of a file to publish, in the uploads folder. Once the copy is made, the original may be changed or removed.
 ///
 /// This object holds a lock on the copy, and the daemon does not remove a locked copy: retain the object until the
 /// daemon has confirmed the upload. Releasing the object removes the copy, unless `handOver` was called.

@@ -51,7 +51,7 @@ struct Podfs: AsyncParsableCommand {
             }
         } catch {
             let code = exitCode(for: error)
-            // Help, version and completion scripts are not errors, and commands have already reported theirs.
+            // Help, version and completion scripts are not errors, and commands have already reported their errors.
             if code == .success || error is ExitCode { exit(withError: error) }
             let mistake = UsageMistake(
                 arguments, root: self, message: message(for: error), full: fullMessage(for: error))

@@ -18,7 +18,7 @@ package struct QuietTimes: Sendable, Equatable {
             days: Set((0..<7).filter { bits >> Int64($0 + 24) & 1 == 1 }))
     }
 
-    /// The number to store in the library, see ``init(bits:)``; `nil` if there are no hours and days.
+    /// The number to store in the library, see ``init(bits:)``; `nil` if there are no hours and no days.
     package var bits: Int64? {
         let bits = hours.reduce(Int64(0)) { $0 | 1 << Int64($1) } | days.reduce(0) { $0 | 1 << Int64($1 + 24) }
         return bits == 0 ? nil : bits

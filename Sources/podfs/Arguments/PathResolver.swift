@@ -50,8 +50,8 @@ struct PathResolver {
 
     // MARK: Names
 
-    /// Finds a show by its folder's name: the exact name, otherwise the only one that is equal except for case,
-    /// otherwise, with `Matching.part`, the only one that contains it.
+    /// Finds a show by its folder's name: the show with exactly this name; otherwise the only show whose name is equal
+    /// except for case; otherwise, with `Matching.part`, the only show whose name contains the text.
     func show(_ name: String, matching: Matching = .whole) throws -> (id: ShowID, name: String) {
         let name = name.hasSuffix("/") ? String(name.dropLast()) : name
         if let found = try library.folder(named: name) { return (found.id, found.name) }

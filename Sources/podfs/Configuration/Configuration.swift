@@ -149,7 +149,7 @@ struct Configuration: Sendable, Equatable {
         return try Configuration(ConfigurationDocument(bytes: bytes, path: path))
     }
 
-    /// The maximum size of the file in bytes; a larger one is not a configuration.
+    /// The maximum size of the file in bytes; a larger file cannot be a configuration.
     private static let maximumSize = 1 << 20
 
     /// Returns the bytes of a file; `nil` if it does not exist. The corresponding C functions are `open` and `read`.

@@ -117,7 +117,7 @@ struct Demo {
         else {
             throw CommandError(.failed, "\(path) has no user.podfs.id")
         }
-        // On another thread, since reading blocks until the bytes arrive.
+        // Read on another thread, since reading blocks until the bytes arrive.
         let reader = Task(executorPreference: WorkerPool.shared) { try Self.readAll(path) }
         var bar = DemoBar()
         for await event in events where event.episode == id {

@@ -103,7 +103,7 @@ private actor DemoAudioCache {
 
     func bytes(of audio: DemoAudio) async -> [UInt8] {
         if let task = rendered[audio] { return await task.value }
-        // On a thread of its own: rendering takes a while, and the threads of the worker pool are few.
+        // Render on a thread of its own, because rendering takes a while and the worker pool has few threads.
         let task = Task(executorPreference: WorkerPool.shared) {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { continuation.resume(returning: audio.render()) }

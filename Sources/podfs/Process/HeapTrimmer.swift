@@ -48,7 +48,7 @@ final class HeapTrimmer: Sendable {
             state.isScheduled = state.isBusy
             return !state.isBusy
         }
-        // If work was done since, check again after another pause. The check that follows a pause without work trims.
+        // If work was done since the last check, check again after another pause. Trim after a pause without work.
         if isIdle { trim() } else { scheduleCheck() }
     }
 

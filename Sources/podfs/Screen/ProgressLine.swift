@@ -15,7 +15,7 @@ final class ProgressLine: Sendable {
         var columns = 0
         /// The text of the next frame; `nil` if none is scheduled.
         var pending: String?
-        /// Whether the line is no longer drawn, although events may still arrive while a command finishes.
+        /// Whether `finish` was called. Events may still arrive after it, but the line is no longer drawn.
         var hasEnded = false
     }
 

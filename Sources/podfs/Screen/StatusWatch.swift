@@ -147,8 +147,8 @@ struct StatusWatch {
         sigemptyset(&numbers)
         sigaddset(&numbers, number)
         // raise(3) sends the signal to this thread: one sent to the process could be delivered to another thread after
-        // the exit has begun. It stays pending while it is blocked, as on the pool's threads, and is delivered before
-        // pthread_sigmask(3) returns.
+        // the exit has begun. The signal stays pending while it is blocked, as on the pool's threads, and is delivered
+        // before pthread_sigmask(3) returns.
         raise(number)
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
         Glibc.exit(128 + number)

@@ -32,7 +32,7 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
         CommandError(.usage, "'\(assignment)' cannot be set for an episode: \(advice)")
     }
 
-    /// Parses `3750`, `3750.5`, `62:30` or `1:02:30`; numbers after a colon are below 60. `nil` if it is malformed.
+    /// Parses `3750`, `3750.5`, `62:30` or `1:02:30`; numbers after a colon are below 60. `nil` if `text` is malformed.
     static func seconds(_ text: String) -> Double? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count) else { return nil }

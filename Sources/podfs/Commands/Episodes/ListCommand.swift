@@ -105,7 +105,7 @@ struct ListCommand: PodfsCommand {
 
     private struct State {
         var name: TaskState
-        /// In percent.
+        /// The progress in percent.
         var progress: Double
     }
 

@@ -139,7 +139,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// Prints a result that is not a success.
+    /// Prints a result, unless the show was added or already subscribed.
     private func printResult(_ result: ImportResult, of subscription: OPML.Subscription) {
         let place = "\(shownFile):\(subscription.line)"
         switch result {
