@@ -42,7 +42,7 @@ package enum FileURL {
         }
     }
 
-    /// Returns the components of a path without empty ones and `.`; `nil` if one is not UTF-8.
+    /// Returns the components of a path, except for empty components and `.`; `nil` if one is not UTF-8.
     package static func components(_ path: [UInt8]) -> [String]? {
         var components: [String] = []
         for part in path.split(separator: UInt8(ascii: "/")) where part != [UInt8(ascii: ".")] {

@@ -34,7 +34,8 @@ package struct LinkedPath {
         self.readLink = readLink
     }
 
-    /// Returns the components of `path` below `folder`; `nil` if it does not lead there.
+    /// Returns the components of `path` below `folder`; `nil` if the path does not lead there, or leads through a file
+    /// system that is not local.
     package func components(of path: String, below folder: String) -> [String]? {
         guard mounts["/"].map(Self.local.contains) ?? false, path.utf8.first == UInt8(ascii: "/") else { return nil }
         var rest = Self.parts(path)

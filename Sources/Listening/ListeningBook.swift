@@ -4,7 +4,7 @@ internal import TransferCore
 /// The change that a report makes to an episode.
 package struct ListeningChange: Sendable, Equatable {
     package var played: Bool
-    /// The position in seconds.
+    /// The position in seconds; `nil` removes the stored one.
     package var position: Double?
     /// The position at which this stretch of listening began, in seconds.
     package var started: Double
@@ -79,24 +79,24 @@ package struct ListeningBook: Sendable {
         }
     }
 
-    /// The maximum number of sessions; beyond it, the one with the oldest report is dropped. A session may never end: a
-    /// player may be killed together with the process that watches it.
+    /// The maximum number of sessions; beyond it, the one with the oldest report is dropped. Not every session gets a
+    /// `stopped`: a player may be killed together with the process that watches it.
     package static let capacity = 256
 
     private var sessions: [Key: Session] = [:]
     /// The player whose position counts, by episode.
     private var owners: [EpisodeID: Key] = [:]
-    /// The time of the last report of a script, by its process.
+    /// The time of a script's last report, by the player's process.
     private var scripts: [Int32: Instant] = [:]
-    /// The time after a script's last report for which the bus's reports about its process are ignored.
+    /// The duration after a script's last report in which the bus's reports about the same process are ignored.
     private static let scriptLifetime: Duration = .seconds(60)
 
     package init() {}
 
     /// Processes a report.
     ///
-    /// - Parameter now: a clock that never goes back. If it counts time that the machine sleeps, a position may be
-    ///   written one interval late after a sleep.
+    /// - Parameter now: The time of a clock that never goes back. If the clock also runs while the machine sleeps, a
+    ///   position may be written one interval late after a sleep.
     package mutating func handle(
         _ report: ListeningReport, stored: StoredListening, at now: Instant
     ) -> Verdict {
@@ -226,7 +226,7 @@ extension ListeningBook.Session {
     /// seek that it did not report.
     mutating func advance(to position: Double, _ stored: StoredListening, rate: Double, at now: Instant) {
         let elapsed = isPlaying ? max(0, Double((now - reported) / .milliseconds(1)) / 1_000) : 0
-        // A quarter more and five seconds, for reports that were delayed and positions that are estimates.
+        // Allows a quarter more and five seconds, since reports may be delayed and positions may be estimates.
         let possible = elapsed * max(rate, self.rate) * 1.25 + 5
         let distance = position - self.position
         if distance < -2 || distance > possible {

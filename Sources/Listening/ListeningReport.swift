@@ -12,7 +12,7 @@ package struct ListeningReport: Sendable, Codable, Equatable {
         case seeked
         /// It has played up to `position`, and paused there.
         case paused
-        /// It has played up to `position`, and closed the episode or ended.
+        /// It has played up to `position`, and closed the episode or exited.
         case stopped
     }
 
@@ -66,7 +66,7 @@ package struct ListeningReport: Sendable, Codable, Equatable {
         if let given = duration, !given.isFinite || given <= 0 || given > ListeningRules.longest {
             report.duration = nil
         }
-        // Milliseconds, so that stored positions are short texts.
+        // Rounded to milliseconds, so that a stored position is a short text.
         let milliseconds = (max(0, position) * 1_000).rounded() / 1_000
         report.position = min(milliseconds, report.duration ?? known ?? ListeningRules.longest)
         if !rate.isFinite || rate < 0 || rate > 100 { report.rate = 1 }

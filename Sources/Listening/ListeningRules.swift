@@ -2,14 +2,14 @@ internal import Platform
 
 /// The rules by which an episode counts as in progress or played, and playback resumes. All numbers are in seconds.
 package enum ListeningRules {
-    /// The position from which an episode that is not played counts as in progress. Another value needs a migration of
-    /// the library: the condition of its index `episode_begun` states the number again.
+    /// The position from which an episode that is not played counts as in progress. A change of the value requires a
+    /// migration of the library: the condition of its index `episode_begun` contains the same number.
     package static let inProgress: Double = 30
     /// A start below this position is a start from the beginning.
     package static let beginning: Double = 5
-    /// The listening after which a played episode that was started from the beginning is no longer played.
+    /// The listening time after which a played episode that was started from the beginning is no longer played.
     package static let relisten: Double = 60
-    /// The listening after which a start from the beginning replaces a stored position.
+    /// The listening time after which a start from the beginning replaces a stored position.
     package static let committed: Double = 10
     /// The distance before the stored position at which playback resumes.
     package static let overlap: Double = 3
@@ -38,7 +38,7 @@ package enum ListeningRules {
     }
 
     /// Returns the position to which a player that has started from the beginning should seek; `nil` if it should play
-    /// on, as it should if the stored position is in the tail.
+    /// on, for example because the stored position is in the tail.
     package static func resume(_ stored: StoredListening, duration: Double?) -> Double? {
         guard isInProgress(played: stored.played, position: stored.position), let position = stored.position else {
             return nil
@@ -53,7 +53,7 @@ package struct StoredListening: Sendable, Codable, Equatable {
     package var played: Bool
     /// The position in seconds.
     package var position: Double?
-    /// The duration in seconds according to the feed; in events according to the player, if it knows.
+    /// The duration in seconds according to the feed; in an event, according to the player if it has reported one.
     package var duration: Double?
 
     package init(played: Bool = false, position: Double? = nil, duration: Double? = nil) {

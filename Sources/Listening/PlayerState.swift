@@ -28,7 +28,7 @@ package struct PlayerTrack: Sendable, Equatable {
     func isSame(as other: PlayerTrack) -> Bool { url == other.url && (id == other.id || id == nil || other.id == nil) }
 }
 
-/// `PlaybackStatus`
+/// The MPRIS property `PlaybackStatus`.
 package enum PlayerStatus: String, Sendable {
     case playing = "Playing"
     case paused = "Paused"
@@ -65,7 +65,7 @@ struct SignalBudget: Sendable {
 
     private var left = capacity
     private var updated = Instant.start
-    /// When the signals of an exhausted player are processed again; `nil` while they are processed.
+    /// The time from which the signals of an exhausted player are processed again; `nil` while they are processed.
     private(set) var until: Instant?
 
     /// Counts a signal, and returns whether it may be processed.

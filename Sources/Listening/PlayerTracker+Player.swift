@@ -18,7 +18,7 @@ extension PlayerTracker {
         var isPaused = false
         var resume: Resume?
         var lastSeek: Instant?
-        /// The time at which a seek is reported that came within `seekInterval` of another one; `nil` if there is none.
+        /// The time at which to report a seek that came within `seekInterval` of another one; `nil` if there is none.
         var seekDue: Instant?
         /// The time of the last report whose position the daemon writes to the library; see `ListeningRules.isWritten`.
         var written: Instant?
@@ -162,7 +162,7 @@ extension PlayerTracker {
         player.nextReading = due > now ? due : now + Self.readInterval
     }
 
-    /// Whether a reading shows that the player has seeked: the position is before the last one, or further on than the
+    /// Whether a reading shows that the player has sought: the position is before the last one, or further on than the
     /// player can have played. A position between the last one and the estimate is no seek: the player had to wait for
     /// bytes.
     private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {

@@ -56,7 +56,7 @@ package struct PlayerTracker: Sendable {
     /// The time after which a player that answers is asked to resume even if it does not seem to play yet. The
     /// request to a player that does not answer is dropped then.
     static let resumeTimeout: Duration = .seconds(2)
-    /// The minimum interval between two reported seeks: a person who holds a key makes twenty a second.
+    /// The minimum interval between two reported seeks: a key that is held down causes twenty a second.
     static let seekInterval: Duration = .seconds(1)
     /// The maximum number of players.
     package static let capacity = 64
@@ -70,7 +70,7 @@ package struct PlayerTracker: Sendable {
 
     package init() {}
 
-    /// When `tick` is due; `nil` if nothing is.
+    /// The time at which `tick` is due; `nil` if nothing is scheduled.
     package var deadline: Instant? { players.values.compactMap(\.deadline).min() }
 
     /// Processes an input.

@@ -65,7 +65,7 @@ package enum TaskAction: String, Sendable, Codable, CaseIterable {
 
 /// The lifetime of a client's tasks.
 package enum SessionConfiguration: Sendable, Codable, Equatable {
-    /// Tasks end with the client's connection, unless another client has resumed the same one or a program has the
+    /// A task ends with the client's connection, unless another client has resumed the task or a program has the
     /// episode open. Received bytes stay cached.
     case `default`
     /// As `default`, but the received bytes are removed, unless the episode is pinned.
@@ -78,7 +78,8 @@ package enum SessionConfiguration: Sendable, Codable, Equatable {
 /// A client's command.
 package enum Command: Sendable, Codable, Equatable {
     case subscribe(url: String, name: String?)
-    /// Subscribes to a show of a list, when its turn comes. A feed that cannot be fetched now is not a failure.
+    /// Subscribes to a show of an imported list, as soon as the limits for requests to its host permit. A feed that
+    /// cannot be fetched now is not a failure.
     case importShow(ImportItem)
     case unsubscribe(podcast: ShowID)
     /// Refreshes shows; all if the list is empty.
@@ -101,7 +102,7 @@ package enum Command: Sendable, Codable, Equatable {
     case setPosition(episode: EpisodeID, seconds: Double)
     /// Marks all episodes of a show as played, or as not played.
     case setShowPlayed(podcast: ShowID, Bool)
-    /// Reports what a player does with an episode; answered by `listening`.
+    /// Reports a player's action on an episode. The reply is `listening`.
     case report(ListeningReport)
     /// Sets the show's own settings, each by `KEY=VALUE`; `KEY=` removes one. All or none are changed. A `keep`
     /// that would remove cached or played episodes is refused unless `confirmed` is true.
@@ -113,7 +114,7 @@ package enum Command: Sendable, Codable, Equatable {
     case watch
     /// Returns the stored events after a sequence number.
     case events(since: Int64)
-    /// Opens a session, to which the client's tasks then belong; one for each connection.
+    /// Opens a session, to which the client's tasks then belong; at most one per connection.
     case openSession(SessionConfiguration)
     /// Creates a task for an episode, suspended until `resumeTask`.
     case createTask(episode: EpisodeID)
@@ -137,7 +138,7 @@ package enum Command: Sendable, Codable, Equatable {
     /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. The reply is
     /// `acted`, with the number of intact files and the defect of each other one.
     case verify(episodes: [EpisodeID])
-    /// Records what a file in `Tagged` contains; answered by `taggedFile`. Sizes are bytes.
+    /// Records the contents of a file in `Tagged`. Sizes are in bytes. The reply is `taggedFile`.
     case setTaggedFile(
         episode: EpisodeID, rendition: Int, tagSize: Int64, fingerprint: Int64, skipped: Int64, total: Int64?)
     /// Starts synchronization with a server.
@@ -247,8 +248,9 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     /// The episode, if the task concerns one.
     package var episode: EpisodeID?
     package var state: TaskState
-    /// The numbers of bytes: received, or sent by an upload, and in all; the latter `nil` if it is not known.
+    /// The number of bytes received, or sent by an upload.
     package var received: Int64
+    /// The total number of bytes; `nil` if it is not known.
     package var expected: Int64?
     /// Bytes per second.
     package var rate: Double?
@@ -259,7 +261,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var estimate: Int64?
     /// The time of the next attempt after a failure, in seconds since 1970 UTC; `error` has the reason.
     package var nextTry: Int64?
-    /// Seconds since 1970 UTC.
+    /// The start of the task, in seconds since 1970 UTC.
     package var started: Int64
 
     package init(

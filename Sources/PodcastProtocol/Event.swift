@@ -8,7 +8,7 @@ package struct Event: Sendable, Equatable {
     package enum Body: Sendable, Equatable {
         /// A task has received or sent more bytes.
         case progress(TaskReport)
-        /// A task has another state, or another path.
+        /// The state or the path of a task has changed.
         case state(TaskReport)
         /// The last event of a task that has transferred all bytes.
         case completed(TaskReport)
@@ -49,8 +49,9 @@ package struct TaskReport: Sendable, Equatable {
     package var generation: Int?
     package var path: String?
     package var state: TaskState
-    /// The numbers of bytes: received, or sent by an upload, and in all.
+    /// The number of bytes received, or sent by an upload.
     package var received: Int64?
+    /// The total number of bytes; `nil` if it is not known.
     package var expected: Int64?
     /// Bytes per second.
     package var rate: Double?

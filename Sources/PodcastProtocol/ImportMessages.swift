@@ -4,7 +4,7 @@ package struct ImportItem: Sendable, Codable, Equatable {
     /// The show's name and site in the list, used until the feed is fetched.
     package var title: String?
     package var link: String?
-    /// The list's folders that contain it.
+    /// The folders of the list that contain the show.
     package var folders: [String]?
 
     package init(url: String, title: String? = nil, link: String? = nil, folders: [String]? = nil) {
@@ -22,6 +22,6 @@ package enum ImportResult: Sendable, Codable, Equatable {
     case known(name: String)
     /// The show is subscribed, without episodes until a refresh succeeds.
     case kept(name: String, error: String)
-    /// The address is not that of a show, or no longer.
+    /// The show is not subscribed: the address is not that of a show, or the show's feed is gone.
     case refused(error: String)
 }

@@ -13,7 +13,7 @@ package struct InstallationPaths: Sendable, Equatable {
     package var runtime: String
 
     /// - Parameter environment: The process's variables. Relative paths are ignored, as the specification requires.
-    /// - Returns: `nil` if one of the first four variables is missing, and HOME as well.
+    /// - Returns: `nil` if one of the first four variables is missing and HOME is missing too.
     package init?(environment: [String: String]) {
         /// Returns the folder of a variable without slashes at its end: daemon and client compare paths as text.
         func base(_ variable: String) -> String? {
@@ -63,7 +63,7 @@ package struct InstallationPaths: Sendable, Equatable {
     package var workDeaths: String { state + "/deaths.json" }
     /// The file whose size is the number of consecutive daemons that died while starting.
     package var startMarker: String { state + "/starting" }
-    /// The lock of the process that starts a daemon, so that only one does.
+    /// The lock that a process holds while it starts a daemon, so that only one process does.
     package var startLock: String { runtime + "/start.lock" }
 
     /// All folders, in the order of their creation, each with mode 0700.

@@ -5,7 +5,7 @@ package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// Whether the response may contain the bytes in `Grant.head`, if that includes `range` and there is no file yet.
+    /// Whether the response may contain bytes in `Grant.head`, if they include `range` and there is no file yet.
     package var takesHead: Bool
     package var kind: ReaderKind
 
@@ -95,8 +95,8 @@ package struct Grant: Sendable, Equatable {
     /// The name of the cache file; `nil` if there is none yet.
     package var file: String?
     package var present: ByteRanges
-    /// The first bytes of the rendition, if they have arrived and there is no cache file yet: a read of them
-    /// need not wait for the file. Only in responses to opens, and to reads with `takesHead` of a range in these bytes.
+    /// The first bytes of the rendition, if they have arrived and there is no cache file yet: a read of them need not
+    /// wait for the file. Sent only in responses to opens, and to reads with `takesHead` whose range is in these bytes.
     package var head: [UInt8]
 
     package init(generation: Int, total: Int64?, file: String?, present: ByteRanges, head: [UInt8] = []) {

@@ -31,7 +31,7 @@ package struct SyncStatus: Sendable, Codable, Equatable {
         /// There is no account.
         case none
         case idle, running, failed
-        /// The server rejects the password.
+        /// Synchronization has stopped, because the server rejects the password.
         case stopped
     }
 
@@ -45,7 +45,7 @@ package struct SyncStatus: Sendable, Codable, Equatable {
     /// The times of the last and the next synchronization, in seconds since 1970 UTC.
     package var lastSync: Int64?
     package var nextSync: Int64?
-    /// The numbers of unsent changes.
+    /// The numbers of unsent changes of subscriptions and of unsent episode actions.
     package var waitingSubscriptions = 0
     package var waitingActions = 0
     /// The number of positions received for episodes that are not in the library yet.

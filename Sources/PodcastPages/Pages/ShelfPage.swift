@@ -4,7 +4,7 @@ package import TransferCore
 
 /// The contents of the page of all shows.
 package struct Shelf: Sendable {
-    /// In the order of the page.
+    /// The shows, in the order of the page.
     package var shows: [Podcast]
     /// The publication time of each show's newest episode, in seconds since 1970.
     package var newest: [ShowID: Int64]
@@ -29,7 +29,7 @@ package struct Shelf: Sendable {
     package static let latestLimit = 9
     /// The maximum number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
     package static let titleLimit = 10_000
-    /// The file of a view's page in its folder.
+    /// The name of the file with a view's page, in the view's folder.
     package static let viewFile = ".index.html"
 }
 

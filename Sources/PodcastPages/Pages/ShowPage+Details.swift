@@ -45,7 +45,7 @@ extension ShowPage {
             let name = FileName.stem(ofFile: alternate.name)
             page.page.text(name)
             page.page.add("</a>")
-            // The name usually has the language.
+            // The name usually contains the language.
             let language = alternate.language.flatMap { name.split(separator: " ").contains(Substring($0)) ? nil : $0 }
             let facts = [alternate.type, language, Self.text(of: alternate.size)].compactMap(\.self)
                 .filter { !$0.isEmpty }

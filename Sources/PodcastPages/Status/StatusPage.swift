@@ -7,11 +7,11 @@ package struct StatusPage: Sendable {
         /// `SHOW/EPISODE`, or the title of an upload.
         package var path: String
         package var isUpload: Bool
-        /// The time of its end, in seconds since 1970 UTC.
+        /// The time at which it finished or failed, in seconds since 1970 UTC.
         package var time: Int64
         /// The number of bytes received or sent; `nil` if it is not known.
         package var size: Int64?
-        /// The reason of a failure; `nil` for a success.
+        /// The reason for the failure; `nil` for a success.
         package var error: String?
 
         package init(path: String, isUpload: Bool = false, time: Int64, size: Int64? = nil, error: String? = nil) {

@@ -11,13 +11,14 @@ package struct StatusReport: Sendable, Equatable {
         /// `SHOW/EPISODE` or `SHOW`; the title of an upload, the term of a search.
         package var path: String
         package var state: TaskState
-        /// The numbers of bytes: received, or sent by an upload, and in all; the latter `nil` if it is not known.
+        /// The number of bytes received, or sent by an upload.
         package var received: Int64
+        /// The total number of bytes; `nil` if it is not known.
         package var expected: Int64?
         /// Bytes per second.
         package var rate: Double?
         package var error: String?
-        /// Seconds since 1970 UTC.
+        /// The start of the task, in seconds since 1970 UTC.
         package var started: Int64
         /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
         package var estimate: Int64?

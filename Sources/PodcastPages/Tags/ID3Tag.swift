@@ -4,7 +4,7 @@ package import PodcastFeed
 /// (https://id3.org/id3v2-chapters-1.0).
 ///
 /// Every text is bounded, so that the tag without its picture has at most about 1.1 MB: 255 chapters with a title and a
-/// link. The picture is the last frame: the tag ends with its bytes, which are not needed here.
+/// link. The picture is the last frame: the tag ends with the picture's bytes, which this type does not need.
 package struct ID3Tag: Sendable {
     /// The picture at the end of the tag.
     package struct Picture: Sendable {
@@ -47,12 +47,12 @@ package struct ID3Tag: Sendable {
     ///
     /// - Parameters:
     ///   - chapters: Sorted by start.
-    ///   - duration: The end of the last one in seconds, if known.
+    ///   - duration: The end of the last chapter in seconds, if known.
     package mutating func add(_ chapters: [Chapter], duration: Double?) {
         let chapters = chapters.prefix(Self.chapterLimit)
         guard !chapters.isEmpty else { return }
         let ids = chapters.indices.map { Array("ch\($0)".utf8) + [0] }
-        // Flags: the top of the tree, and in order.
+        // The flags 3: the table is at the top of the tree, and its chapters are in order.
         add("CTOC", Array("toc".utf8) + [0, 3, UInt8(chapters.count)] + ids.joined())
         for (index, chapter) in chapters.enumerated() {
             let start = Self.milliseconds(chapter.start)
@@ -103,7 +103,8 @@ package struct ID3Tag: Sendable {
         UInt32(clamping: WholeNumber.of(min(max(0, seconds), 4_000_000) * 1_000))
     }
 
-    /// Returns the text in UTF-8, cut between characters. Control characters become spaces: NUL would end the text.
+    /// Returns the text in UTF-8, cut between code points. Control characters, of which NUL would end the text, and
+    /// direction marks become spaces.
     private static func bounded(_ text: String, _ limit: Int, keepsLines: Bool = false) -> [UInt8] {
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {

@@ -10,7 +10,7 @@ internal import PodcastFeed
 package enum SanitizedHTML {
     /// The number of input bytes that are parsed; show notes have a few thousand.
     static let inputLimit = 1 << 20
-    /// The maximum nesting depth; deeper elements are dropped and their text is written.
+    /// The maximum nesting depth; deeper elements are replaced by their content.
     private static let depthLimit = 64
 
     /// Returns the sanitized markup of untrusted HTML or plain text.
