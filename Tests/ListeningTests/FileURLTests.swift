@@ -35,7 +35,7 @@ import Testing
         #expect(FileURL.components([0x2F, 0xFF, 0xFE], below: "/") == nil)
     }
 
-    /// A table of mounts with the links of a machine.
+    /// Returns a resolver with a table of mounts and the given links; `asked` gets each path that is read.
     private func links(_ targets: [String: String], asked: @escaping (String) -> Void = { _ in }) -> LinkedPath {
         LinkedPath(
             mountInfo: """

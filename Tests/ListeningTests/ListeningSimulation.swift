@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// One person with one player and an episode: the book must come to the same result as an observer who sees every
-/// second.
+/// One person with one player and an episode: the book must reach the same result as an observer who sees every second.
 @Suite struct ListeningSimulation {
     private struct Person {
         var random: SeededGenerator
@@ -57,7 +56,7 @@ import TransferCore
             if position < ListeningRules.beginning { (listened, isFromBeginning) = (0, true) }
         }
 
-        /// Plays some seconds, with the reports of a player; returns whether the end was reached.
+        /// Plays some seconds, or to the end, with the reports of a player.
         mutating func play(_ seconds: Double) {
             var rest = min(seconds, duration - position)
             while rest > 0 {

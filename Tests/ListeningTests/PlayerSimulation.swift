@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-/// Players do at random what players do: start, pause, seek, change the track and the rate, wait for bytes, die, resume
-/// by themselves; the laptop sleeps, the daemon is killed, the bus goes away, and a hostile program sends nonsense.
+/// Simulated players act at random: they start, pause, seek, change the track and the rate, wait for bytes, die, and
+/// resume by themselves. The laptop sleeps, the daemon is killed, the bus goes away, and a hostile program sends
+/// nonsense.
 ///
-/// `PODFS_PLAYER_SEEDS` is the number of worlds (1,000), `PODFS_PLAYER_SEED` the first (0).
+/// `PODFS_PLAYER_SEEDS` is the number of worlds (default 1,000), `PODFS_PLAYER_SEED` the seed of the first (default 0).
 @Suite struct PlayerSimulation {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
@@ -21,7 +22,7 @@ import Testing
             counts.merge(world.counts, uniquingKeysWith: +)
         }
         #expect(failures.isEmpty, "\(failures.count) worlds: \(failures.prefix(5))")
-        // The rules are about something.
+        // Each of these must have occurred; otherwise nothing was checked.
         for name in ["starts", "resumes", "marks", "ends", "comparisons"] {
             #expect(counts[name, default: 0] > 0, "no \(name)")
         }

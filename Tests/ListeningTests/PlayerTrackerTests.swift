@@ -189,7 +189,7 @@ import TransferCore
         #expect(effects <= 4)
         room.send(.tick, after: 5)
         #expect(room.effects.contains(.read(Self.vlc)))
-        // A second player is heard as before.
+        // The signals of a second player are still processed.
         let mpv = PlayerID(":1.8")
         room.send(.appeared(mpv, name: "mpv", process: 1))
         room.send(

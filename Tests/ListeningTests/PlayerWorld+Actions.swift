@@ -2,7 +2,7 @@ import Listening
 import TestSupport
 import TransferCore
 
-// What persons and players do.
+// The actions of persons and players.
 extension PlayerWorld {
     /// Performs a random action, and lets some time pass.
     mutating func step() {
@@ -37,18 +37,18 @@ extension PlayerWorld {
         return random.pick(0, .random(in: 0...length, using: &random), max(0, length - 20), length)
     }
 
-    /// Loads a file, from the beginning or where this player has stopped itself.
+    /// Loads a file, and starts at its beginning or elsewhere.
     private mutating func load(_ index: Int) {
         finish(index)
         let file = Int.random(in: 0...Self.episodes, using: &random)
         players[index].file = file
-        // Also by the link of a view.
+        // The path may also be that of a link in a view.
         players[index].url = random.pick("file:///mnt/Show/\(file)", "file:///mnt/Latest/\(file)")
         players[index].length = lengths[file]
         players[index].status = random.chance(90) ? .playing : .paused
         let middle = Double.random(in: 0..<lengths[file], using: &random)
         begin(index, at: random.pick(0, 0, 0, 0, 2, middle))
-        // A second player of the same episode.
+        // Another player has the same episode loaded.
         if players.count(where: { $0.file == file && $0.hasFile }) > 1 { disturb(file, 22_000) }
         let opens = file < Self.episodes
         let isOpenedFirst = random.chance(70)
@@ -57,7 +57,7 @@ extension PlayerWorld {
         let hasPosition = random.chance(20)
         send(.changed(player.id, player.properties(at: now, withPosition: hasPosition)))
         if opens, !isOpenedFirst { send(.opened(EpisodeID(Int64(file)))) }
-        // It resumes by itself.
+        // Some players resume by themselves.
         if random.chance(25) {
             advance(.random(in: 20...1_500, using: &random))
             if players[index].hasFile { seek(index, to: .random(in: 0..<players[index].length, using: &random)) }
@@ -79,7 +79,7 @@ extension PlayerWorld {
 
     mutating func seek(_ index: Int, to position: Double, isOwn: Bool = true) {
         guard let file = players[index].file, players[index].hasFile else { return }
-        // A silent seek in a pause cannot be known before playback.
+        // A seek during a pause is always announced: the tracker could not detect it before playback continues.
         let isAnnounced = players[index].announcesSeeks || players[index].status == .paused
         note("\(players[index].name) seeks to \(position), \(isOwn), announced \(isAnnounced)")
         let isNear = abs(players[index].position(at: now) - min(position, players[index].length)) < 1

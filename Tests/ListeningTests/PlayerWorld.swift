@@ -3,14 +3,14 @@ import Platform
 import TestSupport
 import TransferCore
 
-/// Players on a bus, the tracker that watches them, and the daemon that stores what its reports mean: with latencies,
-/// and with what happens to laptops. It records each violation of an invariant.
+/// Players on a bus, the tracker that watches them, and the daemon that stores the changes of its reports; with
+/// latencies, sleep and crashes. Records each violation of an invariant.
 ///
 /// Times are in milliseconds of a clock that stops while the machine sleeps.
 struct PlayerWorld {
     private enum Message {
         case input(PlayerTracker.Input)
-        /// A request to a player, which answers.
+        /// A request that a player answers.
         case read(PlayerID), readPosition(PlayerID)
         case seek(PlayerID, track: String?, Double)
         case report(PlayerID, session: Int, ListeningReport)
@@ -29,11 +29,11 @@ struct PlayerWorld {
     let hostile: PlayerID?
     private(set) var now = 1_000
     private var slept = 0
-    /// Whether the daemon's clock goes on while the machine sleeps.
+    /// Whether the daemon's clock runs while the machine sleeps.
     private let countsSleep: Bool
     private var queue: [(time: Int, number: Int, message: Message)] = []
     private var sent = 0
-    /// When the stored position of each episode has to be right again.
+    /// The time from which the stored position of each episode must be correct again.
     private var settled: [Int]
     /// The player that has acted last on each episode: its position counts when no other one plays.
     private var actors: [Int?] = Array(repeating: nil, count: episodes)
@@ -50,7 +50,7 @@ struct PlayerWorld {
         lengths = (0...Self.episodes).map { _ in Double(Int.random(in: 40...4_000, using: &random)) }
         latency = random.pick(0, 3, 30)
         stored = lengths.prefix(Self.episodes).map { length in
-            // What the feed says is often a little wrong.
+            // Feeds often state a slightly wrong duration.
             let duration: Double? = random.pick(nil, length, length, (length * 0.9).rounded(), (length * 1.1).rounded())
             let position: Double? = random.chance(60) ? .random(in: 0..<length, using: &random) : nil
             return StoredListening(played: random.chance(15), position: position, duration: duration)
@@ -131,7 +131,7 @@ struct PlayerWorld {
             send(.changed(id, players[index].properties(at: now, withPosition: true)))
         case .readPosition(let id):
             guard let index = index(id), players[index].isPresent else {
-                // What a hostile program answers.
+                // The hostile program answers with any number.
                 return send(.position(id, id == hostile ? hostileNumber() : nil))
             }
             // Some do not answer while they load.
@@ -208,7 +208,7 @@ struct PlayerWorld {
         queue.removeAll { if case .report = $0.message { false } else { true } }
         tracker = PlayerTracker()
         for index in players.indices where players[index].isPresent {
-            // What plays then begins anew for the tracker.
+            // For the new tracker, each player has just started.
             players[index].starts += 1
             join(players[index].id)
             if let file = players[index].file, file < Self.episodes {
@@ -229,7 +229,11 @@ struct PlayerWorld {
 
     mutating func claim(_ file: Int) { claimed.insert(file) }
 
-    /// - Parameter actor: The number of the player that has acted.
+    /// Exempts an episode's stored position from the checks for a time.
+    ///
+    /// - Parameters:
+    ///   - grace: Milliseconds, in addition to some latencies.
+    ///   - actor: The number of the player that has acted.
     mutating func disturb(_ file: Int, _ grace: Int, by actor: Int? = nil) {
         guard file < Self.episodes else { return }
         if let actor { actors[file] = actor }
@@ -259,14 +263,14 @@ struct PlayerWorld {
         if !(0...lengths[file] * 1.2).contains(target), !claimed.contains(file) {
             violate("\(player.name) is moved to \(target)")
         }
-        // What it has done within a round trip cannot be known.
+        // The tracker cannot know of the player's actions in the last round trip.
         let hasResumed = player.position(at: now) > 7.3 * max(1, player.rate) + 3
         if hasResumed, now - player.seeked > 3 * latency {
             violate("\(player.name) is moved, but has sought to \(player.position(at: now))")
         }
     }
 
-    /// An episode becomes played by playing its tail only.
+    /// Checks that an episode was marked as played only because a player has played its tail.
     private mutating func judgeMark(_ file: Int) {
         count("marks")
         guard !claimed.contains(file) else { return }

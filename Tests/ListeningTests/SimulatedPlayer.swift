@@ -1,10 +1,10 @@
 import Listening
 import TransferCore
 
-/// A player as it really is: where it plays, and how it behaves on the bus. Times are in milliseconds of a clock that
-/// stops while the machine sleeps, positions in seconds.
+/// The true state of a player, and its behaviour on the bus. Times are in milliseconds of a clock that stops while the
+/// machine sleeps, positions in seconds.
 struct SimulatedPlayer {
-    /// Playback at constant speed from a moment on; speed 0 while the player is paused or waits for bytes.
+    /// Playback at constant speed from the time `begin`; speed 0 while the player is paused or waits for bytes.
     private struct Piece {
         var begin: Int
         var position: Double
@@ -29,13 +29,13 @@ struct SimulatedPlayer {
     var rate: Double = 1
     /// The number of starts: loads, and playback after a stop.
     var starts = 0
-    /// The start for which it was asked to seek.
+    /// The number of the start in which it was last asked to seek.
     var askedStart = 0
     /// Whether the episode was played when this start was reported.
     var wasPlayed = false
     /// Whether this start replaces a stored position only after a while.
     var isTentative = false
-    /// The time of the last seek of its own.
+    /// The time of the last seek for which it was not asked.
     var seeked = 0
     private var pieces: [Piece] = []
     private(set) var listened: Double = 0
@@ -58,13 +58,13 @@ struct SimulatedPlayer {
         return min(length, piece.position + Double(max(0, now - piece.begin)) / 1_000 * piece.speed)
     }
 
-    /// When it reaches the end of its file; `nil` while it does not play.
+    /// The time at which it reaches the end of its file; `nil` while it does not play.
     var end: Int? {
         guard isPlaying, let piece = pieces.last, piece.speed > 0 else { return nil }
         return piece.begin + Int(((length - piece.position) / piece.speed * 1_000).rounded(.up))
     }
 
-    /// Goes on from where it is with another speed.
+    /// Continues at the current position with another speed.
     mutating func setSpeed(_ speed: Double, at now: Int) {
         let position = position(at: now)
         if let piece = pieces.last { listened += max(0, position - piece.position) }

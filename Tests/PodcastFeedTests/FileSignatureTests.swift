@@ -3,7 +3,7 @@ import Testing
 
 @testable import PodcastFeed
 
-/// Documents that are no feeds are named for what they are.
+/// The error for a document that is not a feed names the kind of the document.
 struct FileSignatureTests {
     private func error(_ bytes: [UInt8], contentType: String? = nil) -> FeedError? {
         do {
@@ -30,7 +30,7 @@ struct FileSignatureTests {
         #expect(error([0x89, 0x50, 0x4E, 0x47] + [UInt8](repeating: 1, count: 9)) == .file("a PNG image"))
     }
 
-    /// Noise is never XML with an odd root, whatever the server calls it.
+    /// Noise is never reported as XML with an unknown root element, whatever type the server states.
     @Test func noiseIsNamed() {
         for seed in 0..<40 {
             let bytes = TestContent(seed: UInt64(seed), size: 9_000).bytes(in: 4_000..<9_000)
@@ -45,7 +45,7 @@ struct FileSignatureTests {
     @Test func textKeepsItsOwnMessage() {
         #expect(error(Array("error code: 1020\n".utf8)) == .notXML(beginning: "error code: 1020"))
         #expect(error(Array("<rxx/>".utf8)) == .notAFeed(root: "rxx"))
-        // A feed behind the bytes of a broken server script is a feed.
+        // Stray bytes of a broken server script before a feed are ignored.
         let feed = "<rss version='2.0'><channel><title>T</title></channel></rss>"
         #expect(error([0x1F, 0x8B] + Array(feed.utf8)) == nil)
     }

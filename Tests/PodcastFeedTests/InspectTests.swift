@@ -12,7 +12,7 @@ import Testing
         return try #require(try JSONSerialization.jsonObject(with: Data(writer.bytes)) as? [String: Any])
     }
 
-    /// `chaptersURL` is `chapters_url`, `isDefault` is `default`.
+    /// Returns the JSON name of a property: `chapters_url` for `chaptersURL`, `default` for `isDefault`.
     private func memberName(_ label: String) -> String {
         var label = label
         for prefix in ["is"] where label.hasPrefix(prefix) && label.dropFirst(2).first?.isUppercase == true {

@@ -151,7 +151,7 @@ struct AlternateTests {
         let newest = try #require(merged.inserted.last)
         #expect(try library.source(of: newest)?.sources.map(\.url) == ["https://x.example/3.mp3"])
 
-        // The rows stay with those that have them, and a later item gets none.
+        // The episodes that have alternates retain them, and a later item gets none.
         let next = try FeedParser.parse(Array(self.feed(items: 2..<6, further: 8).utf8))
         let again = try library.merge(next.items, into: show, now: noon + 2 * day)
         #expect(again.inserted.count == 1 && again.updated.isEmpty)
@@ -189,7 +189,7 @@ struct AlternateTests {
         for view in try library.viewFolders() {
             #expect(try !library.entries(of: view.id).contains { $0.id == id }, "\(view.name)")
         }
-        // It does not change the identity of the next document's items.
+        // The alternate does not change the identity of the next document's items.
         let result = try library.merge([item([alternate("audio/opus", "a.opus")], title: "New")], into: show)
         let own = try main(show).id
         #expect(result.inserted.isEmpty && result.updated == [own])
@@ -213,7 +213,7 @@ struct AlternateTests {
         }
         #expect(try library.source(of: first[0].id)?.sources == [MediaSource(url: "https://x.example/b.opus")])
         #expect(try library.alternate(id: first[0].id)?.title == "Small")
-        // Gone, and back.
+        // The alternate leaves the feed, and is listed again.
         _ = try library.merge([item([])], into: show)
         #expect(try names(show).isEmpty && library.entry(id: first[0].id) == nil)
         #expect(try !main(show).sidecars.contains(.alternates))
@@ -256,11 +256,11 @@ struct AlternateTests {
         }
         #expect(try library.entry(id: id)?.size == 10 && library.entry(id: files[0].id)?.size == 20)
         #expect(try library.podcast(id: show)?.cached == 1, "episodes are counted, not files")
-        // What was played is evicted first, with its alternates.
+        // Played episodes are evicted first, with their alternates.
         try library.setPlayed(episode: id, true, now: noon)
         #expect(try library.evictionCandidates().allSatisfy(\.played))
         #expect(try library.mainEpisode(of: files[0].id) == id && library.mainEpisode(of: id) == id)
-        // Burying an episode removes what is cached of its alternates.
+        // Burying an episode also removes the cached files of its alternates.
         let dropped = try library.bury(episodes: [id], now: noon)
         #expect(Set(dropped.map(\.episode)) == [id, files[0].id])
         #expect(try library.renditions().isEmpty && library.entry(id: files[0].id)?.generation == 2)
@@ -290,7 +290,7 @@ struct AlternateTests {
                 == AlternateSummary(
                     name: "Small en.opus", type: "audio/opus", language: "en", size: size, changed: noon))
         #expect(try found(2, inAll: 3).map(\.count) == [2, 1] && found(0, inAll: 0).map(\.count) == [0, 0])
-        // What the feed no longer offers is on no page.
+        // Alternates that the feed no longer lists are on no page.
         _ = try library.merge([item([]), second], into: show)
         #expect(try found(9, inAll: 99).map(\.count).sorted() == [0, 3])
     }

@@ -58,7 +58,8 @@ struct DamagedBytesTests {
         _ = try library.reserveSequences(1)
     }
 
-    /// Opens and uses the library. Damage found only in use ends the daemon, and the next one opens it as suspect.
+    /// Opens and uses the library. Damage that is found only in use terminates the daemon, and the next daemon opens
+    /// the library as suspect.
     private func openAndUse() throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
             let opened = try open(isSuspect: false)

@@ -77,7 +77,7 @@ struct EpisodeMatcherTests {
     @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldOneIsAbsent() {
         let rows = [facts("old", "a.mp3", "One", noon)]
         #expect(EpisodeMatcher.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
-        // Not absent: the row matches the item with its guid.
+        // If the old guid is present, the row matches the item with that guid.
         let items = [facts("new", "a.mp3", "Rerun", noon + 9 * day), facts("old", "a.mp3", "One", noon)]
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, 0])
     }

@@ -124,7 +124,7 @@ struct EpisodeMediaTests {
     @Test func anotherCodecNeverGetsAnExistingName() throws {
         let show = try library.subscribe([item("1", [alternate("audio/opus", [opus])])]).podcast.id
         #expect(try episode(show).name.hasSuffix(".mp3"))
-        // The feed turns them around.
+        // The feed exchanges the two encodings.
         _ = try library.merge(
             [item("1", opus, type: "audio/opus", [alternate("audio/mpeg", ["https://x.example/1.mp3"])])], into: show)
         let episode = try episode(show)
@@ -149,7 +149,7 @@ struct EpisodeMediaTests {
         let result = try library.merge([item(nil, later)], into: show)
         #expect(result.inserted.isEmpty)
         #expect(try library.episode(id: new.id)?.url == opus + "?t=2")
-        // The feed has it no more.
+        // The feed no longer lists the alternate.
         #expect(try library.merge([item(nil)], into: show).inserted.isEmpty)
         #expect(try library.episode(id: new.id)?.url == opus + "?t=2")
         #expect(try library.episode(id: new.id)?.name == new.name)

@@ -64,7 +64,7 @@ struct HostileTitleTests {
     }
 
     private func expectDistinct(_ names: [String]) throws {
-        // As Linux, SMB and exFAT compare names: ignoring case and normalization.
+        // Distinct also if case and normalization are ignored, as Linux (with casefold), SMB and exFAT can.
         let stems = names.map { FileName.stem(ofFile: $0) }
         #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.uppercased() }).count == names.count)
         #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.lowercased() }).count == names.count)
@@ -124,7 +124,7 @@ struct LargeShowTests {
         var identifiers = try library.identifiers()
         #expect(identifiers.episode == 10_000)
 
-        // A different order is the same document.
+        // A different order of the items is no change.
         let shuffled = try library.merge(items.reversed(), into: podcast, now: noon + 2 * day)
         #expect(shuffled.inserted.isEmpty && shuffled.updated.isEmpty && shuffled.unlisted.isEmpty)
         identifiers = try library.identifiers()

@@ -31,7 +31,7 @@ struct LibraryGroupTests {
             #expect(try size(1, library) == 10)
             #expect(try size(1, reader) == nil)
             try library.confirm(episode: episodes[1], size: 20, now: noon)
-            // Also for reads of several statements.
+            // Reads of several statements see both too.
             let podcast = try #require(try library.podcasts().first).id
             #expect(try library.episodes(of: podcast).compactMap(\.confirmedSize).sorted() == [10, 20])
             #expect(try reader.changeCounter() == before)

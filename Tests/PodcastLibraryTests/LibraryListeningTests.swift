@@ -5,7 +5,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// Players' reports in the library, and what is sent of them to other devices.
+/// Players' reports in the library, and the changes that are sent to other devices.
 @Suite struct LibraryListeningTests {
     private let folder: TemporaryFolder
     private let library: Library

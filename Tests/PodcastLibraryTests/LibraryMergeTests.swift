@@ -106,7 +106,7 @@ struct LibraryMergeTests {
             makeItem("cover", url: "https://e.com/0.mp3", published: nil),
         ]
         let id = try library.subscribe(items).podcast.id
-        // The undated one is sorted by its first refresh; the oldest of equal names gets the plain one.
+        // The undated one is sorted by its first refresh; of several equal names, the oldest episode's gets no number.
         #expect(
             try library.entries(of: id).map(\.name) == [
                 "cover (2).mp3", "2026-11-20 Same (3).ogg", "2026-11-20 same (2).mp3", "2026-11-20 Same.mp3",

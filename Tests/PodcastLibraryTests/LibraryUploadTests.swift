@@ -44,7 +44,7 @@ struct LibraryUploadTests {
         let third = try add(2)
         let fourth = try library.enqueue(episode: episodes[1], session: "s", now: 1)
         #expect([first.id, second.id, third.id, fourth.id] == [1, 2, 3, 4])
-        // Also after it was removed.
+        // The id of a removed upload is not reused.
         try library.removeUpload(id: third.id, keeping: nil)
         #expect(try add(3).id == 5)
     }

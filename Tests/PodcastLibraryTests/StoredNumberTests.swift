@@ -14,7 +14,7 @@ import TransferCore
         "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked", "sync_action",
         "sync_removed", "sqlite_sequence",
     ]
-    /// Columns that identify the row or its parent; and those that disable the triggers.
+    /// The columns that are not changed: they identify the row or its parent, or disable the triggers.
     private static let kept: Set<String> = ["id", "podcast", "episode", "kind", "applying", "ephemeral", "sequence"]
 
     private static func makeLibrary(_ path: String) throws {

@@ -196,7 +196,7 @@ struct AssetTests {
         await daemon.stop()
     }
 
-    /// By its head if that states the size, otherwise after 50 MiB.
+    /// It is refused after the head of the response if that states the size, otherwise after 50 MiB.
     @Test(arguments: [true, false]) func aTranscriptOfAHundredMegabytesIsRefused(isAnnounced: Bool) async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id

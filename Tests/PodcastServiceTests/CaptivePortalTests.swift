@@ -8,8 +8,8 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// A network whose portal shows a login page in place of everything: it answers each request with the page (nil) or
-/// redirects it there.
+/// A network whose portal shows a login page in place of everything: it answers each request with the page, or with a
+/// redirect to it.
 @Suite struct CaptivePortalTests {
     private let home: ServiceHome
 

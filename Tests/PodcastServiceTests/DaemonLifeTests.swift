@@ -176,7 +176,7 @@ struct DaemonLifeTests {
         try await gate.waitUntilReached()
         let idle = daemon.idle.entries.count
         client.connection.close()
-        // The hook ends with the download, which must be complete before the daemon reports anything.
+        // The download must be complete before the daemon reports that it is idle.
         let complete = Journal<Bool>()
         Thread.detachNewThread {
             while daemon.idle.entries.count == idle { usleep(1_000) }

@@ -39,7 +39,8 @@ final class RawClient: Sendable {
         }
     }
 
-    /// The next frame; `nil` at the end of the connection. Blocks no thread: the daemon's actor needs them.
+    /// Returns the next frame; `nil` at the end of the connection. Blocks no thread: the daemon's actor needs the
+    /// threads.
     func next() async throws -> Frame? {
         var frame: Frame?
         try await waitUntil(description: "a frame comes") {

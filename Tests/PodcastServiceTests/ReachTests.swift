@@ -120,7 +120,8 @@ struct ReachTests {
                 == ShowAccess(url: moved, givenURL: here, reach: .public, space: .public))
     }
 
-    /// The name of the feed itself leads inside later on: as it was subscribed to on the internet, it stays there.
+    /// The feed's host name later resolves to an address on this computer. That is refused, since the show was
+    /// subscribed to on the internet.
     @Test(arguments: [false, true]) func aSubscriptionStaysWhereItWas(isConditional: Bool) async throws {
         let port = home.web.port
         let address = home.directory.file("address")

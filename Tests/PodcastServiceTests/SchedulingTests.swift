@@ -80,7 +80,8 @@ struct SchedulingTests {
 
     @Test func aFeedThatIsGoneIsNotAskedAgainAndItsEpisodesStay() async throws {
         home.publish(episodes: 2)
-        // Not due by itself: the command could join a refresh that was begun before the feed is gone.
+        // The feed is not due by itself: otherwise the command could join a refresh that began before the feed was
+        // gone.
         let (daemon, client) = try await start()
         home.web.serve("/feed.xml", behaviour: { _ in .status(410) })
         #expect(try await refresh(client)[0].error?.contains("410") == true)

@@ -68,7 +68,7 @@ final class ServiceHome: Sendable {
             .filter { !$0.contains(".") }
     }
 
-    /// The bytes of a range of a cache file.
+    /// Returns the bytes of a range of a cache file.
     func bytes(of name: String, in range: Range<Int>) throws -> [UInt8] {
         let descriptor = open(cacheFile(name), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw POSIXError(.ENOENT) }

@@ -183,7 +183,7 @@ struct TaskTests {
             #expect(try await client.tasks().isEmpty)
             #expect(try daemon.library.downloads().isEmpty)
         }
-        // Nor does a late event: a cancellation first handles all events that the engine has queued.
+        // Nor does a late event restore the task: a cancellation first handles all events that the engine has queued.
         try await client.act(.cancel, try daemon.episode(2).id)
         #expect(try daemon.library.downloads().isEmpty)
         await daemon.stop()

@@ -71,8 +71,8 @@ import Testing
         #expect(record.skipped(now: now).map(\.item) == [guilty])
     }
 
-    /// 250 daemons are killed in succession at random moments, most of them during work, without a day after which
-    /// crashes are forgotten. No rule can distinguish each of these kills from a crash.
+    /// 250 daemons are killed in succession at random moments, most of them during work, and no day passes, after which
+    /// crashes would be forgotten. No rule can distinguish each of these kills from a crash.
     @Test func aKillStormLeavesMostOn() {
         var dice = SeededGenerator(seed: 251)
         var record = WorkRecord(now: now)

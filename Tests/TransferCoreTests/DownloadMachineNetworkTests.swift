@@ -90,7 +90,7 @@ import Testing
         _ = bench.failed(connection, outage)
         note(changed(bench, isBack: true))
         #expect(isDirect.last == true)
-        // A server that refuses the address has been reached: the redirects lead to another.
+        // The server was reached and refuses the address: the redirects may lead to another one.
         note(bench.head(connection, MachineBench.status(403)))
         #expect(isDirect.last == false)
     }

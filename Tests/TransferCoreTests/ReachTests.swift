@@ -56,7 +56,7 @@ struct ReachTests {
         #expect(trail.refusal?.message.hasPrefix("me is on this computer, and the feed is not;") == true)
     }
 
-    /// For a name with several addresses the others are tried, and their failure is reported.
+    /// If one of a name's addresses is allowed, the refusal of the others is not reported.
     @Test func anAddressThatIsAllowedSpeaksForTheName() throws {
         for addresses in [["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "10.0.0.1"]] {
             var trail = try trail(.public)
@@ -85,7 +85,7 @@ struct ReachTests {
         }
     }
 
-    /// A proxy resolves the host, so that podfs's peer address says nothing about it.
+    /// A proxy resolves the host, so the address of podfs's peer says nothing about the host.
     @Test func behindAProxyOnlyWhatIsWrittenCanBeJudged() throws {
         for (host, space) in [
             ("example.com", AddressSpace.public), ("10.0.0.1", .local), ("[fd00::1]", .local), ("127.0.0.1", .loopback),

@@ -184,7 +184,7 @@ import Testing
         #expect(bench.machine.resumeData.step == .unposted)
     }
 
-    /// Each of twelve requests is moved once, and the server then has more bytes.
+    /// Each of twelve requests is redirected once, and the server then has more bytes.
     @Test func redirectsOfAnUploadThatAdvancesAreNoCircle() {
         bench.patch(from: 0)
         for step in 1...12 {

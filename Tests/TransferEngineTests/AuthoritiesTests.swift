@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Whether the system has any trusted certificates.
+/// The system's trusted certificates, or their absence, and certificates added by the user.
 @Suite struct AuthoritiesTests {
     private let folder: TemporaryDirectory
 

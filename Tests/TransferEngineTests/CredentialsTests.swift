@@ -64,7 +64,7 @@ struct CredentialsTests {
         other.serve("/feed", Resource(content))
         try await fetch(other.url("/feed"))
         #expect(fields(other) == [nil])
-        // A URL with user info is sent with that instead.
+        // For a URL with user info, that is sent instead of the credentials.
         bench.server.serve("/feed", Resource(content))
         try await fetch(bench.server.url("/feed").replacing("http://", with: "http://a:b@"))
         #expect(fields(bench.server) == ["Basic YTpi"])

@@ -38,7 +38,7 @@ struct NetworkAddressesTests {
     @Test func addressesComeAndGo() throws {
         let (one, six) = (try #require(Self.one), try #require(Self.six))
         var addresses = NetworkAddresses(assigned: [])
-        // The own end of a point-to-point link, whatever the order of the attributes.
+        // This computer's end of a point-to-point link, whatever the order of the attributes.
         let added = Self.address(20, [(1, [192, 0, 2, 99]), (2, [192, 0, 2, 1]), (3, [0x6C, 0x6F, 0])])
         #expect(apply(added, to: &addresses) == .init(isBack: true))
         #expect(addresses.assigned == [one])
@@ -59,7 +59,7 @@ struct NetworkAddressesTests {
         #expect(apply(Self.link(2, flags: 0x01), to: &addresses).isNone)
         #expect(apply(Self.link(3, flags: 0x41), to: &addresses).isNone, "another interface")
         #expect(apply(Self.link(2, flags: 0x41), to: &addresses).isBack)
-        // RTM_NEWROUTE is 24; to everywhere, to a network, and local.
+        // RTM_NEWROUTE is 24. The routes are a default route, one to a network, and a local one.
         let route = { (length: UInt8, kind: UInt8) in
             Self.message(24, [2, length, 0, 0, 254, 3, 0, kind] + Self.word(0))
         }

@@ -120,7 +120,7 @@ struct ReachTests {
             await refusal(url, from: .public, by: bench)
                 == "name.example is on the local network, and the feed is not; transfers.allow_private allows it")
         #expect(inside.connectionsAccepted == 0)
-        // The user's own request leaves a connection to loopback open, which other requests may not use either.
+        // The user's own request leaves a connection to the local network open, which other requests may not use.
         #expect(try await fetch(url, from: nil, by: bench).space == .local)
         _ = await refusal(url, from: .public, by: bench)
         // Of several DNS answers only permitted ones are tried.

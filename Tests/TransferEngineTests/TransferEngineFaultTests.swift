@@ -44,7 +44,7 @@ import TransferCore
         let start = ContinuousClock.now
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
-        // An average over five seconds would have detected it no earlier than that.
+        // An average over five seconds would have detected the stall after five seconds at the earliest.
         #expect(start.duration(to: .now) < .seconds(4))
         #expect(try bench.holds(1, content))
         #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000, 3_999_999))

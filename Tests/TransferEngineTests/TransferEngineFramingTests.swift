@@ -101,7 +101,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// Applies the rule to a feed's response.
+    /// The rule of two lengths also applies to a feed's response, which is kept in memory.
     @Test func anAnswerInMemoryWithTwoLengthsIsNone() async throws {
         let bench = try bench { _ in
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")

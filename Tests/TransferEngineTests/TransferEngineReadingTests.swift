@@ -153,8 +153,8 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         let digest = bench.completed[1]
         bench.shutDown()
-        // The state after the kill of a process that has received the last byte and not verified the file yet, of a
-        // task suspended by the user while a program read all of it.
+        // The state of a task that the user suspended while a program read the whole file, if the process was killed
+        // between the last byte and the verification of the file.
         var source = try #require(bench.source(1))
         let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
         let file = try #require(source.file)

@@ -196,7 +196,7 @@ import TransferCore
         #expect(!spares.isEmpty)
         for spare in spares { try FileManager.default.removeItem(atPath: bench.cacheFolder + "/" + spare) }
         let ballast = try disk.fill()
-        // The file's last block has room for it, but the checkpoint that must record it has none.
+        // The file's last block has room for the next byte, but there is none for the checkpoint that must record it.
         gate.advance(to: 1_000_001)
         try await bench.waitUntilReceived(1, 1_000_001)
         try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PodcastFeed
 
-/// Chapters in media files, made by FFmpeg (`-map_chapters`) or here.
+/// Chapters in media files, made by FFmpeg (`-map_chapters`) or by the tests.
 struct EmbeddedChaptersTests {
     private static let files = ["track.m4a", "track-first.m4a", "chapters.mp3", "chapters-4.mp3"]
 
@@ -88,7 +88,7 @@ struct EmbeddedChaptersTests {
             ])
     }
 
-    /// ID3v2.4.0-structure §4.1 and §6.1: what precedes the content, and 0xFF 0x00 in it.
+    /// ID3v2.4.0-structure §4.1 and §6.1: data before the content of a frame, and 0xFF 0x00 in the content.
     @Test func flagsOfFramesAreUnderstood() {
         // U+00FF in big-endian UTF-16 is 00 FF; the zero that follows belongs to the next character.
         let text: [UInt8] = [2, 0x00, 0xFF, 0x00, 0x00, 0x41]

@@ -30,7 +30,7 @@ struct NotesChaptersTests {
     @Test func timesAfterTheEndAreNotChapters() throws {
         let notes = try Self.text("trailing.html")
         #expect(NotesChapters.chapters(in: notes, duration: 3_600).map(\.start) == [0, 245, 3_599])
-        // Fewer than three remain: these are times of something else.
+        // Fewer than three times are within the duration, so they are not chapters.
         #expect(NotesChapters.chapters(in: notes, duration: 300).isEmpty)
     }
 

@@ -58,7 +58,7 @@ struct TranscriptConverterTests {
         }
     }
 
-    /// A transcript of hours: what is written follows what is read, since at most two cues are held.
+    /// A transcript of hours: the output keeps up with the input, since at most two cues are retained.
     @Test(arguments: [
         "1\n00:00:01,000 --> 00:00:02,500\nSaid in one second and a half, and repeated for hours.\n\n",
         "{\"startTime\":1,\"endTime\":2.5,\"speaker\":\"Ann\",\"body\":\"Said in one second and a half.\"},\n",

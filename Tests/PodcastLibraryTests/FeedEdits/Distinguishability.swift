@@ -1,6 +1,6 @@
 import PodcastFeed
 
-/// Whether the episodes of a document can be matched with those of the previous documents. It knows the true
+/// A check whether the episodes of a document can be matched with those of the previous documents. It knows the true
 /// identities, and decides whether they could be derived from the documents alone.
 ///
 /// An episode is recognized by a *sign* that the previous document had for it and for no other:

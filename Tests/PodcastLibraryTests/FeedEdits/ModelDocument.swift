@@ -16,7 +16,8 @@ struct ModelDocument: Sendable {
     let contentType: String
     /// Whether the parser must report no diagnostics.
     private(set) var isSound: Bool
-    /// The offset at which each item is complete: after the name in its end tag, before which the parser drops it.
+    /// The offset at which each item is complete: after the name in its end tag. The parser drops an item that is cut
+    /// before that offset.
     private var ends: [Int] = []
 
     /// - Parameter dateSpelling: RFC 822 with numeric or named zones, or ISO 8601.
@@ -46,7 +47,7 @@ struct ModelDocument: Sendable {
     ///
     /// - Returns: The number of complete items.
     mutating func cut(using dice: inout SeededGenerator) -> Int {
-        // The root element starts before byte 150; a shorter document is not a feed. The end is that of the root's end
+        // The root element starts before byte 150; a shorter document is not a feed. The cut is before the root's end
         // tag.
         let end = Int.random(in: 150..<bytes.count - "</rss>".utf8.count, using: &dice)
         bytes.removeLast(bytes.count - end)

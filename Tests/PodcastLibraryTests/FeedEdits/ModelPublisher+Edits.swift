@@ -38,7 +38,7 @@ extension ModelPublisher {
 
         var weight: Int {
             switch self {
-            case .publish: 0  // By the show's productivity.
+            case .publish: 0  // Chosen by the show's productivity.
             case .retitle, .rewriteNotes, .moveDate, .upload, .rotateTokens, .remove, .comeBack: 6
             case .publishNamesake, .introduceGUIDs, .shareGUID, .reissue, .migrateHost: 4
             case .withdrawGUIDs: 1
@@ -64,7 +64,7 @@ extension ModelPublisher {
         case episode(Int)
     }
 
-    /// Performs an edit; `nil` if there is nothing to edit in this way.
+    /// Performs an edit, and returns its subject; `nil` if there is nothing to edit in this way.
     mutating func make(_ edit: Edit, now: Int64, using dice: inout SeededGenerator) -> Subject? {
         switch edit {
         case .publish: return .episode(publish(at: now, using: &dice).identity)

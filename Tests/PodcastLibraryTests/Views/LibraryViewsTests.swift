@@ -19,7 +19,7 @@ struct LibraryViewsTests {
         library = try .openForWriting(at: folder.library)
     }
 
-    /// Subscribes to a show with episodes of one day each, the newest now, of 10, 20, 30 … minutes.
+    /// Subscribes to a show with one episode per day, the newest published now. The durations are 10, 20, 30 … minutes.
     @discardableResult
     private func subscribe(_ title: String, _ count: Int) throws -> MergeResult {
         let items = (1...count).map { number in
@@ -123,7 +123,7 @@ struct LibraryViewsTests {
         }
         _ = try library.merge(items, into: show)
         #expect(try titles("Special") == ["One 1, special"])
-        // A change of another fact compares no title, and keeps what matched.
+        // A change of another fact compares no title, and retains the earlier matches.
         try library.setPlayed(episode: try library.episodes(in: "Special")[0], true, now: noon)
         #expect(try titles("Special") == ["One 1, special"])
     }
@@ -169,7 +169,7 @@ struct LibraryViewsTests {
         #expect(try library.updateViews(now: next) == ["New", "Old"])
         #expect(try titles("New") == ["One 3"] && titles("Old") == ["One 2", "One 1"])
         #expect(try library.nextViewUpdate() == next + day)
-        // An episode that arrives later has its own moment.
+        // An episode that arrives later causes an update at its own time.
         _ = try library.updateViews(now: today + 9 * day)
         #expect(try titles("New").isEmpty && titles("Old").count == 3 && library.nextViewUpdate() == nil)
         try subscribe("Two", 1)

@@ -1,7 +1,8 @@
 import Synchronization
 import TestSupport
 
-/// Owns NetworkManager's name on a bus and serves its property `Metered`. Leaves the bus at `stop` or deinitialization.
+/// An owner of NetworkManager's name on a bus, which serves the property `Metered`. Leaves the bus at `stop` or
+/// deinitialization.
 final class FakeNetworkManager: Sendable {
     private let state: State
     private let object: BusObject

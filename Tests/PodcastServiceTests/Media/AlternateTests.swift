@@ -125,7 +125,7 @@ struct AlternateTests {
         return copy
     }
 
-    /// The feed has not changed since an earlier version fetched it, which had no alternates.
+    /// The feed has not changed since an earlier version, which stored no alternates, fetched it.
     @Test func knownShowsGetThemWithTheNextRefresh() async throws {
         let (daemon, _, main, _) = try await start()
         await daemon.stop()

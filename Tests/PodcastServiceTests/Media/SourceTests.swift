@@ -13,7 +13,7 @@ struct SourceTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// Serves a show of one episode whose main address is gone, and whose alternate has more.
+    /// Serves a show of one episode whose main address is gone, and whose alternate lists other addresses.
     private func publish(_ alternate: String) {
         var feed = FeedBuilder.show("Show", episodes: 1, length: content.size) { _ in home.web.url("/main.mp3") }
         feed.items[0].raw = alternate

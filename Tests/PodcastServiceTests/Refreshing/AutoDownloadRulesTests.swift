@@ -42,17 +42,17 @@ struct AutoDownloadRulesTests {
 
     @Test func aSerialGoesOnAfterWhatWasHeard() throws {
         let order = ["auto_download_order=oldest_unplayed"]
-        // Nothing was heard: it begins at the start.
+        // No episode was played: downloads begin with the oldest.
         #expect(try plan(episodes([none, none, none]), 2, order).enqueue == [2, 1])
         let heard = episodes([{ $0.played = true }, none, { $0.played = true }, none, none, none])
         let next = try plan(heard, 2, order)
         #expect(next.enqueue == [5, 4])
         #expect(
             next.reasons == [1: .played, 2: .before, 3: .played, 4: .wanted, 5: .wanted, 6: .beyond])
-        // An episode that was begun is the first of the next.
+        // Downloads begin with the episode in progress.
         let begun = episodes([none, { $0.position = 100 }, none, none])
         #expect(try plan(begun, 2, order).enqueue == [3, 2])
-        // What was heard may be evicted.
+        // A played episode may be evicted.
         let done = episodes([{ ($0.played, $0.complete, $0.isAutomatic) = (true, true, true) }, none, none])
         let after = try plan(done, 1, order)
         #expect(after.enqueue == [2] && after.evict == [1])

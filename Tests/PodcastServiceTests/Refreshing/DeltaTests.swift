@@ -61,7 +61,7 @@ struct DeltaTests {
         #expect(show.title == "Show" && show.etag == "\"f1\"" && show.httpStatus == 226)
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
-        // The document and its validator remain those of the whole feed, so the next delta is since then.
+        // The document and its validator remain those of the whole feed, so the next delta is relative to that.
         #expect(document(id) == feed().text)
         #expect(try await refresh(client, id) == nil)
         let requests = home.web.requests(for: "/feed.xml")

@@ -70,7 +70,8 @@ import TransferCore
         #expect(try library.syncQueue().parked > 10)
     }
 
-    /// A response that crashed every daemon from then on, and the row that an earlier version stored of it.
+    /// A response that crashed a daemon of an earlier version, and the row stored from it, which crashed every later
+    /// one.
     @Test func aDaemonOutlivesTheAnswerAndTheRow() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 2)

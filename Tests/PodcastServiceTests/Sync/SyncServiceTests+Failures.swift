@@ -24,7 +24,7 @@ extension SyncServiceTests {
         let waiting = try await status(client)
         #expect(waiting.state == .failed && waiting.waitingActions == 1 && waiting.nextSync != nil)
         #expect(waiting.waitingSubscriptions == 1)
-        // Stopping the daemon does not either.
+        // The changes are not lost when the daemon stops.
         await first.stop()
         let second = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
         let other = try await second.connect()
@@ -235,7 +235,7 @@ extension SyncServiceTests {
     func ofTwoDevicesTheLaterHoldsWhicheverIsHeardOfFirst(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         let (one, two) = (try daemon.episode(1).id, try daemon.episode(2).id)
-        // Played on the other device before and after it was played here.
+        // The first was played on the other device before it was played here, the second after that.
         try await client.perform(.setPosition(episode: one, seconds: 20))
         server.upload(action(1, 900, guid: "1", ago: 600))
         try await client.perform(.setPosition(episode: two, seconds: 20))
