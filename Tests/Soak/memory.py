@@ -140,7 +140,7 @@ def read_all(path):
 
 
 class Work:
-    """One round: a mixture of everything, `seconds` long."""
+    """The mixture of work of all rounds; each step is chosen at random."""
 
     def __init__(self, podfs, origin):
         self.podfs, self.origin = podfs, origin
