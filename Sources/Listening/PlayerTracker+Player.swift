@@ -66,7 +66,7 @@ extension PlayerTracker {
         }
     }
 
-    // MARK: What players announce
+    // MARK: Announcements
 
     mutating func change(_ id: PlayerID, _ player: inout Player, _ properties: PlayerProperties, at now: Instant) {
         player.canSeek = properties.canSeek ?? player.canSeek

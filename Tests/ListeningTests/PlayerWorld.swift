@@ -187,7 +187,7 @@ struct PlayerWorld {
         if let resume = verdict.resume { send(.answered(id, session: session, resume: resume)) }
     }
 
-    // MARK: What happens to the machine
+    // MARK: Events of the machine
 
     mutating func sleep(_ milliseconds: Int) {
         note("sleeps")

@@ -76,7 +76,7 @@ struct AlternateTests {
         #expect(try names(show) == ["Audio.opus", "Audio (2).opus", "Audio (3).opus"])
     }
 
-    // MARK: What is an alternate
+    // MARK: Selection
 
     @Test func theDefaultDuplicatesAndTheUnplayableAreNone() throws {
         let show = try library.subscribe([
