@@ -34,7 +34,7 @@ final class Browser: Sendable {
     init() async throws {
         directory = try TemporaryDirectory()
         let directory = directory
-        // The tester's desktop environment and settings must not matter.
+        // No other variables: the settings of a desktop must not affect the browser.
         var environment = ["HOME": directory.path, "XDG_RUNTIME_DIR": directory.path, "LANG": "C.UTF-8"]
         environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
         driver = try ChildProcess(
@@ -112,7 +112,8 @@ final class Browser: Sendable {
 
     // MARK: Page state
 
-    /// Returns the value of a JavaScript expression in the page; the page's policy does not apply to it.
+    /// Returns the value of a JavaScript expression in the page, to which the page's Content Security Policy does not
+    /// apply.
     func value<Value>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
         let answer = try await Self.send(
             "POST", session + "/execute/sync", ["script": "return \(expression)", "args": [Any]()])

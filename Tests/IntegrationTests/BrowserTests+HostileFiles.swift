@@ -21,12 +21,12 @@ extension BrowserTests {
             """
         }
 
-        /// No tag at the start: the first bytes look like a recording, but it is HTML if the type says so.
+        /// The first bytes look like a recording, but a browser runs the document if the type says that it is HTML.
         static func html(_ canary: String, _ name: String) -> String {
             "ID3\u{3} <html><body><script>new Image().src='\(canary)?\(name)'</script><img src='\(canary)?\(name)'>"
         }
 
-        /// Valid XML that a search for `<` bytes does not find.
+        /// UTF-16: valid XML in which a search for the bytes of a tag's name finds nothing.
         static func utf16(_ text: String) -> [UInt8] {
             [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
         }

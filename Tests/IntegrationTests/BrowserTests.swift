@@ -57,7 +57,7 @@ struct BrowserTests {
         let picture = try await Self.picture(in: show.home.directory)
         server.serve("/cover", Resource(bytes: picture, contentType: "image/jpeg"))
         let browser = try await Browser()
-        // From the page of all shows by a click on the show.
+        // A click in the page of all shows opens the show's page.
         try await browser.open("\(show.mount.mountPoint)/index.html")
         #expect(try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1)
         try await browser.click(".shelf a")
@@ -89,12 +89,12 @@ struct BrowserTests {
             let place = try await browser.value("document.querySelector('audio').currentTime", as: Double.self)
             return place > 5.1 && place < 40
         }
-        // Playing another one pauses it.
+        // Playing another episode pauses the first.
         try await browser.run("document.querySelectorAll('audio')[1].play()")
         try await waitUntil(description: "the first is silent") {
             try await browser.value("document.querySelector('audio').paused", as: Bool.self)
         }
-        // The page silences the first before the browser has asked for the second.
+        // The page pauses the first before the browser has requested the second.
         try await waitUntil(description: "both are fetched") {
             Set(server.requests.map(\.path)).isSuperset(of: ["/3.mp3", "/2.mp3"])
         }
@@ -103,14 +103,14 @@ struct BrowserTests {
             try await browser.open(Self.page(show))
             return try await browser.value("document.querySelectorAll('.cached').length", as: Int.self) == 2
         }
-        // The status page without tasks is valid too.
+        // The page of each view is marked as the current one in its navigation.
         for view in [".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html"] {
             try await browser.open("\(show.mount.mountPoint)/\(view)")
             let current =
                 "document.querySelector('nav [aria-current]').textContent===document.querySelector('h1').textContent"
             #expect(try await browser.value(current, as: Bool.self), "\(view)")
         }
-        // A view of one's own, from the page of all shows, and on to an episode in the show's page.
+        // The page of a new view, opened from the page of all shows. Its episodes link to the show's folder.
         let set = try await show.home.run("view", "set", "50% of #1?", "downloaded=true")
         #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")
         try await browser.open("\(show.mount.mountPoint)/index.html")
@@ -219,7 +219,7 @@ struct BrowserTests {
         try await browser.open(Self.page(show))
         #expect(try await browser.value("document.querySelectorAll('.episodes>li').length", as: Int.self) == 500)
         #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 200)
-        // The old ones are made when they are wanted.
+        // Older episodes are added on demand.
         for _ in 1...2 { try await browser.click(".more") }
         #expect(try await browser.value("document.querySelectorAll('.episodes>li').length", as: Int.self) == count)
         #expect(try await browser.value("document.querySelector('.more').hidden", as: Bool.self))

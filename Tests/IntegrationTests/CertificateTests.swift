@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The authorities that servers are verified with, and what is said of a certificate that is not accepted.
+/// The certificate authorities that servers are verified with, and the errors for certificates that are rejected.
 @Suite(.timeLimit(.minutes(5))) struct CertificateTests {
     private func subscribe(
         to url: String, environment: [String: String] = [:], configuration: String = ""

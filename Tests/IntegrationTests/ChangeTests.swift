@@ -121,7 +121,7 @@ import Testing
     @Test func anOpenReportsTheTrueSizeDespiteLaterFeedChanges() async throws {
         let show = try await MountedShow(episodes: 1, length: 200_000)
         let server = show.server
-        // More often than once a second: the atime, which is invalidated as well, has whole seconds.
+        // Several rounds fit into a second: the atime, whose change also invalidates the attributes, has whole seconds.
         for round in 1...8 {
             let size = try await ChildProcess.run(
                 "perl", ["-e", "open(my $file, '<', $ARGV[0]) or die $!; print -s $file", show.path(1)])

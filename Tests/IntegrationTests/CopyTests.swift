@@ -6,9 +6,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CopyTests {
     /// A way to copy a file.
     struct Copier: Sendable {
-        /// The required program, unless every Debian has it.
+        /// The required program; `nil` if it is part of every Debian system.
         var program: String?
-        /// Whether it reads the size before it opens the file, and no more bytes than that.
+        /// Whether it determines the size before it opens the file, and copies no more bytes than that.
         var goesByStat = false
         /// Copies `$1` to `$2`.
         let script: String

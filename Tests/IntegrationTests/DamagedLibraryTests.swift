@@ -36,7 +36,7 @@ struct DamagedLibraryTests {
         #expect(kept.count == 1)
         // The message is printed once.
         #expect(try await show.home.run("list").error.isEmpty)
-        // Cached episodes still are, and the mount reads them without a request.
+        // Cached episodes are still cached, and the mount reads them without a request.
         let before = show.requests(1).count
         try await show.remount()
         let read = try await show.read(show.path(1))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import podfs
 
-/// Each problem that `podfs doctor` detects, provoked.
+/// The problems that `podfs doctor` detects, each caused by a test.
 @Suite(.timeLimit(.minutes(5))) struct DoctorTests {
     private struct Line: Decodable {
         var check: String
@@ -52,7 +52,7 @@ import Testing
             }, "\(message): \(found)", sourceLocation: place)
     }
 
-    /// Stops a process, and returns when it has stopped: until one thread has taken the signal, the others go on.
+    /// Stops a process and waits until all its threads have stopped: they run on until one has received the signal.
     private func stop(_ process: Int32) async throws {
         kill(process, SIGSTOP)
         try await waitUntil(description: "process \(process) has stopped") {
@@ -108,7 +108,7 @@ import Testing
         let lines = try await examine(prelude: prelude)
         expect(
             lines, "certificates", "problem", "/etc/ssl/certs", remedy: "install the package ca-certificates")
-        // So does the first feed of a new user. The connection ends before any response.
+        // The first subscription of a new user reports it too. The connection ends before any response.
         let server = HTTPTestServer()
         try server.start()
         let address = server.url("/feed.xml").replacing("http://", with: "https://")

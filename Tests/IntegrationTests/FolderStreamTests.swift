@@ -218,7 +218,7 @@ struct FolderStreamTests {
         }
     }
 
-    /// Lists until a listing costs next to nothing.
+    /// Lists the folder until the kernel answers almost alone, and returns the cost of the last listing.
     private static func costOfAKeptListing(_ show: MountedShow) async throws -> Int {
         var cost = Int.max
         try await waitUntil(description: "a listing is answered by the kernel") {
@@ -239,7 +239,7 @@ struct FolderStreamTests {
         try await holder.waitForOutput("here")
         for _ in 1...3 {
             try "2".write(toFile: "/proc/sys/vm/drop_caches", atomically: false, encoding: .utf8)
-            // The names without cached attributes were requested with theirs in groups, not one by one.
+            // Names without cached attributes were requested together with these in groups, not one by one.
             #expect(try await Self.cost(show) < 300)
         }
         _ = try await Self.costOfAKeptListing(show)

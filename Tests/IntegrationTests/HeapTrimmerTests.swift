@@ -6,7 +6,7 @@ import Testing
 
 @testable import podfs
 
-/// Memory that is returned to the system after the work.
+/// The return of free memory to the system after work.
 @Suite(.serialized) struct HeapTrimmerTests {
     @Test func memoryIsGivenBackOnceAfterTheLastWork() async throws {
         let count = Mutex(0)
@@ -46,10 +46,10 @@ import Testing
         return (resident - shared) * 4_096
     }
 
-    /// In a separate process, as other tests allocate and free memory meanwhile.
+    /// Runs in a separate process, since other tests allocate and free memory meanwhile.
     @Test func fragmentsBetweenUsedBlocksAreReturned() async throws {
         await #expect(processExitsWith: .success) {
-            // 100 MB in small blocks, one in 1,000 of which stays in use: nothing can be cut off at the heap's end.
+            // 100 MB in small blocks. One in 1,000 stays in use, so that the heap cannot shrink at its end.
             let size = 2_000
             let before = try Self.residentOwn()
             var blocks: [UnsafeMutableRawPointer] = []

@@ -79,7 +79,7 @@ struct DaemonLinkTests {
         try second.writePIDFile()
         try await waitUntil { journal.entries == ["connected [9]", "event 5", "disconnected", "connected []"] }
         link.close()
-        // After `end` the handlers are no longer called.
+        // After `close` the handlers are no longer called.
         try await waitUntil { !second.isConnected }
         #expect(journal.entries.count == 4)
     }

@@ -239,7 +239,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.error") == nil)
     }
 
-    /// Returns the only episode after this event from the daemon; it has no task.
+    /// Sends an event about the only episode, which has no task, and waits until its attributes show the error.
     private func told(
         _ body: (TaskReport) -> Event.Body, _ state: TaskState, _ error: String
     ) async throws -> (node: NodeID, daemon: FakeDaemon, report: TaskReport) {

@@ -77,7 +77,7 @@ struct GrantedSizesTests {
             1, of: NodeNumber(kind: .episode, generation: 1, row: 2_000),
             replacing: EpisodeSize(bytes: 0, source: .unknown), now: 100)
         #expect(grants.applied(to: entry(1)).sizeSource == .unknown)
-        // For the other grants, no row with their size has been read from the library.
+        // The other grants stay: no row with their size has been read from the library.
         #expect(grants.applied(to: entry(2)).size == 2)
     }
 }

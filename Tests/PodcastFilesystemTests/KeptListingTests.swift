@@ -96,7 +96,7 @@ struct KeptListingTests {
             sequence: 1, time: now, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
-        // All episodes are about to be forgotten by the kernel, and are listed before that.
+        // The kernel is about to drop the attributes of all episodes. They are listed before that.
         let first = try open(show)
         try list(show, first)
         close(show, first)

@@ -157,7 +157,7 @@ extension KernelCacheSimulation {
         }
     }
 
-    /// The filesystem's answer to the read of a page, and the kernel's handling of it (fuse_short_read).
+    /// Answers the read of a page as the filesystem does, and handles the answer as the kernel does (fuse_short_read).
     mutating func loadPage(_ offset: Int64, _ asked: Int, _ program: inout Program) {
         let number = program.node
         if offset < program.total ?? 0 {
@@ -187,7 +187,7 @@ extension KernelCacheSimulation {
         if offset != program.total { failures.append("ends at \(offset): \(program)") }
     }
 
-    /// fs/fuse/iomode.c
+    /// Opens a handle, and checks its mode by the rules of fs/fuse/iomode.c.
     mutating func open(_ number: NodeNumber, _ mode: HandleMode.IOMode) {
         guard let inode = inodes[number] else {
             failures.append("a node is open that the kernel does not have")

@@ -5,8 +5,8 @@ import TransferCore
 @testable import PodcastFilesystem
 @testable import PodcastLibrary
 
-/// A library that changes, a daemon that reports the changes later, programs that look up, list, open and read
-/// episodes, a kernel that caches names, attributes and pages by its own rules, and a filesystem that uses
+/// A simulation of a library that changes, a daemon that reports the changes later, programs that look up, list, open
+/// and read episodes, a kernel that caches names, attributes and pages by its own rules, and a filesystem that uses
 /// `KernelCache`. Their steps are interleaved in any order.
 struct KernelCacheSimulation {
     /// The relevant fields of a node in the kernel (`struct fuse_inode`).
@@ -27,8 +27,9 @@ struct KernelCacheSimulation {
 
     struct Message {
         var invalidation: Invalidation
-        /// The open that waits for the invalidation, or the open and the size that it pushes.
+        /// The program whose open waits for the invalidation, and the step that follows.
         var waiter: (id: Int, next: Program.Step)?
+        /// The size that is pushed by this invalidation.
         var size: Int64?
     }
 
@@ -49,7 +50,7 @@ struct KernelCacheSimulation {
             /// `row` was read after the change with this number.
             case listing(change: UInt64)
             case opening
-            /// The daemon is asked for the size, which is guessed as this.
+            /// The daemon is asked for the size; the library has only this guess.
             case asking(guess: EpisodeSize)
             /// Waits until the kernel has received the size or the access time.
             case waiting
@@ -269,7 +270,7 @@ struct KernelCacheSimulation {
         }
     }
 
-    /// fuse_change_attributes
+    /// Applies the attributes of a reply, as fuse_change_attributes does.
     mutating func accept(_ reply: Reply) {
         let facts = reply.facts
         var inode = inodes[facts.number] ?? Inode(sent: facts, size: facts.size)

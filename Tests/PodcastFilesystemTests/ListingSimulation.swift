@@ -7,7 +7,7 @@ import TestSupport
 /// `DirectoryCache`, with the steps of all interleaved in any order.
 struct ListingSimulation {
     private enum Activity: Equatable {
-        /// opendir is answered, and open(2) has not returned yet.
+        /// The filesystem has answered opendir, but open(2) has not returned yet.
         case opening(DirectoryCache.Use)
         case resting
         /// Names were requested; entries are on their way. An empty array is the end, `nil` an error.
@@ -43,7 +43,7 @@ struct ListingSimulation {
     /// The last version that the filesystem knows, and the last of which the kernel has been notified.
     private var reportedListing = 1
     private var lastDropped = 1
-    /// Pending invalidations of the kernel's pages, with the version known to the filesystem at that time.
+    /// Pending invalidations of the kernel's pages: for each, the version that the filesystem knew when it sent it.
     private var drops: [Int] = []
     private var now = Instant.start
     private var invalidations: UInt64 = 0

@@ -288,7 +288,7 @@ private final class ModelKernel: ChangeNotifier {
     private struct State {
         var entries: [Key: (node: NodeID, kind: FileKind, until: ContinuousClock.Instant)] = [:]
         var attributes: [NodeID: (attributes: Attributes, until: ContinuousClock.Instant)] = [:]
-        /// The number of invalidations: the answer to an earlier request is not cached.
+        /// The number of invalidations so far. The answer to a request made before the last one is not cached.
         var moment = 0
     }
 
@@ -351,7 +351,7 @@ private final class ModelKernel: ChangeNotifier {
         completion?()
     }
 
-    /// The model caches no data.
+    /// Invalidates the attributes only: the model caches no data.
     func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
         invalidateAttributes(node, then: completion)
     }

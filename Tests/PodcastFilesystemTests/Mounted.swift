@@ -17,7 +17,7 @@ import TransferCore
 final class Mounted: Sendable {
     let directory: TemporaryDirectory
     let paths: InstallationPaths
-    /// The daemon's library, of which the filesystem reads the file.
+    /// The library, open for writing as in the daemon. The filesystem reads the same file.
     let library: Library
     let filesystem: PodcastFilesystem
     let link: DaemonLink
@@ -58,7 +58,7 @@ final class Mounted: Sendable {
     /// Whether a script that touches `$0.started` was run.
     var wasStarted: Bool { FileManager.default.fileExists(atPath: directory.file("podfs.started")) }
 
-    /// Starts the mount's work with a running daemon and the notifier.
+    /// Starts the filesystem with the notifier. It connects to a daemon that runs, but starts none.
     func start() { filesystem.start(notifier: notifier, startsDaemon: false) }
 
     /// Starts the mount, and returns when it is connected to the daemon and up to date.
@@ -94,7 +94,7 @@ final class Mounted: Sendable {
         try FeedParser.parse(Array(feed.text.utf8), contentType: "application/rss+xml", base: url)
     }
 
-    /// Adds a show of `count` episodes; number n is at `http://127.0.0.1:9/n.mp3`.
+    /// Adds a show of `count` episodes; number n is at `http://127.0.0.1:9/TITLE/n.mp3`.
     @discardableResult
     func subscribe(_ title: String = "Show", episodes count: Int = 1, length: Int? = 500_000) throws -> Podcast {
         try subscribe(
@@ -107,7 +107,7 @@ final class Mounted: Sendable {
         return try #require(episodes.first { $0.title == "Episode \(number)" })
     }
 
-    /// Stores a cache file with these bytes of `content` for an episode, as the daemon does.
+    /// Stores a cache file with these ranges of `content` for an episode, as the daemon does.
     @discardableResult
     func store(
         _ content: TestContent, of episode: Episode, ranges: [Range<Int>]? = nil, complete: Bool = true,
@@ -272,7 +272,7 @@ extension RecordedReply {
     struct NotOpened: Error { var answer: Answer }
 }
 
-/// Replaces the kernel's cache: records all notifications.
+/// A notifier that records all notifications; there is no kernel.
 final class RecordingNotifier: ChangeNotifier {
     enum Message: Sendable, Hashable {
         case attributes(NodeID)
@@ -292,7 +292,7 @@ final class RecordingNotifier: ChangeNotifier {
 
     func clear() { state.withLock { $0.messages = [] } }
 
-    /// From now on notifications are recorded, but not reported as delivered.
+    /// Records notifications from now on without reporting their delivery.
     func hold() { state.withLock { $0.isHeld = true } }
 
     func letGo() {

@@ -60,7 +60,7 @@ extension OpeningTests {
         #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
     }
 
-    /// The feed is fetched a moment after an open, and refers to another file.
+    /// The feed is fetched a moment after an open, and then refers to another file.
     @Test func theSizeOfTheOldFileIsNotUsedForTheNew() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)

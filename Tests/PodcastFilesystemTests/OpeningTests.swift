@@ -109,7 +109,7 @@ struct OpeningTests {
         // Reads of other pages are new requests.
         #expect(mounted.read(node, open.handle, 524_288, 4_096).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .error(.ioError))
-        // A read that bypasses the page cache is the program's own.
+        // A read that bypasses the page cache is never readahead.
         #expect(mounted.read(node, direct.handle, 524_288, 4_096).answer == .bytes([]))
     }
 

@@ -105,7 +105,7 @@ struct ParkedReadTests {
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
         let handle = try await mounted.open(node).handle()
         #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
-        // The daemon gets one request: the download begins, and the reader needs the file.
+        // One request goes to the daemon: it starts the download, and its grant names the file.
         let frame = try #require(try await daemon.wait(for: .read).first)
         #expect(ReadRequest(payload: frame.payload) == ReadRequest(episode: id, generation: 1, range: 0..<4_096))
         #expect(mounted.read(node, handle, 4_096, 12_288).answer == expected(4_096..<16_384))
@@ -226,7 +226,7 @@ struct ParkedReadTests {
             : try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         let all = mounted.grant(file, content).present
         let answers: [(Grant, Errno)] = [
-            // No file and a missing file, neither of which is the one that an open may hold; and too few bytes.
+            // The first two grants do not name the file that an open may hold; the third has too few bytes.
             (Grant(generation: 1, total: 500_000, file: nil, present: all), isHeld ? .staleNFSFileHandle : .ioError),
             (
                 Grant(generation: 1, total: 500_000, file: "ff00", present: all),
@@ -384,7 +384,7 @@ struct ParkedReadTests {
 
     @Test func aDaemonStartedByAnotherProcessIsNoticed() async throws {
         mounted.start()
-        // Not before the folder is watched, which a thread does.
+        // The file is noticed only after a thread of the mount has started to watch the folder.
         var daemon: FakeDaemon?
         try await waitUntil(description: "the daemon is found") {
             if daemon == nil { daemon = try FakeDaemon(mounted.paths) }

@@ -41,7 +41,7 @@ struct StatusAndChangeTests {
         return report
     }
 
-    /// A change of the feed's task of the show "Show".
+    /// Returns an event about the refresh of the show "Show".
     private func fetch(_ state: TaskState) -> Event {
         event(
             .state(

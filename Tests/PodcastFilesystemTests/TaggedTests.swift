@@ -53,7 +53,7 @@ import TransferCore
         }
     }
 
-    /// Reads a file whole, in reads of this size.
+    /// Reads a whole file in reads of `size` bytes.
     private func read(_ node: NodeID, _ handle: Fuse.FileHandle, by size: Int, total: Int64) throws -> [UInt8] {
         var bytes: [UInt8] = []
         while Int64(bytes.count) < total {
@@ -97,7 +97,7 @@ import TransferCore
         #expect(try entry().attributes.size == size && entry().node == node)
         daemon.die()
         mounted.release(node, try await mounted.open(node).handle())
-        // The other was never opened: its size is a guess, and it costs nothing.
+        // The other episode was never opened: its size is an estimate, made without a request.
         #expect(try entry(2).attributes.size == 500_000 + 256 << 10)
         #expect(mounted.fact(node, "user.podfs.state") == "cached" && mounted.fact(node, "user.podfs.sha256") == nil)
     }
@@ -143,7 +143,7 @@ import TransferCore
         #expect(daemon.frames.count { $0.kind == .command } == 2)
     }
 
-    /// Art is fetched up to 10 MiB, and in a tag up to 1 MiB.
+    /// Art of up to 10 MiB is fetched, but only art of up to 1 MiB goes into a tag.
     @Test(arguments: [(20_000_000, 300_000, 300_000), (1 << 20, 300_000, 1 << 20), (0, (1 << 20) + 1, 0)])
     func tooLargeArtIsNotInTheTag(art: Int, cover: Int, expected: Int) async throws {
         let show = try mounted.subscribe(episodes: 1)

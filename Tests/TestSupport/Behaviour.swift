@@ -93,7 +93,7 @@ package struct Behaviour: Sendable {
     /// Sends these lines as the head, unchecked, and closes the connection after the body.
     package func rawHead(_ lines: String...) -> Behaviour { with { $0.rawHead = lines } }
 
-    /// Bytes that belong to no answer: they come before that to the next request of the same connection.
+    /// Sends bytes that belong to no response, before the response to the next request of the same connection.
     package func stray(_ text: String) -> Behaviour { with { $0.strayBytes = Array(text.utf8) } }
 
     package func closeDelimited() -> Behaviour { with { $0.framing = .closeDelimited } }
@@ -120,10 +120,10 @@ package struct Behaviour: Sendable {
     /// Sends the head at this rate, byte by byte.
     package func slowHead(bytesPerSecond rate: Int) -> Behaviour { with { $0.headBytesPerSecond = max(1, rate) } }
 
-    /// Pauses the body where the gate does.
+    /// Pauses the body at the gate's position.
     package func hold(_ gate: Gate) -> Behaviour { with { $0.gate = gate } }
 
-    /// Pauses the head where the gate does; the gate's positions are bytes of the head.
+    /// Pauses the head at the gate's position, which is counted in bytes of the head.
     package func holdHead(_ gate: Gate) -> Behaviour { with { $0.headGate = gate } }
 
     /// Sends nothing after this many bytes of the body, until the client disconnects or the server is stopped.

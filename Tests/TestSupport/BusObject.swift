@@ -11,7 +11,7 @@ package final class BusObject: Sendable {
     private let core: Core
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Connects to the bus and owns `name` when it returns.
+    /// Connects to the bus and acquires `name`, which the object owns when this returns.
     package init(_ path: String, name: String, on address: String, answer: @escaping Handler) throws {
         core = Core(path: path, waker: try Waker(), answer: answer)
         var bus: OpaquePointer?
@@ -31,7 +31,7 @@ package final class BusObject: Sendable {
             sd_bus_close_unref(bus)
             throw SystemCallError("sd_bus_request_name")
         }
-        // An sd-bus may move between threads, but must not be used by two: only the thread has the reference from here.
+        // An sd-bus may move between threads, but only one may use it: from here on, only the new thread does.
         let pointer = UInt(bitPattern: bus)
         Thread { [core, ended] in
             if let bus = OpaquePointer(bitPattern: pointer) {
@@ -47,7 +47,7 @@ package final class BusObject: Sendable {
     /// Sends signals of the object, in this order.
     package func send(_ signals: [BusSignal]) { core.send(signals) }
 
-    /// Leaves the bus, and returns when the thread has ended.
+    /// Disconnects from the bus and waits until the thread has ended.
     package func stop() {
         core.end()
         ended.wait()
@@ -116,7 +116,7 @@ package struct BusSignal: Sendable {
     }
 }
 
-/// A message of D-Bus that is read or composed. Types are those of D-Bus's signatures. The corresponding C type is
+/// A D-Bus message, to read or to compose. Types are the type codes of D-Bus signatures. The corresponding C type is
 /// `sd_bus_message`.
 package struct BusMessage {
     private let handle: OpaquePointer

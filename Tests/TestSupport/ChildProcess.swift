@@ -91,7 +91,7 @@ package final class ChildProcess: Sendable {
         return result
     }
 
-    /// Waits until the child has written `text` to either stream; throws if it exits without.
+    /// Waits until the child has written `text` to either stream; throws if it exits first.
     package func waitForOutput(_ text: String, deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "the child writes “\(text)”") {
             let hasEnded = !isRunning

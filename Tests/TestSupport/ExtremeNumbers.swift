@@ -1,4 +1,4 @@
-/// Unbounded numbers that a server, a feed or a row may contain.
+/// Extreme numbers, as a server, a feed or a row of the library may contain them.
 package enum ExtremeNumbers {
     package static let integers: [Int64] = [
         .min, .min + 1, -(1 << 53) - 1, -(1 << 53), -253_402_300_800, -1 << 32, -1, 0, 1, 59, 1 << 31, (1 << 32) + 1,
@@ -10,7 +10,7 @@ package enum ExtremeNumbers {
         0x1p53, 0x1p63, 1e19, 1e308, .infinity,
     ]
 
-    /// The numbers as literals of a document: JSON numbers, and malformed ones.
+    /// JSON numbers: the integers, and others with fractions, exponents or more digits than any type holds.
     package static let literals: [String] =
         integers.map(String.init) + [
             "-0", "0.1", "1e15", "1E+19", "-1e19", "1e308", "-1e308", "1e-320", "9223372036854775808",
@@ -23,7 +23,7 @@ package enum ExtremeNumbers {
         "--1", "1e", "9:9:9:9", "99999999:99999999:99999999", "PT99999999999999H", "null", "true",
     ]
 
-    /// Returns one as a JSON value: a number or, half of the time, a string.
+    /// Returns a random JSON value: a number or, half of the time, a string.
     package static func json(using generator: inout some RandomNumberGenerator) -> String {
         switch Int.random(in: 0..<4, using: &generator) {
         case 0: "\"\(text(using: &generator))\""
@@ -33,7 +33,7 @@ package enum ExtremeNumbers {
         }
     }
 
-    /// Returns one as text.
+    /// Returns a random literal or word.
     package static func text(using generator: inout some RandomNumberGenerator) -> String {
         (Bool.random(using: &generator) ? literals : words).randomElement(using: &generator) ?? ""
     }

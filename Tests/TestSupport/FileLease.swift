@@ -2,8 +2,8 @@ import Glibc
 
 /// A lease on a file (fcntl(2), "Leases"): while it is held, opening the file without blocking fails with EAGAIN.
 ///
-/// The kernel ends a lease after `/proc/sys/fs/lease-break-time`, 45 seconds by default, once another program wants to
-/// open the file. No other descriptor of the file may be open when it is created.
+/// When another program opens the file, the kernel ends the lease after `/proc/sys/fs/lease-break-time`, 45 seconds by
+/// default. No other descriptor of the file may be open when the lease is created.
 package final class FileLease: Sendable {
     private let descriptor: Int32
 

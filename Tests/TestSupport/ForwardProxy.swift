@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// An HTTP proxy on the loopback interface: requests in absolute form (RFC 9112 §3.2.2), one on each connection, and
-/// CONNECT (RFC 9110 §9.3.6). Names lead to ports of this computer, whatever DNS says of them.
+/// CONNECT (RFC 9110 §9.3.6). It maps host names to ports of this computer, without DNS.
 package final class ForwardProxy: Sendable {
     private struct State {
         var targets: [String: UInt16] = [:]
@@ -48,7 +48,7 @@ package final class ForwardProxy: Sendable {
         }
     }
 
-    /// Ends the thread that accepts, whose `accept` fails then.
+    /// Ends the accepting thread: its `accept` fails.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     package var url: String { "http://127.0.0.1:\(port)" }
@@ -130,9 +130,10 @@ package final class ForwardProxy: Sendable {
         }
     }
 
-    /// Copies until either side ends.
+    /// Copies until either side closes its connection.
     ///
-    /// - Parameter isOneExchange: Whether the client is told to send its next request on a connection of its own.
+    /// - Parameter isOneExchange: Whether `Connection: close` is added to the response, so that the client sends its
+    ///   next request on a new connection.
     private static func copyBothWays(_ one: Int32, _ other: Int32, isOneExchange: Bool) {
         var buffer = [UInt8](repeating: 0, count: 64 * 1_024)
         while true {

@@ -53,7 +53,7 @@ package final class Gate: Sendable {
         }
     }
 
-    /// Removes a paused response that has ended.
+    /// Unregisters a response that no longer waits at the gate.
     func leave(_ waker: Waker) {
         state.withLock { $0.waiting.removeAll { $0 === waker } }
     }

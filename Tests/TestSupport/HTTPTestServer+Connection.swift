@@ -267,7 +267,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// The schedule of bytes at a rate.
+    /// A schedule for sending bytes at a given rate.
     private struct Pace {
         let bytesPerSecond: Int?
         let start = ContinuousClock.now
@@ -275,7 +275,7 @@ struct Connection: Sendable {
 
         init(bytesPerSecond: Int?) { self.bytesPerSecond = bytesPerSecond }
 
-        /// The number of bytes to send at a time: those of a twentieth of a second.
+        /// The number of bytes to send at a time: a twentieth of a second's worth at the rate.
         var piece: Int {
             bytesPerSecond.map { min(max($0 / 20, 1), Connection.piece) } ?? Connection.piece
         }

@@ -52,10 +52,11 @@ package final class HTTPTestServer: Sendable {
         shared.setRoute(SharedState.elsewhere, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Responds with 404 from now on.
+    /// Responds to requests for `path` with 404 from now on.
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 
-    /// Returns the address of a path. Clients treat another spelling of the loopback host as another host.
+    /// Returns the URL of a path. `host` may be another spelling of the loopback host, which clients treat as another
+    /// host.
     package func url(_ path: String, host: String? = nil) -> String {
         "http://\(host ?? (address.contains(":") ? "[\(address)]" : address)):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
@@ -65,7 +66,7 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Log
 
-    /// All requests so far, in the order of their heads.
+    /// All requests so far, in the order in which their heads arrived.
     package var requests: [LoggedRequest] { shared.requests }
 
     package func requests(for path: String) -> [LoggedRequest] { requests.filter { $0.path == path } }

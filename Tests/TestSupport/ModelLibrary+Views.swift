@@ -1,4 +1,4 @@
-/// A view of the model: conditions, order and limit, as `podfs view set` has them.
+/// A view of the model: conditions, order and limit, as in `podfs view set`.
 package struct ModelView: Sendable {
     /// The row's number.
     package let id: Int64
@@ -11,7 +11,7 @@ package struct ModelView: Sendable {
     package var tag: String?
     /// The name of a show's folder, or its title.
     package var show: String?
-    /// Whether the oldest come first; `nil` for the order of playing, which is not modelled.
+    /// Whether the oldest come first; `nil` for `order=recently_played`, which is not modelled.
     package var isOldestFirst: Bool? = false
     package var limit: Int? = 200
 
@@ -53,7 +53,7 @@ extension ModelLibrary {
 
     package func view(_ name: String) -> ModelView? { views.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
-    /// Returns the episodes of a view in its order, that of `In Progress` newest first.
+    /// Returns the episodes of a view in its order. The order of `In Progress` is not modelled: newest first.
     func episodes(of view: ModelView) -> [(ModelEpisode, ModelShow)] {
         let all = shows.flatMap { show in show.episodes.map { ($0, show) } }.filter { view.contains($0.0, of: $0.1) }
         let sorted = all.sorted { one, other in

@@ -23,7 +23,7 @@ package struct ModelEpisode: Sendable {
     package var phase = Phase.remote
     /// The size confirmed by a server.
     package var confirmed: Int?
-    /// The confirmed size is that of a file that the feed has replaced: it is valid as long as that file is cached.
+    /// Whether `confirmed` is the size of a file that the feed has replaced. It is valid while that file is cached.
     package var forgetsSize = false
     /// The content of the complete cache file.
     package var cached: TestContent?
@@ -31,7 +31,7 @@ package struct ModelEpisode: Sendable {
     package var received = 0...0
     /// Whether the transfer is known to run: a read that the kernel serves from its page cache starts none.
     package var isSure = true
-    /// Whether the episode was read while suspended: the rest is not fetched unless all of it was read.
+    /// Whether the episode was read while suspended: only the bytes that were read are fetched then.
     package var maySuspend = false
     /// Whether a moving episode may have a task. One opened in `Tagged` has none, though all its bytes may arrive.
     package var hasTask = true
@@ -77,7 +77,7 @@ package struct ModelEpisode: Sendable {
         return [item.claim.size]
     }
 
-    /// Whether the file in `Tagged` has a tag made by podfs: the others there are the episodes themselves.
+    /// Whether the file in `Tagged` has a tag made by podfs. Files there without one are the episodes themselves.
     package var hasTag: Bool { item.kind == .audio }
 
     /// The sizes that stat(2) may return in `Tagged`: that of the last open, as long as the rendition is the same,
@@ -142,7 +142,7 @@ package struct ModelEpisode: Sendable {
         }
     }
 
-    /// The size in bytes of the blocks that are read of a file without a task.
+    /// The size in bytes of the blocks in which podfs reads a file without a task.
     private static let block = 64 << 10
 
     /// Removes all cached bytes.
@@ -290,7 +290,7 @@ package struct ModelLibrary: Sendable {
             }
             Self.update(&show.episodes[row], to: item)
         }
-        // Row numbers increase; of episodes with equal dates the lower one in the document is older.
+        // Rows are numbered from the oldest episode on. Of two with one date, the later one in the document is older.
         fresh.sort { one, other in
             let first = one.item.published ?? .max
             let second = other.item.published ?? .max

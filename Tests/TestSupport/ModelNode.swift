@@ -15,7 +15,7 @@ package struct ModelNode: Sendable {
         case media(TestContent)
         /// A tag, followed by the content of an episode's file behind its own tag.
         case tagged(TestContent, title: String)
-        /// A function that returns an error in the bytes, or `nil`.
+        /// A check that returns a description of an error in the bytes, or `nil`.
         case judged(@Sendable ([UInt8]) -> String?)
     }
 
@@ -30,7 +30,7 @@ package struct ModelNode: Sendable {
     package var attributes: [String: ModelText] = [:]
     /// The target of a link.
     package var target: String?
-    /// The row of the node's episode or show.
+    /// The row of the node's episode, or of its show.
     package var episode: Int64?
     package var show: Int64?
 

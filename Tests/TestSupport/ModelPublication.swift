@@ -176,7 +176,7 @@ package struct ModelPublication: Sendable {
         // Days are unordered, and some are shared.
         let day = hasDate ? Int.random(in: 1...250, using: &generator) : nil
         if number.isMultiple(of: 13) {
-            // 300 bytes: the name is cut to 235 with the date.
+            // The title has 300 bytes. The stem, with the date, is cut to 235.
             title = String(repeating: "\u{E4}", count: 150)
             stem = String(repeating: "\u{E4}", count: hasDate ? 112 : 117)
         }
@@ -215,7 +215,7 @@ package struct ModelPublication: Sendable {
     private func publish(_ number: Int) {
         let feed = feeds[number - 1]
         let text = feed.text(url: url)
-        // A distinct tag for each text: an unchanged feed is answered with 304.
+        // Each text has a distinct entity tag: the response for an unchanged feed is 304.
         let tag = text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         let resource = Resource(text: text, contentType: "application/rss+xml", etag: "\"\(tag)\"")
         if let refusal = feed.refusal {

@@ -53,7 +53,7 @@ extension ModelRun {
         }
     }
 
-    /// Whether a path is that of the show's folder, of that in `Tagged`, or below.
+    /// Whether a path is the show's folder, its folder in `Tagged`, or below either.
     private static func isInside(_ path: [String], _ show: ModelShow) -> Bool {
         path.drop { $0 == "Tagged" }.first == show.name
     }
@@ -77,7 +77,7 @@ extension ModelRun {
             switch kind {
             case 2:
                 feed.items[index].title = "Retitled \(version) of \(feed.items[index].number)"
-                // The item is in no library yet.
+                // Used only if the library does not have the item yet: the name of a file stays.
                 feed.items[index].stem = feed.items[index].title
             case 3, 4:
                 // A replaced file has another address.
@@ -89,7 +89,7 @@ extension ModelRun {
             case 7: feed.items[index].duration = size / 20_000 + 1
             case 8: feed.title = "Title \(version)"
             case 9:
-                // Other items share their title with older ones, and could be matched with these.
+                // Only items with unique titles are unlisted: podfs could match others with an older item.
                 let isAlone = feed.items[index].title.hasSuffix(" \(feed.items[index].number)")
                 if isAlone { feed.items[index].isListed.toggle() }
             case 10: feed.refusal = feed.refusal == nil ? 404 : nil
@@ -105,8 +105,8 @@ extension ModelRun {
         guard let show = pick(library.shows) else { return }
         try await settle()
         let feed = publication[feed: show.feed.number]
-        // An open file refers to the rendition at the open, and of a partial one only its end is predictable: neither
-        // is expected after the feed names another file.
+        // An open file refers to the rendition at the open. If the feed replaces a partly cached rendition, later
+        // reads of it are not predictable: its files are closed and its bytes evicted first.
         for episode in library[show: show.id]?.episodes ?? [] where episode.phase != .cached {
             let isOther = feed.items.contains {
                 $0.number == episode.item.number && ModelLibrary.isOther(episode.item, $0)
@@ -158,7 +158,7 @@ extension ModelRun {
             let result = try await subject.home.run("rename", "\(show.name)/\(episode.name)", stem)
             if result.exitCode != 0 { throw difference("another name", result.error) }
             change(episode.id) { $0.name = "\(stem).\($0.item.kind.fileExtension)" }
-            // The former name of an open episode stays.
+            // While the episode is open, its former name remains.
             if !files.contains(where: { $0.episode == episode.id }) {
                 try await compareStatus([show.name, episode.name])
             }

@@ -27,7 +27,7 @@ extension ModelRun {
     mutating func control() async throws {
         guard let (episode, path) = anyEpisodeFile() else { return }
         let kind = Int.random(in: 0..<12, using: &generator)
-        // The kernel has the link, and must forget it if the episode leaves the view.
+        // The kernel now caches the link, and must drop it if the episode leaves the view.
         let link = kind < 4 ? anyLink(to: episode.id) : nil
         if let link { try await compareStatus(link) }
         switch kind {
@@ -139,7 +139,7 @@ extension ModelRun {
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.phase = .remote }
             }
-            // Failures without a task remain: the folder stands for episodes in transfer.
+            // Failures without a task remain: on a folder, the action applies to episodes in transfer.
             for episode in show.episodes where episode.phase == .refused {
                 change(episode.id) { $0.mayBeForgotten = true }
             }
@@ -149,7 +149,7 @@ extension ModelRun {
             if let first = refused.first, !isRefreshed(first.id) { return }
             let began = Self.now
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            // A later edit of the feed, or a kill of the daemon, would meet retries that still run.
+            // Retries that still run would interfere with a later edit of the feed or a kill of the daemon.
             for episode in refused {
                 let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
                 _ = try await waitForState(path + [episode.name], states)
@@ -195,7 +195,7 @@ extension ModelRun {
             if found == 0 { noteEviction(episode.id) }
             return
         }
-        // Only the daemon knows whether it counts an open: then its first bytes may be in use without a file.
+        // Only the daemon knows whether it counts the episode as open. If so, it may be in use without a cache file.
         let isOpen = files.contains { $0.episode == episode.id }
         let isKept = episode.phase == .cached || episode.isPinned ? isKept(episode) : isOpen ? nil : false
         let expected: Set<Int32> = isKept.map { [$0 ? EBUSY : 0] } ?? [0, EBUSY]

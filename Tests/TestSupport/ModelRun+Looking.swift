@@ -189,7 +189,7 @@ extension ModelRun {
             ? 0 : folders[index].offsets.keys.sorted().randomElement(using: &generator)
         guard let start, let offset = folders[index].offsets[start] else { return }
         if offset == 0 {
-            // The folder was removed from the tree after it was opened.
+            // The folder may have been removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
             if hasDownloads(path) { try await settle() }
             // The first pass returns the names as of the open, as long as they are valid.

@@ -61,8 +61,8 @@ extension ModelRun {
         change(id) { $0.becomeTagged(size: size, isOpenElsewhere: isOpen) }
     }
 
-    /// Whether the library has the feed's current state: before a file counts as refused, its address is looked up in
-    /// the feed.
+    /// Whether the library has the feed's current state. If not, the result for a refused file is not predictable:
+    /// before the file counts as refused, podfs looks for its address in the current feed.
     func isRefreshed(_ episode: Int64) -> Bool {
         guard let show = library.show(of: episode) else { return false }
         let feed = publication[feed: show.feed.number]
@@ -109,7 +109,7 @@ extension ModelRun {
         var offset =
             chance(10)
             ? size + Int.random(in: 0...9_000, using: &generator) : Int.random(in: 0..<size, using: &generator)
-        // A tag is a small part of the file.
+        // A tag is a small part of the file, and would rarely be read otherwise.
         if let tag = open.tag, chance(40) { offset = Int.random(in: 0..<min(size, tag.size + 100), using: &generator) }
         let longest = chance(20) ? 300_000 : 9_000
         let count = Int.random(in: 1...longest, using: &generator)
@@ -138,7 +138,7 @@ extension ModelRun {
         if offset < size {
             // The cache file may be leased for the episode's own node only.
             files[index].lease = open.tag == nil || open.lease == .certain ? .certain : .possible
-            // All open files of the same rendition share what was observed.
+            // The read may have created a cache file, which the episode's other open files then use too.
             for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
                 files[other].lease = .possible
             }
@@ -173,7 +173,7 @@ extension ModelRun {
             }
         case .remote:
             change(id) {
-                // The kernel may have served the read of an already cached part.
+                // If a part was cached already, the kernel may have served the read from its page cache.
                 let isSure = !$0.mayHaveFile
                 $0.becomeMoving()
                 $0.isSure = isSure

@@ -18,7 +18,7 @@ extension ModelRun {
         } else {
             view = library.addView("View \(number)")
         }
-        // The first four are changed too, but not the one in the order of playing.
+        // The standard views are changed too, except for the one whose order is not modelled.
         if view.isOldestFirst == nil { return }
         view.isUnplayed = pick([nil, nil, true, false]) ?? nil
         view.isInProgress = pick([nil, nil, nil, true, false]) ?? nil
@@ -44,7 +44,7 @@ extension ModelRun {
         if let (_, link) = pick(tree.links(view)) { try await compareStatus([view.name, link]) }
     }
 
-    /// Returns a link to an episode in a view that does not depend on downloads, which end at any time.
+    /// Returns a link to an episode in a view that does not depend on downloads, which complete at any time.
     mutating func anyLink(to episode: Int64) -> [String]? {
         let views = library.views.filter { !$0.isDownloaded }
         return pick(
@@ -53,13 +53,13 @@ extension ModelRun {
             })
     }
 
-    /// A folder that is open when its view changes has the names of either time.
+    /// Closes the open folders below `top`. If its view changed meanwhile, they could list the old or the new names.
     private mutating func closeFolders(in top: String) async throws {
         for folder in folders where folder.path.first == top { try await subject.closeFolder(folder.folder) }
         folders.removeAll { $0.path.first == top }
     }
 
-    /// Gives a show other tags: new ones, and those of other shows.
+    /// Replaces the tags of a show: by some that shows have already, and often a new one.
     mutating func changeTags() async throws {
         guard let show = pick(library.shows) else { return }
         let tags =

@@ -21,9 +21,8 @@ package struct ModelDifference: Error, CustomStringConvertible {
 
 /// Drives a mount and its model with the same random operations and compares the two after each.
 ///
-/// Predictable values are compared exactly. A value that may not be settled yet, because the daemon sends its events
-/// after the change, may be the previous one until the expected one was seen once; from then on it must stay until the
-/// next operation.
+/// Predictable values are compared exactly. The daemon sends its events after a change, so that a value may be the
+/// previous one for a while. Once the expected value was seen, it must stay until the next change.
 package struct ModelRun<Subject: ModelSubject> {
     struct OpenEpisode {
         var file: Subject.File
@@ -69,7 +68,7 @@ package struct ModelRun<Subject: ModelSubject> {
     var folders: [OpenFolder] = []
     /// The number of changing operations so far.
     var changes = 1
-    /// The change after which a value, given by path and aspect, was last as expected.
+    /// The number in `changes` when an aspect of a path was last as expected, by the name of the aspect.
     var agreed: [String: Int] = [:]
     var number = 0
     var log: [String] = []

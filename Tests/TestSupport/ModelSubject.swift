@@ -113,8 +113,8 @@ package protocol ModelSubject: Sendable {
 
     /// The owner of all files.
     var owner: UInt32 { get }
-    /// Whether more is read than requested, at unpredictable times: the kernel's readahead restarts a cancelled
-    /// download, as every read does.
+    /// Whether the kernel reads ahead, at unpredictable times. Like every read, readahead restarts a cancelled
+    /// download.
     var readsAhead: Bool { get }
     var home: PodfsHome { get }
 }

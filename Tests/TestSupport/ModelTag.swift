@@ -2,12 +2,12 @@ import Foundation
 
 /// The tag at the start of an open file in `Tagged`, as far as it was read.
 ///
-/// Its frames are not modelled. It must be one ID3v2.4 tag with the episode's title, as long as the size at the open
-/// leaves room for, and the same bytes in every read until the file is closed.
+/// Its frames are not modelled. It must be one ID3v2.4 tag with the episode's title. Its size follows from the file's
+/// size at the open, and its bytes must be the same in every read until the file is closed.
 package struct ModelTag: Sendable {
     /// The size of the tag at the start of every `TestContent` of at least 32 bytes, which this one replaces.
     package static let replaced = 10
-    /// The possible sizes in bytes: a tag with a title and a show, and one with art of 1 MiB and 255 chapters.
+    /// The possible sizes in bytes: from a tag with a title and a show to one with art of 1 MiB and 255 chapters.
     private static let possible = 40...(1 << 21)
 
     /// The size in bytes.
@@ -20,7 +20,7 @@ package struct ModelTag: Sendable {
     ///   - fileSize: The size of the whole file at its open.
     ///   - content: The original, with its own tag.
     ///   - title: The title of the episode at the open.
-    /// - Returns: `nil` if this is not the size of a tag and the audio.
+    /// - Returns: `nil` if `fileSize` is not a possible size of a tag and the audio.
     package init?(fileSize: Int, _ content: TestContent, title: String) {
         size = fileSize - Self.audioSize(of: content)
         guard Self.possible.contains(size) else { return nil }
@@ -34,7 +34,7 @@ package struct ModelTag: Sendable {
     /// The size of the whole file in bytes.
     package var fileSize: Int { size + Self.audioSize(of: content) }
 
-    /// Returns what is wrong with the bytes of a read that requested `count` bytes; `nil` if nothing is.
+    /// Returns the first error in the bytes of a read that requested `count` bytes; `nil` if there is none.
     package mutating func judge(_ found: [UInt8], at offset: Int, count: Int) -> (expected: String, found: String)? {
         let expected = max(0, min(offset + count, fileSize) - offset)
         if found.count != expected { return ("\(expected) bytes", "\(found.count) bytes") }

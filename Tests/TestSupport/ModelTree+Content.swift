@@ -84,8 +84,8 @@ extension ModelTree {
         return Self.playlist(show.feed.title, episodes.map { ($0, $0.name) })
     }
 
-    /// Returns the node of a view's playlist. The order of playing is not modelled, and a view of downloaded episodes
-    /// may have those whose downloads may have ended.
+    /// Returns the node of a view's playlist. The order `recently_played` is not modelled, and a view of downloaded
+    /// episodes may contain those whose downloads may have completed.
     func viewPlaylist(_ view: ModelView, _ inode: UInt64) -> ModelNode {
         let text = Self.playlist(view.name, links(view))
         let lines = text.split(separator: "\n").sorted()
@@ -94,7 +94,7 @@ extension ModelTree {
             switch view.isOldestFirst {
             case _ where view.isDownloaded && isMoving:
                 .judged {
-                    // With a limit a new one replaces another.
+                    // With a limit, a new episode displaces another.
                     let found = Set(String(decoding: $0, as: UTF8.self).split(separator: "\n"))
                     return view.limit != nil || found.isSuperset(of: lines) ? nil : text
                 }
@@ -125,7 +125,7 @@ extension ModelTree {
             .replacingOccurrences(of: "?", with: "%3F")
     }
 
-    /// The possible states of tasks, by path.
+    /// The possible states of tasks, by path. An empty one means that there may be no task.
     private var tasks: [String: Set<String>] {
         var tasks: [String: Set<String>] = [:]
         for show in library.shows {
@@ -247,7 +247,7 @@ extension ModelTree {
         if value["title"] as? String != episode.item.title { return "the title \(episode.item.title)" }
         let titles = chapters.map { $0["title"] as? String ?? "" }
         let starts = chapters.map { $0["startTime"] as? Double ?? -1 }
-        // They are a minute apart. Those at or after the end are left out, unless that would be most of them.
+        // Chapters are a minute apart. Those at or after the end are omitted, unless they are more than half.
         var expected = episode.item.chapters
         if let duration = episode.item.duration, duration > 0 {
             let inside = expected.indices.filter { $0 * 60 < duration }.count

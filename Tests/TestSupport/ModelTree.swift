@@ -35,7 +35,8 @@ package struct ModelTree: Sendable {
         self.digest = digest
     }
 
-    /// `kind (6 bits) | generation (18) | row (40)`, the generation 0 in what programs see.
+    /// Returns an inode number: `kind (6 bits) | generation (18) | row (40)`. The generation is 0 in numbers that
+    /// programs see.
     package static func inode(_ kind: UInt64, _ row: Int64) -> UInt64 { kind << 58 | UInt64(row) }
 
     private static let fixed = [
@@ -140,7 +141,7 @@ package struct ModelTree: Sendable {
     }
 
     package static let rootInode: UInt64 = 0x8000_0001
-    /// Differs from the root and from shows in its lower half.
+    /// The inode number of `Tagged`. Its lower half differs from those of the root and of shows.
     private static let taggedInode = inode(27, 0x8000_0002)
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
@@ -158,7 +159,7 @@ package struct ModelTree: Sendable {
         return episodes.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
     }
 
-    /// Returns the names of links, by episode. Of equal names the oldest row gets the plain one.
+    /// Returns the names of links, by episode. Of equal names, that of the oldest row gets no number.
     private static func linkNames(_ links: [(ModelEpisode, ModelShow)]) -> [Int64: String] {
         var taken: Set<String> = []
         var names: [Int64: String] = [:]

@@ -45,7 +45,7 @@ package final class NetworkNamespace: Sendable {
         }
     }
 
-    /// setns(2), which Swift's Glibc module lacks. It moves only the calling thread.
+    /// Moves the calling thread into the namespace by setns(2), which Swift's Glibc module lacks.
     private static func enter(_ path: String) throws {
         guard let symbol = dlsym(nil, "setns") else { throw SystemCallError("dlsym") }
         let setns = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)

@@ -36,7 +36,7 @@ package final class PodfsHome: Sendable {
     package var library: String { "\(dataDirectory)/library.sqlite" }
     package var socket: String { "\(runtimeDirectory)/daemon.sock" }
 
-    /// The whole environment of processes here. It contains no proxy, locale or desktop of the tester.
+    /// The whole environment of this home's processes. It contains no proxy, locale or desktop settings of the machine.
     package var environment: [String: String] {
         var environment = [
             "HOME": home,
@@ -83,7 +83,7 @@ package final class PodfsHome: Sendable {
             Self.executable, arguments, environment: environment, input: input, deadline: deadline)
     }
 
-    /// Starts `podfs` in the background, at most for the lifetime of this home.
+    /// Starts `podfs` in the background. It is killed when this home is released.
     package func start(_ arguments: String...) throws -> ChildProcess {
         let child = try ChildProcess(Self.executable, arguments, environment: environment)
         owned.withLock { $0.children.append(child) }
@@ -102,8 +102,8 @@ package final class PodfsHome: Sendable {
 
     // MARK: The daemon
 
-    /// The process id of this home's daemon, while it runs: that in `daemon.pid` of the runtime folder, if that process
-    /// has this home's environment.
+    /// The process id of this home's daemon; `nil` if it does not run. The id is read from `daemon.pid` in the runtime
+    /// folder, and the process must have this home's environment.
     package var daemonProcessIdentifier: Int32? {
         guard let text = try? String(contentsOfFile: "\(runtimeDirectory)/daemon.pid", encoding: .utf8),
             let identifier = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)), identifier > 1,
@@ -118,7 +118,7 @@ package final class PodfsHome: Sendable {
         if let identifier = daemonProcessIdentifier { kill(identifier, signal) }
     }
 
-    /// Waits until the daemon has exited. It is not a child of the test, so only its number can be watched.
+    /// Waits until the daemon has exited. It is not a child of the test, so only its process id can be watched.
     package func waitUntilDaemonHasEnded(deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "the daemon ends") { daemonProcessIdentifier == nil }
     }

@@ -66,8 +66,8 @@ package final class PseudoTerminal: Sendable {
             throw SystemCallError("posix_spawn \(executable)", code: code)
         }
         processIdentifier = child
-        // A descriptor of the thread's own: it may still read when the object is released, and the number of a closed
-        // descriptor may be another file's by then.
+        // The thread has a descriptor of its own: it may still read when the object is released, and by then the number
+        // of a closed descriptor may belong to another file.
         let output = fcntl(master, F_DUPFD_CLOEXEC, 0)
         Thread.detachNewThread { [weak self] in
             defer { close(output) }
@@ -113,7 +113,7 @@ package final class PseudoTerminal: Sendable {
         _ = bytes.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
     }
 
-    /// Resizes the terminal, of which SIGWINCH notifies the program.
+    /// Resizes the terminal. The kernel notifies the program by SIGWINCH.
     package func resize(columns: Int, rows: Int) { Self.resize(master, columns, rows) }
 
     private static func resize(_ descriptor: Int32, _ columns: Int, _ rows: Int) {
@@ -143,7 +143,7 @@ package final class PseudoTerminal: Sendable {
         return raw & 0x7F == 0 ? .exited((raw >> 8) & 0xFF) : .signalled(raw & 0x7F)
     }
 
-    /// Waits until all of the texts are in one frame, or anywhere in the output.
+    /// Waits until the output so far contains `wanted`, apart from control sequences.
     package func waitForText(_ wanted: String, deadline: Duration = .seconds(120)) async throws {
         do {
             try await waitUntil(deadline: deadline) { Self.withoutSequences(text).contains(wanted) }

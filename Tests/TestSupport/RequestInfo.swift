@@ -48,7 +48,7 @@ package enum RequestedRange: Sendable, Hashable {
 
 /// A request as received by the test server.
 package struct RequestInfo: Sendable {
-    /// The position among the requests for the same path, from 0, in the order of their heads.
+    /// The position among the requests for the same path, from 0, in the order in which their heads arrived.
     package let index: Int
     /// The number of its connection, from 0 in the order of acceptance.
     package let connection: Int
@@ -62,10 +62,10 @@ package struct RequestInfo: Sendable {
     package let body: [UInt8]
 }
 
-/// The test server's record of a request at the time of the call.
+/// A copy of the test server's record of a request.
 package struct LoggedRequest: Sendable {
     package let request: RequestInfo
-    /// The status, once it was sent.
+    /// The status; `nil` until the response has been decided.
     package internal(set) var status: Int?
     /// The body bytes written to the kernel, without chunk framing. Not all need have reached the client.
     package internal(set) var bodyBytesWritten = 0

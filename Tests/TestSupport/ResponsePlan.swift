@@ -1,10 +1,10 @@
 import Foundation
 
-/// The response to one request: decided at once, sent by a `Connection`.
+/// The response to one request, decided before a `Connection` sends the first byte.
 struct ResponsePlan: Sendable {
     var status: Int
     var head: [UInt8]
-    /// The source of the bytes, and the range of it.
+    /// The source of the body's bytes, and the range of it to send.
     var body: Resource.Body
     var range: Range<Int>
     var isChunked: Bool
@@ -83,7 +83,7 @@ struct ResponsePlan: Sendable {
         var range: Range<Int>
     }
 
-    /// Evaluates RFC 9110 §13.2.2: If-None-Match, else If-Modified-Since, then Range with If-Range.
+    /// Evaluates preconditions (RFC 9110 §13.2.2): If-None-Match, else If-Modified-Since, then Range with If-Range.
     private static func answer(to request: RequestInfo, with resource: Resource, ignoringRange: Bool) -> Answer {
         let size = resource.body.size
         let isRetrieval = request.method == "GET" || request.method == "HEAD"

@@ -26,7 +26,7 @@ struct SyncServerState: Sendable {
 
     var manner: SyncServer.Manner
     var devices: [String: Device] = [:]
-    /// The subscription lists by number: a group's, or that of the account.
+    /// The subscription lists, by the number of the group; that of the account has the number 0.
     private var lists: [Int: [String: Entry]] = [:]
     var actions: [Action] = []
     private var lastGroup = 0
@@ -70,7 +70,7 @@ struct SyncServerState: Sendable {
                     lists[group, default: [:]][url] = entry
                 }
             }
-            // Shows of the other lists are new for half of the devices.
+            // Each show is new for some of the devices, which then get it as a change.
             let moment = now
             for (url, entry) in lists[group] ?? [:] where entry.subscribed { lists[group]?[url]?.changed = moment }
             for (other, device) in devices where device.group == old { devices[other]?.group = group }

@@ -2,16 +2,17 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A sync server for tests, written from the documentation of the gPodder API, version 2, and of Nextcloud's
-/// gpoddersync, and after the behaviour of their servers where that is silent. It has one account in memory, which
-/// survives stop and start, and scripted faults.
+/// A sync server for tests. It follows the documentation of the gPodder API, version 2, and of Nextcloud's gpoddersync;
+/// where that is silent, it behaves like their servers. It has one account in memory, which survives stop and start,
+/// and scripted faults.
 package final class SyncServer: Sendable {
     /// Behaviour that differs between servers.
     package struct Manner: Sendable {
         /// Whether each device has its own list until devices are linked, as on gpodder.net; otherwise the account has
         /// one, as with oPodSync.
         package var keepsDevicesApart = false
-        /// Whether `since` is compared with the device's time, as by oPodSync; otherwise with that of the upload.
+        /// Whether `since` is compared with the time that the device states, as by oPodSync; otherwise with the time
+        /// of the upload.
         package var comparesDeviceTime = false
         /// Whether the guid of an action is returned, as by newer servers; gpodder.net drops unknown members.
         package var keepsGUID = true
@@ -61,7 +62,7 @@ package final class SyncServer: Sendable {
 
     package func change(_ body: @Sendable (inout Manner) -> Void) { state.withLock { body(&$0.manner) } }
 
-    // MARK: What it has
+    // MARK: Contents
 
     /// Returns the subscriptions of the account, or of one device if devices have lists of their own.
     package func subscriptions(of device: String = "") -> Set<String> {
@@ -109,7 +110,7 @@ package final class SyncServer: Sendable {
         guard path.count >= 4, path[0] == "api", path[1] == "2", Self.name(path[3]) == user || path[3] == user else {
             return .status(404, body: "no such service")
         }
-        // A login creates a session, and some clients then send no credentials.
+        // A login creates a session. After that, some clients send its cookie instead of credentials.
         return gpodder(request, path[2], path.count > 4 ? Self.name(path[4]) : nil)
             .header("Set-Cookie", Self.session + "; HttpOnly; Path=/")
     }
@@ -208,7 +209,7 @@ package final class SyncServer: Sendable {
         for action in list {
             var content: [String: any Sendable] = [:]
             for (key, value) in action {
-                // Numbers are stored unchanged; an integer is valid for both.
+                // Only strings and integers are stored.
                 if let text = value as? String { content[key] = text }
                 if let number = value as? Int { content[key] = number }
             }

@@ -24,7 +24,7 @@ package enum Tampering: String, CaseIterable, Sendable {
     /// Whether the content is still right.
     package var isHarmless: Bool { [.copied, .touched, .named].contains(self) }
 
-    /// Applies the change to the file at `path`, which must have 100,000 bytes at least.
+    /// Applies the change to the file at `path`, which must have at least 100,000 bytes.
     package func apply(to path: String) async throws {
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         switch self {

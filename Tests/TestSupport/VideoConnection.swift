@@ -193,7 +193,7 @@ struct VideoConnection {
         }
     }
 
-    /// Passes on the body in pieces, as far as the request's fault permits.
+    /// Reads the body and passes it to `take` in pieces, as far as the request's fault permits.
     private func readBody(
         _ request: Request, _ options: VideoServer.Options, _ input: inout [UInt8],
         _ take: (ArraySlice<UInt8>) throws -> Void

@@ -19,13 +19,13 @@ package final class VideoServer: Sendable {
 
     /// The server's features.
     package struct Options: Sendable {
-        /// Supports tus 1.0.0 for media.
+        /// Whether it supports tus 1.0.0 for media.
         package var speaksTus = false
-        /// Gives a POST with the Idempotency-Key of an earlier one the same response.
+        /// Whether a POST with the Idempotency-Key of an earlier one gets the same response.
         package var heedsKeys = true
-        /// Sends the field Idempotency-Key in responses to GET.
+        /// Whether responses to GET and POST of /videos have the field Idempotency-Key.
         package var namesKeys = true
-        /// Supports GET /videos.
+        /// Whether it supports GET /videos.
         package var lists = true
         package var listing = Listing.array
         /// The required value of Authorization.
@@ -67,7 +67,7 @@ package final class VideoServer: Sendable {
         package let title: String
         package let description: String?
         package let thumbnail: [UInt8]?
-        /// The address of its media, once they are complete.
+        /// The path of the file with its media, once they are complete.
         package internal(set) var movie: String?
         package internal(set) var type: String?
         /// The size of the media in bytes; with tus, the bytes stored so far.
@@ -86,7 +86,7 @@ package final class VideoServer: Sendable {
         var options: Options
         var script: Script = { _ in nil }
         var videos: [Video] = []
-        /// The videos created by requests with these keys.
+        /// The videos, by the Idempotency-Key of the request that created them.
         var keys: [String: Int] = [:]
         var calls: [Call] = []
         var port: UInt16 = 0
@@ -119,7 +119,7 @@ package final class VideoServer: Sendable {
 
     package var videos: [Video] { state.withLock { $0.videos } }
 
-    /// The requests in the order of their heads.
+    /// The requests, in the order in which their heads arrived.
     package var calls: [Call] { state.withLock { $0.calls } }
 
     package func calls(_ method: String, _ path: String? = nil) -> [Call] {
