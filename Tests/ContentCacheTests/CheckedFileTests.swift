@@ -96,7 +96,7 @@ import Testing
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
-    /// Descriptors or memory may have run out; here another program has a lease.
+    /// The reason may be temporary, such as a lack of descriptors or memory. Here another program has a lease.
     @Test func aFileThatCannotBeOpenedNowIsNotRemoved() throws {
         let (name, _) = try makeWhole()
         for path in [path(name), path(name) + ".json"] {
@@ -110,7 +110,7 @@ import Testing
         #expect(!cache.isRead(name))
     }
 
-    /// The state of a verified file is that before the read: the digest does not cover later writes.
+    /// The recorded state of a verified file is the one before the read: the digest does not cover later writes.
     @Test func aFileChangedDuringItsVerificationIsNotTrusted() throws {
         let (name, checkpoint) = try makeWhole()
         let file = try #require(try cache.reopen(name)).file

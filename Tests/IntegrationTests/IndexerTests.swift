@@ -15,7 +15,7 @@ import Testing
     func anIndexerReadsWhatIsCachedAndNothingElse(_ name: String) async throws {
         let show = try await MountedShow()
         let indexer = try Self.impostor(name, in: show.home)
-        // Neither an unopened episode nor one of known size.
+        // The first episode was never opened; the size of the second is known.
         try await show.confirmSize(of: show.path(2))
         let requests = show.server.requests.count
         for number in 1...2 {
@@ -25,16 +25,16 @@ import Testing
         }
         #expect(show.server.requests.count == requests)
         #expect(try await show.status() == "no active tasks\n")
-        // Generated files cost nothing and can be read.
+        // Generated files cause no request and can be read.
         let playlist = "\(show.mount.mountPoint)/\(MountedShow.show)/playlist.m3u8"
         #expect(try await ChildProcess.run(indexer, [playlist]).output.hasPrefix("#EXTM3U"))
-        // It cannot read a partial file either, since it would wait for the rest.
+        // It can read a complete file.
         _ = try await show.read(show.path(3))
         try await show.waitForState("cached", of: show.path(3))
         let cached = try await ChildProcess.run(indexer, [show.path(3)])
         #expect(cached.exitCode == 0, "\(cached.error)")
         #expect(cached.standardOutput.count == 300_000 && MountedShow.content(3).matches(cached.standardOutput))
-        // The same program under its own name can.
+        // The same program under its own name can read an uncached episode.
         let other = try await ChildProcess.run("cat", [show.path(1)])
         #expect(other.standardOutput.count == 300_000)
     }

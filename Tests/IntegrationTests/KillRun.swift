@@ -62,7 +62,7 @@ final class KillRun: Sendable {
             configuration: "[transfers]\nfilling = 8\nfilling_per_host = 4\n", isMounted: false)
         sources = try TemporaryDirectory()
         let total = sizes.reduce(0, +)
-        // Half the rate that would last until the last kill: complete files would test nothing.
+        // At twice this rate the transfers would take until the last kill: after it, kills would test nothing.
         let rate = Int(Double(total) / (Self.interval * Double(kills) * Self.streams) / 2)
         for number in 1...Self.files {
             let content = MountedShow.content(number, size: sizes[number - 1])

@@ -35,7 +35,7 @@ import Testing
             return result.exitCode == 0 ? result.output : nil
         }
 
-        /// Reports like a player, and returns the position to which it is moved.
+        /// Reports like a player, and returns the position to which podfs moves it.
         func play(_ reports: (phase: String, position: Double)...) async throws -> String {
             var output = ""
             for report in reports {
@@ -52,7 +52,7 @@ import Testing
     @Test func aPauseHereIsContinuedThereAndTheEndIsKnownHere() async throws {
         let server = SyncServer()
         try server.start()
-        // Three of the four episodes fit.
+        // Three of the four episodes fit into the cache.
         let show = try await MountedShow(
             episodes: 4, configuration: Self.configuration + "[cache]\nlimit = \"1000 KiB\"\nkeep_free = \"1 MiB\"\n")
         let here = Device(name: "here", home: show.home, mount: show.mount)
@@ -85,7 +85,7 @@ import Testing
         let action = try #require(server.actions.last)
         #expect(["started", "position", "total"].map { action[$0] as? Int } == [751, 754, 1_500])
 
-        // It goes on there, to the end.
+        // The other home continues the episode, to its end.
         #expect(try await there.play(("started", 0)) == "751.0\n")
         #expect(try await there.play(("seeked", 1_466), ("playing", 1_470.5), ("stopped", 1_472)) == "")
         #expect(try await there.value("played", of: 2) == "1")
@@ -95,7 +95,7 @@ import Testing
         #expect(try await here.list("Unplayed").contains { $0.hasPrefix("2026-01-02") } == false)
         #expect(try await here.list("Unplayed").count == 4)
 
-        // It is the first to be evicted, although it was opened last.
+        // The played episode is the first to be evicted, although it was opened last.
         _ = try await show.read(here.path(4))
         try await show.waitForState("cached", of: here.path(4))
         try await show.waitForState("remote", of: here.path(2))

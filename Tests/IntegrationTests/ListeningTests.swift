@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Real players on a mounted episode of five minutes: what they have played is stored, and the next one continues
+/// Real players on a mounted episode of five minutes: podfs stores their last position, and the next player continues
 /// there.
 @Suite(
     .timeLimit(.minutes(3)), .enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))
@@ -66,7 +66,7 @@ struct ListeningTests {
 
         func value(_ name: String) async throws -> String? { try await show.attribute(name, of: episode) }
 
-        /// - Parameter tolerance: Seconds; what a player that has quit had played last is an estimate.
+        /// - Parameter tolerance: In seconds. The last position of a player that has quit is an estimate.
         func expectPosition(_ expected: Int, tolerance: Double) async throws {
             try await waitUntil(deadline: .seconds(20), description: "the position is about \(expected)") {
                 try await value("position").flatMap(Double.init).map { abs($0 - Double(expected)) <= tolerance }
@@ -88,7 +88,7 @@ struct ListeningTests {
             return begin.duration(to: .now) / .seconds(1)
         }
 
-        /// Plays a few seconds, and again from the beginning: the second time the player is moved.
+        /// Plays a few seconds, then starts from the beginning again: the second time podfs moves the player.
         func expectResumed(tolerance: Double, _ play: (_ start: Int?, _ end: Int) async throws -> Double) async throws {
             _ = try await play(100, 106)
             try await expectPosition(106, tolerance: tolerance)

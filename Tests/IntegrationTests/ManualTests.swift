@@ -16,7 +16,7 @@ struct ManualTests {
             var names: [Name]?
             var shouldDisplay: Bool
 
-            /// `--json`, `-o`; the long name where there is one.
+            /// The option as it is typed, `--json` or `-o`; the long name if there is one.
             var option: String? {
                 guard shouldDisplay, let names else { return nil }
                 if let long = names.first(where: { $0.kind == "long" }) { return "--" + long.name }
@@ -30,7 +30,7 @@ struct ManualTests {
         var subcommands: [Command]?
         var arguments: [Argument]?
 
-        /// `podfs service install`.
+        /// The whole command, such as `podfs service install`.
         var path: String { ((superCommands ?? []) + [commandName]).joined(separator: " ") }
         var options: Set<String> {
             Set((arguments ?? []).compactMap(\.option)).subtracting(["--help", "--version"])

@@ -78,7 +78,7 @@ struct ManyReadersTests {
             return try connection.waiting >= 1_000
         }
         try await waitUntil(deadline: .seconds(120), description: "a thousand readers wait") { try everybodyWaits() }
-        // Bypassing the page cache: podfs is asked for each byte.
+        // Bypasses the page cache: podfs is asked for each byte.
         let read = try await ChildProcess.run(
             "dd", ["if=\(show.path(21))", "bs=65536", "status=none", "iflag=direct"])
         #expect(read.exitCode == 0, "\(read.error)")
@@ -89,7 +89,7 @@ struct ManyReadersTests {
         #expect(listed.output.split(separator: "\n").filter { $0.contains(".mp3") }.count == 21)
         #expect(try await show.attribute("state", of: show.path(1)) != nil)
         #expect(try everybodyWaits())
-        // A record for each, not a thread.
+        // Each waiting read needs a record, not a thread.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").count
         #expect(threads < 50, "\(threads) threads")
         let unmounted = try await show.home.run("unmount", show.mount.mountPoint)

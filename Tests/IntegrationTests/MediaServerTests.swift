@@ -32,7 +32,7 @@ import Testing
 
     private var shows: String { "\(show.mount.mountPoint)/\(MountedShow.show)" }
 
-    /// Every episode was read, none is downloaded.
+    /// Checks that every episode was read, and none downloaded.
     private func checkThatNothingWasDownloaded() async throws {
         #expect(try await show.status() == "no active tasks\n")
         let listed = try await show.home.run("list", MountedShow.show, "--json").output
@@ -121,7 +121,7 @@ import Testing
         let name = "2026-01-01 Episode 1.mp3"
         #expect(try await mpc("-f", "%file% %time%", "find", "filename", name) == "\(name) 3:08\n")
 
-        // It has probed the file that it plays: what it got is not fetched again.
+        // The scan has read parts of the file that is played now: they are not fetched again.
         _ = try await mpc("add", name)
         _ = try await mpc("play")
         try await show.waitForState("cached", of: show.path(1))

@@ -180,7 +180,7 @@ import Testing
         }
         let lookups = server.requests(for: "/lookup")
         #expect(lookups.count == 1 && lookups.first?.request.query == "id=123&entity=podcast", "\(lookups)")
-        // What a refresh brought, and what it could not fetch.
+        // A refresh reports new episodes, and the feeds that it could not fetch.
         let feed = FeedBuilder.show("Tide Tables", episodes: 4, length: 300_000) { server.url("/tides-\($0).mp3") }
         server.serve("/tides", Resource(text: feed.text, contentType: "application/rss+xml"))
         server.serve("/owls") { _ in .status(410) }

@@ -129,7 +129,7 @@ import Testing
         process.kill(SIGTERM)
         let ended = try await process.wait()
         #expect(ended.exitCode == 0, "\(ended.error)")
-        // On kernels that do not report a descriptor's mount, a dead mount remains for the mounting program.
+        // On kernels that do not report a descriptor's mount, a dead mount remains for the mounting program to remove.
         #expect(ordinary.mount.isMounted == !tellsItsMount)
     }
 
@@ -160,7 +160,7 @@ import Testing
         #expect(options.isSuperset(of: ["rw", "nosuid", "nodev", "noexec", "noatime", "max_read=65536"]), "\(entry)")
         let read = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(read.standardOutput) && read.standardOutput.count == 300_000)
-        // It is recognized as podfs's also with another type.
+        // It is recognized as a mount of podfs despite the other type.
         let missing = try await show.home.run("download", "\(show.mount.mountPoint)/Missing")
         #expect(missing.error.contains("does not exist; see: podfs list"), "\(missing.error)")
         let twice = try await show.home.run("mount", show.mount.mountPoint)
@@ -214,8 +214,8 @@ import Testing
 
     // MARK: mount(8) and fstab
 
-    /// Needs an installed program: runs in a mount namespace in which `$0` is in /usr/local/bin, since mount(8) does
-    /// not pass PATH on.
+    /// The beginning of a script, which installs `$0` in /usr/local/bin of its mount namespace: mount(8) does not pass
+    /// PATH on.
     private static let installed = """
         mount -t tmpfs none /usr/local/bin && ln -s "$0" /usr/local/bin/podfs || exit 9
         trap 'umount -l "$1" 2> /dev/null' EXIT
@@ -296,7 +296,7 @@ import Testing
     func rootMountsForAUser(options: String) async throws {
         let ordinary = try await OrdinaryHome()
         let home = ordinary.home
-        // With a user database that has no home folder.
+        // A user database in which the home folder of `nobody` is that of this home.
         let users = home.directory.file("passwd")
         let script =
             Self.installed + """
@@ -319,7 +319,7 @@ import Testing
         #expect(MountedShow.content(1).matches(result.standardOutput))
     }
 
-    /// Called by the name of a mount(8) helper, to which a package would install a link.
+    /// Calls the program by the name of a mount(8) helper, as by a link that a package installs.
     @Test(
         .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["mount.podfs", "mount.fuse.podfs"])

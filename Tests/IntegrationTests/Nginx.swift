@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx serving a folder, on a port that was free a moment ago. It uses its distribution's types; unknown extensions
-/// are text, its own default.
+/// nginx serving a folder, on a port that was free a moment ago. It uses the media types of its distribution; files
+/// with unknown extensions are text, nginx's default.
 final class Nginx: Sendable {
     let port: Int
     private let child: ChildProcess

@@ -200,7 +200,7 @@ struct PassthroughTests {
 
     // MARK: Other ways to read, in Python
 
-    /// Runs a program with `path`, and `good`, the episode's bytes.
+    /// Runs a Python program that may use `path`, and `good`, the episode's bytes.
     private func python(_ program: String, _ show: MountedShow) async throws -> ChildProcess {
         let folder = show.home.directory
         let good = folder.file("good")

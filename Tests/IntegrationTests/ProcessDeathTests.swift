@@ -32,7 +32,7 @@ import Testing
             try await gate.waitUntilReached()
             let daemon = try #require(show.home.daemonProcessIdentifier)
             show.home.killDaemon()
-            // Only the mount can start one.
+            // Only the mount can start another.
             try await waitUntil(deadline: .seconds(60), description: "the next daemon serves") {
                 if let ended = readers.first(where: { !$0.isRunning }) {
                     throw DeadlineError("the next daemon serves: a reader has ended: \(ended.error)")
@@ -72,7 +72,7 @@ import Testing
         }
         let next = try #require(show.requests(1).dropFirst().first)
         let start = try #require(next.range?.firstByte)
-        // At most a second of transfer, and the bytes in flight.
+        // At most a second of transfer is lost, and the bytes in flight.
         #expect(received - start <= 1_300_000, "\(received) were sent, it went on from \(start)")
         #expect(next.headers["If-Range"] == "\"episode-1\"")
         #expect(show.requests(1).count == 2)

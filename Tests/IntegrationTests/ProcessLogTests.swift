@@ -68,7 +68,7 @@ import Testing
         #expect(contents(file) == ["firstsecond", nil])
         log("third", one)
         #expect(contents(file) == ["third", "firstsecond"])
-        // The other one reopens the file, and does not rename it again.
+        // The other process reopens the file, and does not rename it again.
         log("fourth", other)
         #expect(contents(file) == ["thirdfourth", "firstsecond"])
         log("fifth", other)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Feeds, downloads and uploads through the proxies that the environment names. The hosts exist for the proxy alone.
+/// Feeds, downloads and uploads through the proxies that the environment names. Only the proxy knows the hosts.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     private let content = TestContent(seed: 17, size: 300_000)
 
@@ -43,14 +43,14 @@ import Testing
         #expect(asked.count { $0 == "GET http://pod.example/play" } == 1)
         #expect(asked.contains("GET http://cdn.example/1.mp3"))
         #expect(asked.contains { $0.hasPrefix("POST http://up.example/") })
-        // A host that is excepted, and one that no proxy may lead to from a feed of the internet.
+        // A host in NO_PROXY is asked directly.
         let count = asked.count
         web.serve("/own.xml", Resource(text: Self.feed("http://cdn.example/1.mp3"), contentType: "application/rss+xml"))
         #expect(try await home.run("subscribe", web.url("/own.xml"), "--name", "Own").exitCode == 0)
         #expect(proxy.requests.count == count)
     }
 
-    /// A proxy cannot be used to reach hosts that a feed may not lead to, not even if it listens on the same port.
+    /// A feed cannot lead to a forbidden host through the proxy either, not even at the proxy's own port.
     @Test func aFeedLeadsToNoPrivateHostThroughAProxy() async throws {
         let web = HTTPTestServer()
         try web.start()
@@ -75,7 +75,7 @@ import Testing
         #expect(web.requests(for: "/1.mp3").isEmpty)
     }
 
-    /// With TLS the proxy sees the name alone, and the certificate is verified with `transfers.ca_file`.
+    /// With TLS the proxy sees only the host's name, and the certificate is verified with `transfers.ca_file`.
     @Test func aTunnelThroughTheProxyIsVerified() async throws {
         let server = try await SecureServer(names: ["DNS:pod.example"])
         try server.write("1.mp3", content.bytes)

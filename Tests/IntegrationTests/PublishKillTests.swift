@@ -49,7 +49,7 @@ import Testing
         return command
     }
 
-    /// Starts a daemon by a command other than `podfs daemon`, which would race with a command that starts one.
+    /// Starts a daemon if none runs. The command is not `podfs daemon`: that would race with a command that starts one.
     private func wakeDaemon() async throws {
         if home.daemonProcessIdentifier == nil {
             _ = try await home.run("events", "--since", "\(Int64.max)", "--once")

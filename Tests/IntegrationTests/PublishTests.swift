@@ -108,7 +108,7 @@ import Testing
         #expect(result.error.contains("podfs cancel upload:") && result.error.split(separator: "\n").count == 1)
         try await state("failed")
         let id = try #require(try await tasks().first?["id"] as? Int)
-        // Also without a daemon.
+        // The failure is also reported without a daemon.
         home.killDaemon(SIGTERM)
         try await home.waitUntilDaemonHasEnded()
         try await state("failed")
@@ -190,7 +190,7 @@ import Testing
             result.standardOutput.count == content.size && content.matches(result.standardOutput), "\(result.error)")
         let sums = try await ChildProcess.run("sha256sum", [file(), path]).output.split(separator: "\n")
         #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
-        // The second one arrives with a refresh.
+        // A second episode is listed after a refresh.
         let second = try await home.run("publish", file("b.mp4"), "--to", server.url(), "--title", "Two", "--wait")
         #expect(second.exitCode == 0, "\(second.error)")
         #expect(try await home.run("refresh", "Mine").exitCode == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random reads with all of Linux's system calls, compared with the original.
+/// Random reads with all system calls of Linux that read, compared with the original.
 @Suite(.timeLimit(.minutes(10))) struct RandomReadTests {
     /// Compares the file `argv[1]` with the file `argv[2]`, `argv[4]` times in each of three threads, with the seed
     /// `argv[3]`. Exits with 1 and prints a line if anything differs.
@@ -131,7 +131,7 @@ import Testing
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
-        // Started after the first read: an open without a read, like dd's, may make the held response be dropped. dd
+        // Started after the first read: after an open without a read, like dd's, podfs may drop the held response. dd
         // drops the file's pages and reads nothing (POSIX_FADV_DONTNEED).
         let dropper = try ChildProcess(
             "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])

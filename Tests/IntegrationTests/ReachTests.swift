@@ -49,8 +49,8 @@ import Testing
     @Test func aFeedOfTheInternetLeadsToNoPrivateHost() async throws {
         let far = try #require(servers[Self.far])
         let inside = try [#require(servers[Self.near]), #require(servers["127.0.0.1"])]
-        // On the local network; on this computer; there after two redirects; on the internet; on the local network,
-        // without a listener.
+        // The episodes' hosts in order: on the local network; on this computer; on this computer, after two redirects;
+        // on the internet; on the local network, without a listener.
         let middle = HTTPTestServer(address: Self.far)
         try await network.inside { try middle.start() }
         far.serve("/3.mp3", Resource(Self.content)) { _ in .redirect(to: middle.url("/3.mp3")) }

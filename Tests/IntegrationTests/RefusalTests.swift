@@ -50,7 +50,7 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == refusal.code)
         try await expectFailure(refusal, show)
-        // The second time from memory.
+        // The second open fails from memory, without a request.
         let count = show.requests(1).count
         #expect(try await show.read(show.path(1)).says(refusal.code))
         #expect(show.requests(1).count == count)

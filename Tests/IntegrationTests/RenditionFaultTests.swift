@@ -88,7 +88,7 @@ import Testing
         #expect(cached.error == 0)
         #expect(cached.bytes.count == 10_000 && Self.old.matches(cached.bytes, at: 600_000))
         #expect(try await reader.read(1_200_000..<1_200_010).error == ESTALE)
-        // The path refers to the new one.
+        // The path refers to the new rendition.
         let part = try await show.read(show.path(1), 600_000..<610_000)
         #expect(part.standardOutput.count == 10_000 && Self.new.matches(part.standardOutput, at: 600_000))
         #expect(try await reader.read(600_000..<610_000).error == 0)

@@ -49,7 +49,7 @@ import Testing
         #expect(tree.exitCode == 0 && tree.output.contains("/.search\n"), "\(tree.error)")
         _ = try await ChildProcess.run("du", ["-a", root])
         #expect(try await list("\(root)/.search").output.isEmpty)
-        // A term is a folder before it was searched, so a program can change into it.
+        // A term is a folder before it is searched, so a program can change into it.
         let status = try await ChildProcess.run("stat", ["-c", "%F %a", "\(root)/.search/tide"])
         #expect(status.output == "directory 555\n", "\(status.error)")
         let inside = try await ChildProcess.run(
@@ -87,7 +87,7 @@ import Testing
         let again = try await show.read(path)
         #expect(Self.content(1).matches(again.standardOutput) && again.standardOutput.count == 300_000)
 
-        // By the path of the found show; its open files remain usable.
+        // Subscribes by the path of the found show. Its open files remain usable.
         let reader = try ChildProcess(
             "sh", ["-c", "exec 3< \"$0\"; cat <&3 > /dev/null; echo read; read line; cat <&3", path])
         try await reader.waitForOutput("read")

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx with TLS on a free port, whose certificate is signed by an authority of its own.
+/// nginx with TLS on a free port. Its certificate is signed by an authority that exists only for this server.
 final class SecureServer: Sendable {
     let port: UInt16
     /// The certificate of the authority.

@@ -179,7 +179,7 @@ import Testing
         for text in texts where text.contains("[Service]") {
             #expect(text.contains("Environment=\"XDG_CACHE_HOME=/b$c\"\n"), "\(text)")
         }
-        // The prefix applies to the folder's name.
+        // The prefix `:` disables the expansion of variables in the folder's name.
         let mount = try #require(texts.last)
         #expect(mount.contains("\nExecStart=:/usr/bin/podfs mount --foreground %f\n"), "\(mount)")
         #expect(mount.contains("\nExecStartPre=:/bin/mkdir -p %f\n"), "\(mount)")

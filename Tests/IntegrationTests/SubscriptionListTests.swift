@@ -105,7 +105,7 @@ struct SubscriptionListTests {
             try await other.run("export", "-", "--with-secrets").output
                 == String(contentsOfFile: whole, encoding: .utf8))
         #expect(server.requests(for: "/c.xml").allSatisfy { $0.headers["Authorization"] == "Basic bWU6aHUgc2g=" })
-        // Neither in visible output nor in the log.
+        // The secrets are neither in visible output nor in the log.
         for arguments in [["list", "--json"], ["status", "--json"], ["list", "C", "--json"]] {
             let shown = try await other.run(arguments)
             #expect(shown.exitCode == 0 && !shown.output.contains("hu sh") && !shown.output.contains("geheim"))

@@ -9,8 +9,8 @@ import Testing
 
 /// Two installations with one sync server, and a random schedule of events.
 ///
-/// The seed determines the actions and the faults, but not the time at which a killed daemon dies, nor which response a
-/// lost one is.
+/// The seed determines the actions and the faults, but neither the time at which a killed daemon dies nor which response
+/// is lost.
 final class SyncConvergence {
     /// The playback state of an episode.
     enum Heard: Equatable {
@@ -58,7 +58,8 @@ final class SyncConvergence {
     private let faults = Faults()
     /// The actions on each episode `SHOW/EPISODE`, with the home.
     private var heard: [String: [(home: Int, what: Heard)]] = [:]
-    /// Shows that were unsubscribed, and the last action of each home.
+    /// Shows that were unsubscribed; for each show, the homes that changed it, and whether its last change was a
+    /// subscription.
     private var unsubscribed: Set<Int> = []
     private var subscribers: [Int: Set<Int>] = [:]
     private var lastWish: [Int: Bool] = [:]
@@ -143,7 +144,7 @@ final class SyncConvergence {
                 url: server.url, user: "anna", password: "s3cret pass", device: "home-\(home)",
                 kind: isNextcloud ? "nextcloud" : nil)
             try await connection(home).close()
-            // Sometimes after listening.
+            // Sometimes the home has a subscription before it logs in.
             if Bool.random(using: &dice) { try await subscribe(home) }
             try await perform(.syncLogin(request), on: home)
         }
@@ -256,7 +257,7 @@ final class SyncConvergence {
 
     // MARK: The end
 
-    /// Synchronizes until no home gets changes. The bound detects homes that never converge.
+    /// Synchronizes the homes until they do not differ. The bound detects homes that never converge.
     private func settle() async throws {
         for round in 1...6 {
             for home in homes.indices {

@@ -48,7 +48,7 @@ import Testing
         // The original is untouched.
         #expect(try await show.read(show.path(1)).standardOutput == original)
 
-        // mmap, O_DIRECT and reads at odd offsets of another one.
+        // mmap, O_DIRECT and reads at odd offsets of another episode.
         let probe = """
             import mmap, os, sys
             f = os.open(sys.argv[1], os.O_RDONLY)
@@ -67,7 +67,7 @@ import Testing
         let mapped = try await ChildProcess.run("/usr/bin/python3", ["-c", probe, Self.tagged(show, 3)])
         #expect(mapped.standardOutput == Array(MountedShow.content(3).bytes.dropFirst(10)), "\(mapped.error)")
 
-        // What is no MP3 stays as it is.
+        // A file that is no MP3 is not modified.
         let plain = try await show.read(Self.tagged(show, 2))
         #expect(plain.exitCode != 0 || plain.standardOutput == Array(repeatElement(text, count: 500).joined()))
     }
@@ -79,7 +79,7 @@ import Testing
         let read = try await show.read(path)
         #expect(Array(read.standardOutput.suffix(299_990)) == Array(MountedShow.content(1).bytes.dropFirst(10)))
         #expect(read.standardOutput.count == (try await size(path)))
-        // The first bytes, and one response for the rest.
+        // One request for the first bytes, and one for the rest.
         #expect(show.requests(1).count <= 2)
     }
 }

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Break.allCases) func aBrokenTransferContinuesFromTheLastByte(_ fault: Break) async throws {
-        // Short only if the stall is tested: a busy machine stalls too.
+        // The timeout is short only if a stall is tested: a busy machine stalls too.
         let show = try await Self.show(stall: fault == .stall ? 1 : 20)
         show.server.serve("/1.mp3", Self.resource, [fault.after(1_000_000)])
         try await show.expectWhole(1, Self.content)
@@ -131,7 +131,7 @@ import Testing
         ("206 in another unit", .contentRange("pages 1-2/3"), 3),
     ]
 
-    /// All concurrently, since each mostly waits for its next retry.
+    /// Reads all files concurrently, since each read mostly waits for its next retry.
     @Test func anAnswerToAnotherQuestionIsNotJoined() async throws {
         let show = try await MountedShow(episodes: Self.answers.count, size: Self.size, length: Self.size)
         for (index, answer) in Self.answers.enumerated() {

@@ -162,7 +162,7 @@ import Testing
             _ = try await output("du", "-a", root)
         }
         #expect(server.requests.isEmpty)
-        // By a program that uses the size from fstat(2), and by one that reads to the end.
+        // Read by a program that uses the size from fstat(2), and by one that reads to the end.
         let copy = show.home.directory.file("copy")
         _ = try await output("cp", "\(folder)/cover.jpg", copy)
         #expect(FileManager.default.contents(atPath: copy) == Data(image))
