@@ -36,7 +36,7 @@ struct BackingFileTests {
 
     @Test(
         arguments: [
-            // Not offered: no bit, no second word; and not requested.
+            // The second word does not offer it; there is no second word; no folder is given.
             (KernelSide.allFlags | extension2, 0, "/"), (KernelSide.allFlags, passthrough, "/"),
             (KernelSide.allFlags | extension2, passthrough, nil),
         ] as [(UInt32, UInt32, String?)])

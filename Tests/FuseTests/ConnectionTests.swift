@@ -2,7 +2,7 @@ import Testing
 
 @testable import Fuse
 
-/// Parsing of files in /proc.
+/// Parsing of files in /proc, mount options, and the table of interrupt handlers.
 struct ConnectionTests {
     @Test func anAdministratorHasTheCapabilityInTheInitialNamespace() {
         let root = "Name:\tx\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n"
@@ -67,7 +67,7 @@ struct ConnectionTests {
         table.withdraw(2)
         table.interrupt(2)
         #expect(calls.count == 1)
-        // During the registration the caller has to run the handler.
+        // If the interrupt arrives during the registration, the caller has to run the handler.
         let third = table.register(3, handler, announce: { table.interrupt(3) })
         #expect(third)
         #expect(calls.count == 1)

@@ -173,7 +173,7 @@ final class KernelSide: Sendable {
         try answer(to: send(opcode, node: node, payload))
     }
 
-    /// Returns unexpected messages.
+    /// Returns the queued replies to these requests.
     func waitingAnswers(to requests: Set<UInt64>) -> [Message] {
         inbox.withLock { $0.messages.filter { requests.contains($0.unique) } }
     }
@@ -213,7 +213,7 @@ func bytes(_ numbers: any FixedWidthInteger...) -> [UInt8] {
 /// Returns a string with the NUL that ends it on the wire.
 func text(_ string: String) -> [UInt8] { Array(string.utf8) + [0] }
 
-/// `struct fuse_read_in`, also of readdir and readdirplus.
+/// Returns a `struct fuse_read_in`, which readdir and readdirplus use too.
 func readRequest(handle: UInt64, offset: UInt64, size: UInt32) -> [UInt8] {
     bytes(handle, offset, size, UInt32(0), UInt64(0), UInt32(0), UInt32(0))
 }

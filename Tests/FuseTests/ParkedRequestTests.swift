@@ -70,7 +70,7 @@ struct ParkedRequestTests {
             }
         }
         answering.join()
-        // No request is left, and none is answered twice: a second reply would arrive before this one.
+        // No request is left, and none is answered twice: a second reply would arrive before the next one.
         #expect(filesystem.parked.withLock { $0.isEmpty })
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)

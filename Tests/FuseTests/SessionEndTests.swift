@@ -49,7 +49,7 @@ struct SessionEndTests {
     }
 
     @Test func aProtocolMismatchIsAnError() throws {
-        // libfuse parses the digits; the binding does not accept this as a number.
+        // libfuse reads 65536 from this; the binding does not accept it as a number.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["max_read=65536x"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
         #expect(kernel.initReply.error == -EPROTO)

@@ -123,7 +123,7 @@ struct SessionTests {
         ] as [KernelSide.Opcode])
     func whatModifiesIsRefused(opcode: KernelSide.Opcode) throws {
         let kernel = try KernelSide(TestFilesystem())
-        // Longer than any of the fixed parts; then names.
+        // The zeros are longer than the fixed part of any request; names follow.
         let payload = [UInt8](repeating: 0, count: 128) + text("from") + text("to")
         #expect(try kernel.call(opcode, node: 1, payload).error == -EROFS)
     }

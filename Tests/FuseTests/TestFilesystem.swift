@@ -102,7 +102,7 @@ final class TestFilesystem: FilesystemOperations {
         request.replyDone()
     }
 
-    /// Ten names; `hidden` has no attributes.
+    /// Lists ten names; `hidden` has no attributes.
     func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
         request.reply(listing: page) { buffer in
             for number in page.offset..<10 {
@@ -137,7 +137,7 @@ final class TestFilesystem: FilesystemOperations {
     }
 }
 
-/// A counter of events on other threads, with waiting.
+/// A counter of events on other threads, for which a test can wait.
 final class Counter: Sendable {
     private let value = Monitor(0)
 

@@ -9,8 +9,8 @@ import Testing
 
 /// Two installations with one sync server, and a random schedule of events.
 ///
-/// The seed determines the actions and the faults, but neither the time at which a killed daemon dies nor which response
-/// is lost.
+/// The seed determines the actions and the faults, but neither the time at which a killed daemon dies nor which
+/// response is lost.
 final class SyncConvergence {
     /// The playback state of an episode.
     enum Heard: Equatable {

@@ -40,7 +40,8 @@ struct TypedValueTests {
         #expect(try FeedArgument.address(typed) == address)
     }
 
-    /// The reasons why a download waits, as a command without a terminal prints them: each once, until bytes have arrived.
+    /// The reasons why a download waits, as a command without a terminal prints them: each once, until bytes have
+    /// arrived.
     @Test func aReasonIsPrintedOnce() {
         var log = DownloadWait.RetryErrorLog()
         func event(_ error: String?, received: Int64 = 0, retryIn: Duration? = nil) -> Event {

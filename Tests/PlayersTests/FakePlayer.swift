@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// A player on a bus, with the interface of MPRIS 2.2 and whatever a test makes it say. Leaves the bus at `stop` or
+/// A player on a bus, with the interface of MPRIS 2.2 and the values that a test sets. It disconnects at `stop` or
 /// deinitialization.
 final class FakePlayer: Sendable {
     struct Values: Sendable {

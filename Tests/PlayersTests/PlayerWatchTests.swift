@@ -42,7 +42,7 @@ struct PlayerWatchTests {
         let bus = try await PrivateBus(in: TemporaryDirectory())
         let mount = Mount()
         let watch = mount.watch(bus.address, resume: 497)
-        // One that is there already, by a path through a link, and one that comes later.
+        // One player that runs already, with a path through a link, and one that starts later.
         let early = try FakePlayer("early", on: bus.address, .init(url: "file:///home/me/p/Show/a.mp3"))
         watch.opened(1)
         try await waitUntil(description: "the start is reported") { mount.last(.started, "early") != nil }

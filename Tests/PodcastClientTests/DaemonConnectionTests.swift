@@ -217,7 +217,7 @@ struct DaemonConnectionTests {
             if case .failure(let error) = result { journal.append("\(error.code)") }
         }
         try await waitUntil { journal.entries == ["disconnected", "end"] }
-        // None of it was taken for a response, and the server sees the disconnect.
+        // No part of it was treated as a response.
         #expect(server.frames.count == 1)
     }
 

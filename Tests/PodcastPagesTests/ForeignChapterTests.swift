@@ -14,7 +14,7 @@ struct ForeignChapterTests {
                 """) == [Chapter(start: 1.5, title: "a"), Chapter(start: 5, title: "b"), Chapter(start: 9)])
     }
 
-    /// Each ends where the next one begins, whatever end the file gives it.
+    /// Each chapter ends where the next one begins, whatever end the file states.
     @Test func chaptersThatOverlapKeepTheirStarts() {
         let read = chapters(
             """

@@ -25,7 +25,7 @@ import TransferCore
         bytes.reduce(0) { $0 << bits | Int($1) }
     }
 
-    /// Returns the frames of a tag, by a reader of its own.
+    /// Returns the frames of a tag, parsed independently of podfs.
     private static func frames(_ tag: [UInt8]) -> [(name: String, body: [UInt8])] {
         var frames: [(String, [UInt8])] = []
         var rest = tag.dropFirst(10)

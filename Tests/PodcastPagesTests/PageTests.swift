@@ -319,7 +319,7 @@ struct ShelfPageTests {
         let list = String(decoding: view.bytes, as: UTF8.self)
         #expect(
             list.contains("data-at=\"1800\" href=\"S/a.mp3\"") && list.contains("aria-current=\"page\">In progress"))
-        // A played episode starts at its beginning, wherever it was left.
+        // A played episode starts at its beginning, wherever playback stopped.
         var played = shelf.inProgress
         played[0].played = true
         let latest = ViewPage(.latest, played, shows: [1: show])

@@ -74,7 +74,7 @@ struct SanitizedHTMLTests {
     }
 
     @Test func outputHasOnlyAllowedMarkup() {
-        // All of them concatenated, in elements of every kind, and cut anywhere.
+        // All hostile notes concatenated, inside elements of several kinds, and cut at many positions.
         let all = Self.hostile.map(\.html).joined()
         for wrapper in [
             "", "<div>", "<table><tr><td>", "<ul><li>", "<select>", "<p><b>", "<a href='https://a.example'>",

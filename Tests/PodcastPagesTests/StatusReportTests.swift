@@ -94,7 +94,7 @@ struct StatusReportTests {
             let value = try firstTask(StatusReport(tasks: [task(state: state)]))
             #expect(value["eta"] is NSNull, "\(state)")
         }
-        // Nor for a stalled task, nor for one that has received more than expected.
+        // A stalled task has none either, nor does one that has received more than expected.
         #expect(task(rate: 0).eta == nil)
         #expect(task(received: 1_001).eta == nil)
         #expect(task(received: 1_000).eta == 0)

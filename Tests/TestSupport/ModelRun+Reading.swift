@@ -78,8 +78,8 @@ extension ModelRun {
         library[show: show.id] = show
     }
 
-    /// Opens a file again. The kernel may still have the name of an older rendition, whose open fails with ESTALE; the
-    /// kernel retries by itself, and so does this for a subject without a kernel.
+    /// Opens a file; an error is a difference from the model. The kernel may still have the name of an older rendition,
+    /// whose open fails with ESTALE: the subject retries by itself.
     private func openAgain(_ path: [String]) async throws -> Subject.File {
         do {
             return try await subject.open(path)

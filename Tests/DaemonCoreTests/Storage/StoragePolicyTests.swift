@@ -144,7 +144,7 @@ struct StoragePolicyTests {
                 + "while a program has the file open")
         let read = policy.plan(for: snapshot([transfer(1, 1_001) { $0.isRead = true }]))
         #expect(read.reserved == [1].ids && read.failures.isEmpty && read.stopReason == nil)
-        // One that grows beyond the limit fails too.
+        // A download that grows beyond the limit fails too.
         let grown = policy.plan(for: snapshot(used: 1_001, [transfer(1, nil, received: 1_001)]))
         #expect(Set(grown.failures.keys) == [1].ids)
     }
@@ -222,7 +222,7 @@ struct StoragePolicyTests {
         let files = [file("before", 300, used: 999), file("after", 300, used: 1_001)]
         #expect(policy.plan(for: snapshot(used: 600, [transfer(1, 700)], files: files)).evictions == ["before"])
         #expect(waiting(policy.plan(for: snapshot(used: 600, [transfer(1, 800)], files: files))) == [1].ids)
-        // It is requested again, or its event was delivered.
+        // The download is requested again, or the newer file has been played.
         let again = policy.plan(for: snapshot(used: 600, [transfer(1, 800, asked: 1_001)], files: files))
         #expect(again.evictions == ["before", "after"])
         let heard = [files[0], file("after", 300, used: 1_001, played: true)]
