@@ -65,7 +65,8 @@ import Testing
         #expect(defect(of: name, expecting: whole) == nil)
         try await tampering.apply(to: path(name))
         #expect(defect(of: name, expecting: whole) == Self.expected(tampering))
-        // With less recorded state fewer defects are detected, and only regular files are opened.
+        // With less recorded state fewer defects are detected. A missing file, a link, a folder or a pipe is always
+        // detected.
         let isOdd = [.linked, .folder, .pipe, .removed].contains(tampering)
         #expect((defect(of: name, expecting: .file) != nil) == isOdd)
         let isCut = [.truncated, .emptied, .extended].contains(tampering)
@@ -169,7 +170,7 @@ import Testing
         }
     }
 
-    /// An mtime outside a clock's range, and a checkpoint that is a pipe.
+    /// A file whose mtime is outside a clock's range, and a checkpoint that is a pipe.
     @Test func absurdFilesCostNothing() async throws {
         let (name, checkpoint) = try makeWhole()
         #expect(

@@ -296,7 +296,7 @@ import Testing
                 #expect(try cache.checkpoint(of: file.name)?.finalURL == checkpoint.finalURL)
             }
         }
-        // One for each file, and one in reserve.
+        // One checkpoint for each file, and one spare.
         #expect(inodes.count == 5)
         #expect(try spareFiles() == ["checkpoint.5"])
         #expect(cache.names() == files.map(\.name).sorted())

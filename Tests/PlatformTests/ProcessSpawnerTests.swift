@@ -25,7 +25,7 @@ struct ProcessSpawnerTests {
     }
 
     @Test func onlyTheListedDescriptorsAreInherited() throws {
-        // Without close-on-exec, as libraries open them, and with the numbers of the passed descriptors.
+        // Some libraries open files without close-on-exec. Their numbers may be those that the child uses.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }
         // No redirection: the shell might perform it in its own process. The last command prevents an exec of find.

@@ -208,7 +208,7 @@ struct ExtendedAttributeTests {
         send(Event.Body.progress)
         let node = try episodeNode()
         try await waitUntil { mounted.fact(node, "user.podfs.state") == "running" }
-        // Not 100 before the last byte.
+        // The value is below 100 until the last byte has arrived.
         #expect(mounted.fact(node, "user.podfs.progress") == "99.9")
         #expect(mounted.fact(node, "user.podfs.bytes_received") == "499999")
         #expect(mounted.fact(node, "user.podfs.rate") == "0" && mounted.fact(node, "user.podfs.eta") == "2")

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Files in `Tagged`: a tag of podfs, and the audio behind the original's own.
+/// Files in `Tagged`: a tag made by podfs, then the audio that follows the original's own tag.
 @Suite struct TaggedTests {
     private let mounted: Mounted
     private let content = TestContent(seed: 7, size: 300_000)

@@ -36,12 +36,12 @@ private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourc
         "track",
         "ul", "video", "!DOCTYPE",
     ]
-    // Most rows of a long page are equal.
+    // A set, since most tags of a long page are equal.
     for tag in Set(page.split(separator: "<").dropFirst(page.hasPrefix("<") ? 0 : 1)) {
         let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
         #expect(known.contains(String(name)), "<\(tag.prefix(60))", sourceLocation: location)
         let inside = tag.prefix { $0 != ">" }
-        // Without the values, which may contain anything.
+        // The values are removed first, since they may contain anything.
         let names = inside.replacing(/"[^"]*"/, with: "")
         #expect(!names.contains("onerror") && !names.contains("onmouse"), "\(inside)", sourceLocation: location)
         #expect(count("\"", in: String(inside)) % 2 == 0, "\(inside)", sourceLocation: location)
@@ -269,7 +269,8 @@ struct ShowPageTests {
                     duration: 3_000, size: 50_000_000, sizeSource: .feed, sidecars: .notes)
             })
         #expect(count("<summary>", in: text) == ShowPage.rowLimit)
-        // The newest have players, the others get them when they are opened; the old ones are data for the script.
+        // The newest rows have players, the others get them when they are opened. Older episodes are data for the
+        // script.
         #expect(count("<audio controls preload=\"none\"", in: text) == ShowPage.playerLimit)
         #expect(count("<a data-player=\"audio\"", in: text) == ShowPage.rowLimit - ShowPage.playerLimit)
         #expect(text.contains("[10000,\"2026-01-01 Episode 10000.mp3\",") && text.contains("class=\"filter\""))

@@ -45,7 +45,7 @@ struct ReleaseRhythmTests {
         var dates: [Int64] = []
         for week in 0..<6 {
             for day in [0, 2, 4] as [Int64] {
-                // Twenty minutes early or late, as publishers are.
+                // Publishers are a little early or late: here twenty minutes.
                 let wobble = Int64(week % 3 - 1) * 1_200
                 dates.append(Self.now - Int64(week) * Self.week - day * Self.day + wobble)
             }

@@ -52,7 +52,7 @@ struct StoragePolicyTests {
     }
 
     @Test func partsThatBlockEachOtherAreGivenUpForTheFirst() {
-        // Three of 600 bytes at 57 %, 57 % and 0 %: none could be finished.
+        // Three downloads of 600 bytes have received 57 %, 57 % and 0 %: if all continued, none could be finished.
         let now = snapshot(
             used: 680, [transfer(1, 600, received: 340), transfer(2, 600, received: 340), transfer(3, 600)])
         let plan = policy.plan(for: now)
@@ -94,7 +94,7 @@ struct StoragePolicyTests {
         let stuck = transfer(1, 600) { $0.isRetrying = true }
         let plan = policy.plan(for: snapshot([stuck, transfer(2, 600)]))
         #expect(plan.reserved == [2].ids)
-        // If there is space for both it is retried.
+        // If there is space for both, the failing download keeps its reservation.
         #expect(policy.plan(for: snapshot([stuck, transfer(2, 400)])).reserved == [1, 2].ids)
     }
 
@@ -122,10 +122,10 @@ struct StoragePolicyTests {
         let policy = StoragePolicy(limits: StorageLimits(capacity: 100 * Self.mebibyte, keepFree: 0))
         let step = 5 * Self.mebibyte
         #expect(policy.plan(for: snapshot(used: 0, [transfer(1, nil)])).reserved == [1].ids)
-        // The last step is the remaining space.
+        // The last reservation is smaller: only the remaining space.
         let late = transfer(1, nil, received: 97 * Self.mebibyte)
         #expect(policy.plan(for: snapshot(used: 97 * Self.mebibyte, [late])).reserved == [1].ids)
-        // Two that grow: the one requested first continues, with the other's space.
+        // Of two growing downloads the one requested first continues, in the space of the other.
         let both = [transfer(1, nil, received: 50 * Self.mebibyte), transfer(2, nil, received: 48 * Self.mebibyte)]
         let plan = policy.plan(for: snapshot(used: 98 * Self.mebibyte, both))
         #expect(plan.evictions == ["part 2"])

@@ -13,7 +13,7 @@ struct ConditionGateTests {
     @Test mutating func workWaitsForTheFirstReading() {
         #expect(gate.demand(at: moment(0)) == [.allowDiscretionary(false), .readConditions])
         #expect(!gate.allows && gate.deadline == nil)
-        // One reading at a time.
+        // No second reading starts before the first has ended.
         #expect(gate.demand(at: moment(100)) == [])
         #expect(gate.record(true, at: moment(101)) == [.allowDiscretionary(true)])
         #expect(gate.allows && gate.deadline == .seconds(161))
