@@ -218,7 +218,7 @@ struct FolderStreamTests {
         }
     }
 
-    /// Lists the folder until the kernel answers almost alone, and returns the cost of the last listing.
+    /// Lists the folder until the kernel answers nearly all of it, and returns the cost of that listing.
     private static func costOfAKeptListing(_ show: MountedShow) async throws -> Int {
         var cost = Int.max
         try await waitUntil(description: "a listing is answered by the kernel") {

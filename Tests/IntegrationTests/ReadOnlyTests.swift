@@ -213,7 +213,7 @@ struct ReadOnlyTests {
         let rules = Self.refusals.flatMap { rule in rule.calls.flatMap(\.paths).map { _ in rule } }
         let answers = try await probe.answers(to: calls + Self.allowed, in: show.home.directory)
         for (rule, (answer, call)) in zip(rules, answers) {
-            // Two names of one number; Python uses the other one.
+            // ENOTSUP and EOPNOTSUPP have the same number, and the table uses EOPNOTSUPP.
             #expect((answer == "ENOTSUP" ? "EOPNOTSUPP" : answer) == rule.answer, "\(rule.line): \(call)")
         }
         for (answer, call) in answers.dropFirst(rules.count) { #expect(answer == "done", "\(call)") }

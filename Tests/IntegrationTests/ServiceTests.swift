@@ -71,7 +71,7 @@ import Testing
         #expect(try await run("service", "uninstall").exitCode == 1)
     }
 
-    /// The units of a package serve every user, and contain nothing of the one who builds it.
+    /// The units of a package serve every user, and contain no path or setting of the user who builds it.
     @Test func theUnitsOfAPackageAreForEveryUser() async throws {
         try makeManager()
         let root = try home.directory.makeDirectory("root")

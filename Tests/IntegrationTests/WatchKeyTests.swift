@@ -39,7 +39,7 @@ struct WatchKeyTests {
         // Without colours a mark replaces the inversion.
         screen.hasColour = false
         #expect(screen.lines(board(20), now: 0).contains("> Show/Episode 9.mp3"))
-        // A small screen is for the tasks.
+        // A small screen shows tasks instead of the help.
         screen.height = 5
         #expect(screen.lines(board(20), now: 0).last?.hasSuffix("more") == true)
     }
