@@ -131,7 +131,7 @@ package final class PlayerWatch: Sendable {
 
     private func run(_ wake: WakeSignal) {
         while true {
-            wake.wait(for: Self.connectDelay)
+            wake.wait(for: Self.connectDelay, while: { hasOpenEpisode })
             let isDone = state.withLock { state in
                 guard state.open.isEmpty || state.isEnded else { return false }
                 (state.isRunning, state.inbox) = (false, [])

@@ -44,6 +44,7 @@ extension PodfsCommand {
     func run() async throws {
         do {
             try await perform()
+            try Terminal.checkOutput()
         } catch let code as ExitCode {
             throw code
         } catch {

@@ -95,7 +95,8 @@ import Testing
         var limits = FeedLimits()
         limits.text = 10
         for (inside, text, isCut) in [
-            ("<![CDATA[0123456789]]>", "0123456789", false), ("<![CDATA[0123456789a]]>", "0123456789", true),
+            ("<![CDATA[0123456789]]>", "0123456789", false), ("0123456789<![CDATA[]]>", "0123456789", false),
+            ("<![CDATA[0123456789a]]>", "0123456789", true),
             ("0123456789<img src='a'/>", "0123456789", true), ("<b>012345678</b>", "<b>0123456</b>", true),
             ("<b>0123&amp;&amp;&amp;&amp;&amp;</b>", "<b>0123&amp;</b>", true),
             ("<b>0123456</b>", "<b>0123456</b>", false), ("<b>012345ü</b>x", "<b>012345</b>", true),

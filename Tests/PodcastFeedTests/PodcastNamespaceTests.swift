@@ -192,6 +192,7 @@ import Testing
         #expect(item.alternates.first?.integrity?.type == "rot13")
         #expect(item.tags.locations.count == limit && item.tags.texts.count == limit && item.tags.images.count == limit)
         #expect(item.tags.values.count == limit && item.tags.remoteItems.count == limit)
+        #expect(item.tags.values.allSatisfy { $0.recipients.count == 1 && $0.timeSplits.count == 1 })
         #expect(feed.tags.values.first?.recipients.count == limit)
     }
 

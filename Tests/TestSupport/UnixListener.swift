@@ -4,13 +4,13 @@ import Glibc
 import Synchronization
 
 /// A listening Unix socket of a scripted daemon. One thread accepts.
-public final class UnixListener: Sendable {
+package final class UnixListener: Sendable {
     private let listener: Int32
     private let path: String
     private let isStopped = Mutex(false)
 
     /// Binds a socket at `path`. Connections wait until `start`.
-    public init(path: String) throws {
+    package init(path: String) throws {
         self.path = path
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
@@ -28,7 +28,7 @@ public final class UnixListener: Sendable {
     /// Starts the accepting thread. Called once.
     ///
     /// - Parameter serve: Called on that thread with the descriptor of each connection, which it has to close.
-    public func start(serve: @escaping @Sendable (_ connection: Int32) -> Void) {
+    package func start(serve: @escaping @Sendable (_ connection: Int32) -> Void) {
         let listener = listener
         Thread.detachNewThread {
             while true {
@@ -41,7 +41,7 @@ public final class UnixListener: Sendable {
     }
 
     /// Removes the socket from the file system and stops accepting.
-    public func stop() {
+    package func stop() {
         isStopped.withLock { isStopped in
             // Once only: another daemon's socket may have the same path by then.
             if isStopped { return }
@@ -52,7 +52,7 @@ public final class UnixListener: Sendable {
     }
 
     /// Passes what arrives on a connection to `receive`, until the peer closes it or `receive` throws.
-    public static func readAll(_ connection: Int32, _ receive: (UnsafeRawBufferPointer) throws -> Void) {
+    package static func readAll(_ connection: Int32, _ receive: (UnsafeRawBufferPointer) throws -> Void) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(connection, &buffer, buffer.count, 0)
@@ -61,7 +61,7 @@ public final class UnixListener: Sendable {
     }
 
     /// Sends all bytes, or fewer if the peer has closed the connection.
-    public static func sendAll(_ bytes: [UInt8], to connection: Int32) {
+    package static func sendAll(_ bytes: [UInt8], to connection: Int32) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -121,8 +121,13 @@ extension FeedReader {
             type: word(attributes.value("type"))?.lowercased() ?? "",
             method: word(attributes.value("method"))?.lowercased(),
             suggested: attributes.value("suggested").flatMap { FeedValues.decimalNumber($0.trimmed) })
-        current.payments = 0
-        withTags { if $0.values.count < $1.entries { $0.values.append(value) } }
+        var isOmitted = false
+        withTags { tags, limits in
+            isOmitted = tags.values.count >= limits.entries
+            if !isOmitted { tags.values.append(value) }
+        }
+        // The payments of an omitted block are omitted too: they must not be added to the last stored block.
+        current.payments = isOmitted ? limits.entries : 0
     }
 
     private mutating func startTimeSplit(_ attributes: FeedAttributes) {

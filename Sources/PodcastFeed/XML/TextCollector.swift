@@ -28,6 +28,7 @@ struct TextCollector: ~Copyable {
     ///
     /// - Parameter isEscaped: Whether to escape `&` and `<` again: inside an element whose tags are part of the text.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
+        if bytes.isEmpty { return }
         let room = limit - buffer.count
         guard room > 0, !isCut else {
             isCut = true

@@ -69,7 +69,10 @@ final class Assets: ServicePart {
                 return try await fetchAsset(kind, name, source, known)
             }
         fetches[name] = task
-        return .asset(file: name, size: try await task.value)
+        let size = try await task.value
+        // A 304, and a failure for which an outdated copy is served, write no new file.
+        store.touch(name)
+        return .asset(file: name, size: size)
     }
 
     private func isRevalidationPaused(of url: String) -> Bool {

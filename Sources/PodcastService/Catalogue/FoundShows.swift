@@ -70,8 +70,8 @@ final class FoundShows: ServicePart {
                     throw LibraryError.noSuchPodcast(podcast.id)
                 }
             case .feed(let feed, let response):
-                _ = try library.merge(
-                    feed: feed, into: podcast.id, response: response, template: configuration.nameTemplate, now: now())
+                _ = try await library.mergeConcurrently(
+                    feed, into: podcast.id, response, template: configuration.nameTemplate, now: now())
             }
         } catch let failure as FetchFailure {
             try? library.refreshFailed(

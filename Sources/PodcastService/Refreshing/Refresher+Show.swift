@@ -158,20 +158,13 @@ extension Refresher {
         of found: FeedFetcher.Retrieved, for podcast: ShowID
     ) async { storeDocument(of: found, for: podcast) }
 
-    /// Stores a feed outside the actor: the rows of a large feed take a second, and other clients must not wait.
-    @concurrent private nonisolated func store(
-        _ feed: Feed, into podcast: ShowID, _ response: FeedResponse
-    ) async throws -> MergeResult {
-        try library.merge(
-            feed: feed, into: podcast, response: response, template: nameTemplate(of: podcast), now: now())
-    }
-
     /// Merges a feed into its show in the library, sends changed addresses to the engine, and runs the hook for each
     /// new episode.
     ///
     /// - Returns: the number of added episodes.
     private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {
-        let result = try await store(feed, into: podcast.id, response)
+        let result = try await library.mergeConcurrently(
+            feed, into: podcast.id, response, template: nameTemplate(of: podcast.id), now: now())
         tidier.rhythms[podcast.id] = nil
         driver.changed(podcast: podcast.id, name: podcast.name)
         let updated = Set(result.updated)

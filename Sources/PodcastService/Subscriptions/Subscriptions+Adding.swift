@@ -111,9 +111,8 @@ extension Subscriptions {
         try library.setAccess(of: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
         refresher.feeds.removeJob(podcast.id)
         tidier.rhythms[podcast.id] = nil
-        let result = try library.merge(
-            feed: arrival.feed, into: podcast.id, response: arrival.response,
-            template: nameTemplate(of: podcast.id), now: now())
+        let result = try await library.mergeConcurrently(
+            arrival.feed, into: podcast.id, arrival.response, template: nameTemplate(of: podcast.id), now: now())
         refresher.storeDocument(of: arrival.found, for: podcast.id)
         driver.changed(podcast: podcast.id, name: podcast.name)
         copies.subscriptionsChanged()

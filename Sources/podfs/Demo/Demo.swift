@@ -37,11 +37,12 @@ struct Demo {
             problem = error
         }
         await server.stop()
-        let isClean = home.remove()
+        let left = home.remove()
         if let problem { throw problem }
-        Terminal.print(
-            isClean ? "The demo has removed everything it made." : "The demo could not remove everything it made.")
-        if !isClean { throw CommandError(.failed, "left behind: \(home.root)") }
+        guard left.isEmpty else {
+            throw CommandError(.failed, "the demo could not remove \(left.joined(separator: ", "))")
+        }
+        Terminal.print("The demo has removed everything it made.")
     }
 
     /// Subscribes to the shows, mounts them and reads the first episode. With `once`, returns after that; otherwise
@@ -68,9 +69,9 @@ struct Demo {
             """
 
             Try, in another terminal:
-              getfattr -d -m - '\(episode)'
-              cat \(home.quotedFolder)/.status
-              mpv '\(episode)'
+              getfattr -d -m - \(ShellQuoting.quoted(episode))
+              cat \(ShellQuoting.quoted(home.folder + "/.status"))
+              mpv \(ShellQuoting.quoted(episode))
 
             Reading the first episode, as a player would:
             """)

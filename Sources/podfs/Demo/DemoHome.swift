@@ -51,9 +51,6 @@ final class DemoHome: Sendable {
         setenv("XDG_RUNTIME_DIR", root + "/run", 1)
     }
 
-    /// The mount point, quoted for a shell.
-    var quotedFolder: String { folder.contains(" ") ? "'\(folder)'" : folder }
-
     /// Starts the mount's process, and returns when the mount answers.
     func mount() throws {
         let paths = try Installation().paths
@@ -64,8 +61,8 @@ final class DemoHome: Sendable {
 
     /// Stops the mount and the daemon, and removes everything that was created.
     ///
-    /// - Returns: Whether everything was removed.
-    func remove() -> Bool {
+    /// - Returns: The paths of the folders that could not be removed.
+    func remove() -> [String] {
         if MountedFolder.at(folder)?.isPodfs ?? false {
             let mount = PathResolver.attribute("user.podfs.mount.pid", of: folder).flatMap { pid_t($0) }
             let process = mount.map { clinux_pidfd_open($0) }
@@ -81,13 +78,14 @@ final class DemoHome: Sendable {
             kill(daemon, SIGTERM)
             Self.wait(process)
         }
-        if createdFolder { rmdir(folder) }
+        var left: [String] = []
+        if createdFolder, rmdir(folder) != 0, errno != ENOENT { left.append(folder) }
         do {
             try FileManager.default.removeItem(atPath: root)
         } catch {
-            return false
+            left.append(root)
         }
-        return true
+        return left
     }
 
     /// Waits until a process has exited, at most ten seconds, and closes its pidfd.

@@ -29,7 +29,9 @@ extension Doctor {
                 found.append(Self.foreign(file, status))
             } else if status.st_mode & 0o077 != 0 {
                 found.append(
-                    .problem("folders", "\(file) is readable by other users", remedy: "chmod 600 \(Self.quoted(file))"))
+                    .problem(
+                        "folders", "\(file) is readable by other users",
+                        remedy: "chmod 600 \(ShellQuoting.quoted(file))"))
             }
         }
         if found.isEmpty { found = [.ok("folders", "\(paths.data), \(paths.cache), \(paths.state)")] }
@@ -58,17 +60,18 @@ extension Doctor {
         }
         if status.st_uid != geteuid() { return Self.foreign(folder, status) }
         guard access(folder, R_OK | W_OK | X_OK) == 0 else {
+            let code = errno
             return .problem(
-                "folders", "\(folder) cannot be written: \(Self.reason(errno))",
-                remedy: errno == EROFS ? "remount the disk for writing" : "chmod 700 \(Self.quoted(folder))")
+                "folders", "\(folder) cannot be written: \(Self.reason(code))",
+                remedy: code == EROFS ? "remount the disk for writing" : "chmod 700 \(ShellQuoting.quoted(folder))")
         }
         if status.st_mode & 0o022 != 0 {
             return .problem(
-                "folders", "\(folder) is writable by other users", remedy: "chmod 700 \(Self.quoted(folder))")
+                "folders", "\(folder) is writable by other users", remedy: "chmod 700 \(ShellQuoting.quoted(folder))")
         }
         if status.st_mode & 0o055 != 0 {
             return .warning(
-                "folders", "\(folder) is readable by other users", remedy: "chmod 700 \(Self.quoted(folder))")
+                "folders", "\(folder) is readable by other users", remedy: "chmod 700 \(ShellQuoting.quoted(folder))")
         }
         return nil
     }
@@ -77,13 +80,7 @@ extension Doctor {
     private static func foreign(_ path: String, _ status: stat) -> Finding {
         .problem(
             "folders", "\(path) belongs to user \(status.st_uid), you are \(geteuid())",
-            remedy: "chown -R \(geteuid()) \(quoted(path)); then run podfs without sudo")
-    }
-
-    /// Quotes a path for a shell.
-    private static func quoted(_ path: String) -> String {
-        path.contains(where: { !($0.isLetter || $0.isNumber || "/._-".contains($0)) })
-            ? "'" + path.replacing("'", with: "'\\''") + "'" : path
+            remedy: "chown -R \(geteuid()) \(ShellQuoting.quoted(path)); then run podfs without sudo")
     }
 
     func configuration() -> Finding {

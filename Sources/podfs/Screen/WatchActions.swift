@@ -47,7 +47,8 @@ struct WatchActions: Sendable {
         spawner.standardError = .file("/dev/null")
         spawner.startsSession = true
         do {
-            _ = try spawner.start()
+            let child = try spawner.start()
+            startThread("podfs-opener") { _ = waitForExit(of: child) }
             return "opened \(task.path)"
         } catch {
             return "xdg-open cannot be started: \(error)"

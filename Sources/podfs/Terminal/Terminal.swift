@@ -3,6 +3,7 @@ import Glibc
 import Platform
 import PodcastFeed
 import PodcastPages
+import Synchronization
 
 /// Standard output and standard error.
 ///
@@ -48,8 +49,22 @@ enum Terminal {
 
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
-    /// Writes bytes. Errors (EPIPE) are ignored: there is no reader to report them to.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) { _ = writeAll(bytes, to: descriptor) }
+    /// Writes bytes. The first failure on standard output is remembered for `checkOutput`; others are ignored.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        guard !writeAll(bytes, to: descriptor), descriptor == 1 else { return }
+        _ = outputError.compareExchange(expected: 0, desired: errno, ordering: .relaxed)
+    }
+
+    /// The errno of the first failed write to standard output; 0 if none has failed.
+    private static let outputError = Atomic<Int32>(0)
+
+    /// Throws if a write to standard output has failed, for example on a full disk, so that a command with truncated
+    /// output does not exit with 0. A pipe without a reader (EPIPE) and a closed output (EBADF) are not errors.
+    static func checkOutput() throws(CommandError) {
+        let code = outputError.load(ordering: .relaxed)
+        guard ![0, EPIPE, EBADF].contains(code) else { return }
+        throw CommandError(.failed, "cannot write to standard output: \(String(cString: strerror(code)))")
+    }
 }
 
 /// Escaping of JSON and XML that may be displayed on a terminal.

@@ -70,12 +70,8 @@ struct ViewListCommand: PodfsCommand {
 
     /// Returns the name of a view and its conditions as `KEY=VALUE`, quoted for a shell.
     static func line(_ view: StoredView) -> String {
-        let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(quoted($0.value))" }
+        let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(ShellQuoting.quoted($0.value))" }
         return ([view.folder.name + ":"] + conditions).joined(separator: " ")
-    }
-
-    private static func quoted(_ value: String) -> String {
-        value.contains(" ") || value.contains("\"") ? "'\(value.replacing("'", with: "'\\''"))'" : value
     }
 
     private static func json(_ view: StoredView) -> OrderedJSON {

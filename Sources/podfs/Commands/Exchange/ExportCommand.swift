@@ -56,6 +56,8 @@ struct ExportCommand: PodfsCommand {
         let descriptor = open(file, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
-        Terminal.write(document, to: descriptor)
+        guard writeAll(document, to: descriptor) else {
+            throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))")
+        }
     }
 }

@@ -48,13 +48,13 @@ struct EventsCommand: PodfsCommand {
             if case .events(let stored) = try await daemon.perform(.events(since: newestStored)) {
                 newestStored = stored.last?.sequence ?? newestStored
                 if last != nil {
-                    for event in stored { print(event) }
+                    for event in stored { try print(event) }
                     last = newestStored
                 }
             }
             if once { return daemon.close() }
             for await event in events where event.sequence > last ?? 0 {
-                print(event)
+                try print(event)
                 last = event.sequence
             }
             // The daemon has exited. The next one has the stored final events of tasks that ended in the meantime;
@@ -63,12 +63,14 @@ struct EventsCommand: PodfsCommand {
         }
     }
 
-    private func print(_ event: Event) {
+    /// - Throws: If standard output cannot be written, since a reader would miss events.
+    private func print(_ event: Event) throws {
         if json {
             Terminal.print(json: event.json)
         } else {
             Terminal.print(event.line)
         }
+        try Terminal.checkOutput()
     }
 }
 

@@ -1,0 +1,31 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// Output of commands that goes to a full disk, and output that is pasted into a shell.
+@Suite struct OutputTests {
+    @Test(arguments: ["export > /dev/full", "export /dev/full", "list --json > /dev/full", "--version > /dev/null"])
+    func truncatedOutputIsAFailure(_ arguments: String) async throws {
+        let home = try PodfsHome()
+        let result = try await ChildProcess.run(
+            "sh", ["-c", "exec \"$0\" \(arguments)", PodfsHome.executable], environment: home.environment)
+        guard arguments.contains("/dev/full") else {
+            #expect(result.exitCode == 0)
+            return
+        }
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains("No space left on device"), "\(result.error)")
+        #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+    }
+
+    @Test(arguments: [
+        "plain-word_1.2/ä", "two words", "it's", "$HOME", "a|b", "*", "(x)", "<5m", "a\\b", "`x`", "!!", "", "\"",
+        "~/x",
+    ])
+    func aShellReadsAQuotedWordAsItWas(_ word: String) async throws {
+        let result = try await ChildProcess.run("sh", ["-c", "printf %s \(ShellQuoting.quoted(word))"])
+        #expect(result.output == word)
+    }
+}
