@@ -4,10 +4,10 @@ import Testing
 
 /// Dates as publishers around the world write them.
 @Suite struct DateTests {
-    private static func read(_ text: String) -> (date: String?, offset: Int?, guess: String?) {
+    private static func read(_ text: String) -> (date: String?, offset: Int?, assumption: String?) {
         var text = text
         let read = text.withUTF8 { PublicationDate.read($0) }
-        return (read?.date.iso8601, read?.date.offset, read?.guess)
+        return (read?.date.iso8601, read?.date.offset, read?.assumption)
     }
 
     /// The fifth of March 2024, a Tuesday, in the languages of the European Union and its neighbours.
@@ -24,7 +24,7 @@ import Testing
     func dayIsReadInEveryLanguage(text: String) {
         let found = Self.read(text)
         #expect(found.date == "2024-03-05T00:00:00Z", "\(text)")
-        #expect(found.guess == nil, "\(text)")
+        #expect(found.assumption == nil, "\(text)")
     }
 
     @Test(
@@ -41,7 +41,7 @@ import Testing
     func timeIsReadInEveryForm(text: String, date: String) {
         let found = Self.read(text)
         #expect(found.date == date, "\(text)")
-        #expect(found.guess == nil, "\(text)")
+        #expect(found.assumption == nil, "\(text)")
     }
 
     @Test(
@@ -66,7 +66,7 @@ import Testing
     func whatIsGuessedIsSaid(text: String, date: String, offset: Int) {
         let found = Self.read(text)
         #expect(found.date == date && found.offset == offset, "\(text)")
-        #expect(found.guess != nil, "\(text)")
+        #expect(found.assumption != nil, "\(text)")
     }
 
     /// Every zone of the table has an offset from -12 to +14 hours in winter and in summer.

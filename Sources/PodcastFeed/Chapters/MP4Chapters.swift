@@ -105,14 +105,15 @@ struct MP4Chapters {
             let tables = child("mdia/minf/stbl", of: track), let times = child("stts", of: tables),
             let sizes = child("stsz", of: tables), let chunks = child("stsc", of: tables)
         else { return [] }
-        let places =
+        let chunkOffsets =
             child("stco", of: tables).map { table($0, width: 4) } ?? child("co64", of: tables).map {
                 table($0, width: 8)
             } ?? []
         let starts = starts(times, scale: Double(scale))
-        let offsets = offsets(
-            places.map(\.bigEndian), chunks: table(chunks, width: 12), sizes: sampleSizes(sizes, count: starts.count))
-        return zip(starts, offsets).map { start, place in Chapter(start: start, title: title(at: place)) }
+        let ranges = sampleRanges(
+            chunkOffsets.map(\.bigEndian), chunks: table(chunks, width: 12),
+            sizes: sampleSizes(sizes, count: starts.count))
+        return zip(starts, ranges).map { start, range in Chapter(start: start, title: title(at: range)) }
     }
 
     /// Returns the start of each sample in seconds, from the table `stts` of sample durations.
@@ -136,27 +137,27 @@ struct MP4Chapters {
 
     /// Returns the byte range of each sample in the file, from the offsets of the chunks and the table `stsc` of the
     /// number of samples in each chunk.
-    private func offsets(_ chunks: [UInt64], chunks runs: [[UInt8]], sizes: [UInt64]) -> [Range<UInt64>] {
-        var places: [Range<UInt64>] = []
+    private func sampleRanges(_ chunks: [UInt64], chunks runs: [[UInt8]], sizes: [UInt64]) -> [Range<UInt64>] {
+        var ranges: [Range<UInt64>] = []
         var run = 0
         for (index, chunk) in chunks.enumerated() {
             while run + 1 < runs.count, runs[run + 1][..<4].bigEndian <= UInt64(index + 1) { run += 1 }
             guard run < runs.count else { break }
             var offset = chunk
-            for _ in 0..<min(Int(runs[run][4..<8].bigEndian), sizes.count - places.count) {
-                let (end, isTooLarge) = offset.addingReportingOverflow(sizes[places.count])
-                guard !isTooLarge, end <= UInt64(media.size) else { return places }
-                places.append(offset..<end)
+            for _ in 0..<min(Int(runs[run][4..<8].bigEndian), sizes.count - ranges.count) {
+                let (end, isTooLarge) = offset.addingReportingOverflow(sizes[ranges.count])
+                guard !isTooLarge, end <= UInt64(media.size) else { return ranges }
+                ranges.append(offset..<end)
                 offset = end
             }
         }
-        return places
+        return ranges
     }
 
     /// Reads a text sample: two bytes for the length, then UTF-8, or UTF-16 with a byte order mark.
-    private func title(at place: Range<UInt64>) -> String? {
-        let count = min(Int(place.upperBound - place.lowerBound), Self.titleLimit)
-        guard count >= 2, let sample = media.bytes(at: Int64(place.lowerBound), count: count) else { return nil }
+    private func title(at range: Range<UInt64>) -> String? {
+        let count = min(Int(range.upperBound - range.lowerBound), Self.titleLimit)
+        guard count >= 2, let sample = media.bytes(at: Int64(range.lowerBound), count: count) else { return nil }
         let text = sample.dropFirst(2).prefix(Int(sample[..<2].bigEndian))
         let isUTF16 = text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE])
         return ID3Text.line(text, encoding: isUTF16 ? 1 : 3)

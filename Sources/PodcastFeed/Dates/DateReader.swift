@@ -12,7 +12,7 @@ struct DateReader {
     private var clock = Clock()
     private var zone: Zone?
     /// The assumption made about the date, for a diagnostic; `nil` if there is none.
-    private(set) var guess: String?
+    private(set) var assumption: String?
 
     private struct Clock {
         var hour: Int?
@@ -125,7 +125,7 @@ struct DateReader {
             return weekdays >> date.weekday & 1 == 1
         }
         guard fitting.count == 1, weekdays != 0x7F else { return nil }
-        guess = "its month follows from its weekday"
+        assumption = "its month follows from its weekday"
         return fitting[0]
     }
 
@@ -268,12 +268,12 @@ struct DateReader {
     private mutating func halfOfDay(_ word: Substring) -> Bool? {
         if let isAfternoon = DateWord.isAfternoon(word) { return isAfternoon }
         guard word == "a" || word == "p" else { return nil }
-        var place = index
-        while place < bytes.count, bytes[place] == UInt8(ascii: ".") || bytes[place].isXMLSpace { place += 1 }
-        guard place < bytes.count, bytes[place] | 0x20 == UInt8(ascii: "m"),
-            place + 1 == bytes.count || !bytes[place + 1].isLetter
+        var next = index
+        while next < bytes.count, bytes[next] == UInt8(ascii: ".") || bytes[next].isXMLSpace { next += 1 }
+        guard next < bytes.count, bytes[next] | 0x20 == UInt8(ascii: "m"),
+            next + 1 == bytes.count || !bytes[next + 1].isLetter
         else { return nil }
-        index = place + 1
+        index = next + 1
         return word == "p"
     }
 
@@ -284,7 +284,7 @@ struct DateReader {
         guard zone == nil else { return true }
         if let name = DateWord.seasonalZones[word] {
             zone = TimeZoneRule.named(name).map(Zone.rule)
-            guess = "summer or winter time of “\(word.uppercased())” follows from its date"
+            assumption = "summer or winter time of “\(word.uppercased())” follows from its date"
             return true
         }
         if let offset = DateWord.zones[word] {
@@ -295,14 +295,14 @@ struct DateReader {
             while index < bytes.count, bytes[index].isLetter || "/_-+".utf8.contains(bytes[index]) { index += 1 }
             let name = String(decoding: bytes[start..<index], as: UTF8.self)
             zone = TimeZoneRule.named(Substring(name)).map(Zone.rule)
-            guess = zone == nil ? Self.unknown(name) : "its offset is that of \(name) by today's rules"
+            assumption = zone == nil ? Self.unknown(name) : "its offset is that of \(name) by today's rules"
             return true
         }
         let known = DateWord(word)
         guard known.months == 0, known.weekdays == 0, word.allSatisfy(\.isASCII), (2...5).contains(word.count),
             !DateWord.fillers.contains(word)
         else { return false }
-        guess = Self.unknown(word.uppercased())
+        assumption = Self.unknown(word.uppercased())
         return true
     }
 
@@ -325,7 +325,7 @@ struct DateReader {
         }
         // Time zones range from -12:00 to +14:00; offsets above 14 hours are ignored.
         guard digits <= 4, value % 100 < 60, value <= 1400 else {
-            guess = "no zone is that far from UTC, so UTC is assumed"
+            assumption = "no zone is that far from UTC, so UTC is assumed"
             return
         }
         zone = .offset(sign * (value / 100 * 3600 + value % 100 * 60))

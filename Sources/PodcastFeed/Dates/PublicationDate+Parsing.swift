@@ -12,7 +12,7 @@ extension PublicationDate {
     }
 
     /// Returns the date in UTF-8 text, and the assumption made about it, if any, for a diagnostic.
-    static func read(_ bytes: FeedBytes) -> (date: PublicationDate, guess: String?)? {
+    static func read(_ bytes: FeedBytes) -> (date: PublicationDate, assumption: String?)? {
         // A date has at most some forty characters; a comment in parentheses makes it slightly longer.
         guard bytes.count <= 200 else { return nil }
         if bytes.contains(where: { $0 >= 0x80 }) {
@@ -21,9 +21,9 @@ extension PublicationDate {
         return readPlain(bytes)
     }
 
-    private static func readPlain(_ bytes: FeedBytes) -> (date: PublicationDate, guess: String?)? {
+    private static func readPlain(_ bytes: FeedBytes) -> (date: PublicationDate, assumption: String?)? {
         var reader = DateReader(bytes: bytes)
-        return reader.read().map { ($0, reader.guess) }
+        return reader.read().map { ($0, reader.assumption) }
     }
 
     /// Returns the text with ASCII characters in place of Unicode's dashes and minus, full-width characters, and spaces

@@ -30,7 +30,7 @@ enum DocumentHead: Equatable {
         let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
         for opening in openings {
-            if let place = head.firstRange(of: Array(opening.utf8)) { return place.lowerBound }
+            if let range = head.firstRange(of: Array(opening.utf8)) { return range.lowerBound }
         }
         return head.firstIndex(of: UInt8(ascii: "<"))
     }

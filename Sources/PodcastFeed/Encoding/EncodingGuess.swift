@@ -106,8 +106,8 @@ struct EncodingGuess {
     /// The language code at the beginning of the feed, without its region.
     private var language: String? {
         for mark in ["<language>", "xml:lang=\"", "xml:lang='"] {
-            guard let place = head.firstRange(of: Array(mark.utf8)) else { continue }
-            let code = head[place.upperBound...].drop(while: \.isXMLSpace).prefix(while: \.isLetter)
+            guard let range = head.firstRange(of: Array(mark.utf8)) else { continue }
+            let code = head[range.upperBound...].drop(while: \.isXMLSpace).prefix(while: \.isLetter)
             if 2...3 ~= code.count { return String(decoding: code, as: UTF8.self).lowercased() }
         }
         return nil

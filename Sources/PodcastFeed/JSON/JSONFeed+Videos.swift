@@ -28,12 +28,12 @@ extension JSONFeed {
         let seconds = number(object["duration"]) ?? 0
         if seconds > 0, seconds <= 1e9 { item.duration = seconds }
         let names: [StaticString] = ["movie", "url", "href"]
-        guard let place = names.firstIndex(where: { address(object[$0]) != nil }),
-            let media = address(object[names[place]])
+        guard let index = names.firstIndex(where: { address(object[$0]) != nil }),
+            let media = address(object[names[index]])
         else { return item }
         // If `movie` is the URL of the media, `url` or `href` is that of a web page about it.
-        if place == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
-        let inner = object[names[place]]
+        if index == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
+        let inner = object[names[index]]
         let length = number(object["size"]) ?? number(inner?["size"])
         let type = (line(object["type"]) ?? line(inner?["type"]))?.lowercased()
         var enclosure = Enclosure(

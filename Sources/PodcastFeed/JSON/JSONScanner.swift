@@ -55,7 +55,7 @@ struct JSONScanner {
     mutating func members(_ body: (inout JSONScanner, [UInt8]) throws -> Void) throws {
         try list(from: "{", to: "}") { scanner in
             guard scanner.peek() == UInt8(ascii: "\"") else { throw scanner.fault() }
-            let name = try scanner.string(isKept: true)
+            let name = try scanner.string(isStored: true)
             try scanner.expect(":")
             try body(&scanner, name)
         }
@@ -69,36 +69,36 @@ struct JSONScanner {
     /// Reads the next value.
     mutating func value() throws -> Value {
         storableValues = Self.valueLimit
-        return try value(isKept: true)
+        return try value(isStored: true)
     }
 
     /// Skips the next value.
     mutating func skip() throws {
-        _ = try value(isKept: false)
+        _ = try value(isStored: false)
     }
 
     /// Reads the next value.
     ///
-    /// - Parameter isKept: Whether to store it; otherwise the result has no content.
-    private mutating func value(isKept: Bool) throws -> Value {
+    /// - Parameter isStored: Whether to store it; otherwise the result has no content.
+    private mutating func value(isStored: Bool) throws -> Value {
         storableValues -= 1
-        let isKept = isKept && storableValues > 0
+        let isStored = isStored && storableValues > 0
         switch peek() {
         case UInt8(ascii: "{"):
             var members: [(name: [UInt8], value: Value)] = []
             try self.members { scanner, name in
-                let value = try scanner.value(isKept: isKept)
-                if isKept, scanner.storableValues > 0 { members.append((name, value)) }
+                let value = try scanner.value(isStored: isStored)
+                if isStored, scanner.storableValues > 0 { members.append((name, value)) }
             }
             return .object(members)
         case UInt8(ascii: "["):
             var elements: [Value] = []
             try self.elements { scanner in
-                let value = try scanner.value(isKept: isKept)
-                if isKept, scanner.storableValues > 0 { elements.append(value) }
+                let value = try scanner.value(isStored: isStored)
+                if isStored, scanner.storableValues > 0 { elements.append(value) }
             }
             return .array(elements)
-        case UInt8(ascii: "\""): return try .string(string(isKept: isKept))
+        case UInt8(ascii: "\""): return try .string(string(isStored: isStored))
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -152,21 +152,21 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    private mutating func string(isKept: Bool) throws -> [UInt8] {
+    private mutating func string(isStored: Bool) throws -> [UInt8] {
         index += 1
         var text: [UInt8] = []
         var start = index
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") {
-                if isKept { text.append(contentsOf: bytes[start..<index]) }
+                if isStored { text.append(contentsOf: bytes[start..<index]) }
                 index += 1
                 return text
             }
             if byte == UInt8(ascii: "\\") {
-                if isKept { text.append(contentsOf: bytes[start..<index]) }
+                if isStored { text.append(contentsOf: bytes[start..<index]) }
                 let scalar = try escape()
-                if isKept { text.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter) }
+                if isStored { text.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter) }
                 start = index
             } else {
                 index += 1
@@ -193,11 +193,11 @@ struct JSONScanner {
         let unit = try codeUnit()
         guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit) ?? "\u{FFFD}" }
         guard bytes[index...].starts(with: "\\u".utf8) else { return "\u{FFFD}" }
-        let place = index
+        let secondEscape = index
         index += 2
         let second = try codeUnit()
         guard second & 0xFC00 == 0xDC00 else {
-            index = place
+            index = secondEscape
             return "\u{FFFD}"
         }
         return Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + (second & 0x3FF)) ?? "\u{FFFD}"

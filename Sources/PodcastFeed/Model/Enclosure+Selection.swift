@@ -94,13 +94,13 @@ extension Enclosure {
     private static func selected(from all: [Enclosure]) -> [Enclosure] {
         guard all.count > 1 else { return all }
         var chosen: [Enclosure] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         for enclosure in all {
-            if let place = places[enclosure.url] {
-                chosen[place].length = chosen[place].length ?? enclosure.length
-                chosen[place].type = chosen[place].type ?? enclosure.type
+            if let index = indices[enclosure.url] {
+                chosen[index].length = chosen[index].length ?? enclosure.length
+                chosen[index].type = chosen[index].type ?? enclosure.type
             } else {
-                places[enclosure.url] = chosen.count
+                indices[enclosure.url] = chosen.count
                 chosen.append(enclosure)
             }
         }

@@ -64,9 +64,9 @@ package struct Medium: Sendable, Equatable {
 
     fileprivate static func all(of item: Item) -> [Medium] {
         var media: [Medium] = []
-        var places: [String: Int] = [:]
-        func record(_ medium: Medium, at place: Int) {
-            for address in medium.addresses where places[address] == nil { places[address] = place }
+        var indices: [String: Int] = [:]
+        func record(_ medium: Medium, at index: Int) {
+            for address in medium.addresses where indices[address] == nil { indices[address] = index }
         }
         for enclosure in item.enclosures.prefix(maxMedia) where !enclosure.url.isEmpty {
             record(Medium(enclosure), at: media.count)
@@ -79,10 +79,10 @@ package struct Medium: Sendable, Equatable {
             // An alternate is the file of an enclosure if they share a URL. An alternate marked as the default is the
             // main file, unless the two have different types.
             let isMain = isDefault && media.first.map { ($0.type ?? alternate.type) == alternate.type } ?? false
-            let place = alternate.addresses.lazy.compactMap { places[$0] }.min() ?? (isMain ? 0 : nil)
-            if let place {
-                media[place].merge(alternate)
-                record(alternate, at: place)
+            let index = alternate.addresses.lazy.compactMap { indices[$0] }.min() ?? (isMain ? 0 : nil)
+            if let index {
+                media[index].merge(alternate)
+                record(alternate, at: index)
             } else if media.count < maxMedia {
                 record(alternate, at: media.count)
                 media.append(alternate)

@@ -4,7 +4,7 @@ struct OutlineList {
     /// The diagnostics of subscriptions without a usable URL.
     private(set) var unusable: [Diagnostic] = []
     /// The indices of the subscriptions by URL.
-    private var places: [String: Int] = [:]
+    private var indices: [String: Int] = [:]
     /// The open folders, outermost first, with the depth of each folder's element.
     private var folders: [(depth: Int, name: String)] = []
 
@@ -14,14 +14,14 @@ struct OutlineList {
     /// Adds a subscription with the open folders. If the list already contains its URL, only adds the folders.
     mutating func insert(_ subscription: OPML.Subscription) {
         let names = folders.map(\.name)
-        guard let place = places[subscription.url] else {
-            places[subscription.url] = subscriptions.count
+        guard let index = indices[subscription.url] else {
+            indices[subscription.url] = subscriptions.count
             var subscription = subscription
             subscription.folders = names
             return subscriptions.append(subscription)
         }
-        for name in names where subscriptions[place].folders.count < Self.maxFolders {
-            if !subscriptions[place].folders.contains(name) { subscriptions[place].folders.append(name) }
+        for name in names where subscriptions[index].folders.count < Self.maxFolders {
+            if !subscriptions[index].folders.contains(name) { subscriptions[index].folders.append(name) }
         }
     }
 

@@ -36,10 +36,10 @@ struct ElementNames {
     mutating func name(_ qualified: FeedBytes) -> FeedName {
         var key: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in qualified { key = (key ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        let place = Int(truncatingIfNeeded: key ^ key >> 32) & (Self.size - 1)
-        if entries[place].key == key, entries[place].version == version { return entries[place].name }
+        let slot = Int(truncatingIfNeeded: key ^ key >> 32) & (Self.size - 1)
+        if entries[slot].key == key, entries[slot].version == version { return entries[slot].name }
         let name = lookUp(qualified)
-        entries[place] = Entry(key: key, version: version, name: name)
+        entries[slot] = Entry(key: key, version: version, name: name)
         return name
     }
 

@@ -69,51 +69,51 @@ struct XMLScanner: ~Copyable {
         let all = buffer.contents
         guard !reader.isStopped, let start = all.baseAddress else { return }
         let end = start + all.count
-        var place = start
+        var position = start
         reader.diagnosticLog.lines.begin(at: start)
-        while place < end, !reader.isStopped {
-            reader.diagnosticLog.lines.cursor = place
-            guard let next = step(from: place, to: end, isLast: isLast) else { break }
-            place = next
+        while position < end, !reader.isStopped {
+            reader.diagnosticLog.lines.cursor = position
+            guard let next = step(from: position, to: end, isLast: isLast) else { break }
+            position = next
         }
-        reader.diagnosticLog.lines.end(at: place)
-        buffer.drop(place - start)
+        reader.diagnosticLog.lines.end(at: position)
+        buffer.drop(position - start)
     }
 
     /// Scans one token, or as much of a long one as is available.
     ///
     /// - Returns: The position after it; `nil` if more bytes are needed.
     private mutating func step(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         switch mode {
-        case .content where place.pointee == UInt8(ascii: "<"): markup(from: place, to: end, isLast: isLast)
-        case .content: text(from: place, to: end, isLast: isLast)
-        case .section: section(from: place, to: end, isLast: isLast)
+        case .content where position.pointee == UInt8(ascii: "<"): markup(from: position, to: end, isLast: isLast)
+        case .content: text(from: position, to: end, isLast: isLast)
+        case .section: section(from: position, to: end, isLast: isLast)
         case .comment(let inDeclaration):
-            skip(to: "-->", from: place, to: end, then: inDeclaration ? .declaration(.inSubset) : .content)
+            skip(to: "-->", from: position, to: end, then: inDeclaration ? .declaration(.inSubset) : .content)
         case .instruction(let inDeclaration):
-            skip(to: "?>", from: place, to: end, then: inDeclaration ? .declaration(.inSubset) : .content)
-        case .declaration(let type): declaration(type, from: place, to: end, isLast: isLast)
+            skip(to: "?>", from: position, to: end, then: inDeclaration ? .declaration(.inSubset) : .content)
+        case .declaration(let type): declaration(type, from: position, to: end, isLast: isLast)
         }
     }
 
     // MARK: Text
 
     private mutating func text(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        let stop = place.firstOccurrence(of: UInt8(ascii: "<"), before: end) ?? end
+        let stop = position.firstOccurrence(of: UInt8(ascii: "<"), before: end) ?? end
         guard reader.isCollecting else {
-            if !reader.isInsideRoot { diagnoseText(FeedBytes(start: place, count: stop - place)) }
+            if !reader.isInsideRoot { diagnoseText(FeedBytes(start: position, count: stop - position)) }
             return stop
         }
-        let start = place
-        var place = place
-        while place < stop {
-            let ampersand = place.firstOccurrence(of: UInt8(ascii: "&"), before: stop) ?? stop
-            if place < ampersand {
-                reader.characters(FeedBytes(start: place, count: ampersand - place), isCDATA: false)
+        let start = position
+        var position = position
+        while position < stop {
+            let ampersand = position.firstOccurrence(of: UInt8(ascii: "&"), before: stop) ?? stop
+            if position < ampersand {
+                reader.characters(FeedBytes(start: position, count: ampersand - position), isCDATA: false)
             }
             guard ampersand < stop else { return stop }
             // A reference before a tag is complete; one at the end of the bytes may continue.
@@ -122,7 +122,7 @@ struct XMLScanner: ~Copyable {
             if reference.kind == .incomplete { return ampersand == start ? nil : ampersand }
             reader.diagnosticLog.lines.cursor = ampersand
             write(reference, FeedBytes(rebasing: rest[..<reference.length]))
-            place = ampersand + reference.length
+            position = ampersand + reference.length
         }
         return stop
     }
@@ -148,100 +148,102 @@ struct XMLScanner: ~Copyable {
 
     /// Scans a CDATA section, up to its end or the end of the bytes.
     private mutating func section(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        var bracket = place
+        var bracket = position
         while let found = bracket.firstOccurrence(of: UInt8(ascii: "]"), before: end) {
             if found.begins(with: "]]>", before: end) {
-                reader.characters(FeedBytes(start: place, count: found - place), isCDATA: true)
+                reader.characters(FeedBytes(start: position, count: found - position), isCDATA: true)
                 mode = .content
                 return found + 3
             }
             // The rest of the terminator may be in the next piece.
             if end - found < 3, !isLast, found + 1 == end || found[1] == UInt8(ascii: "]") {
-                reader.characters(FeedBytes(start: place, count: found - place), isCDATA: true)
-                return found == place ? nil : found
+                reader.characters(FeedBytes(start: position, count: found - position), isCDATA: true)
+                return found == position ? nil : found
             }
             bracket = found + 1
         }
-        reader.characters(FeedBytes(start: place, count: end - place), isCDATA: true)
+        reader.characters(FeedBytes(start: position, count: end - position), isCDATA: true)
         return end
     }
 
     // MARK: Markup
 
     private mutating func markup(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        guard end - place >= 2 else { return isLast ? loneBracket(place) : nil }
-        switch place[1] {
-        case UInt8(ascii: "/"): return endTag(from: place, to: end, isLast: isLast)
+        guard end - position >= 2 else { return isLast ? loneBracket(position) : nil }
+        switch position[1] {
+        case UInt8(ascii: "/"): return endTag(from: position, to: end, isLast: isLast)
         case UInt8(ascii: "?"):
-            if reader.root != nil, !hasReportedDeclaration, place.begins(with: "<?xml ", before: end) {
+            if reader.root != nil, !hasReportedDeclaration, position.begins(with: "<?xml ", before: end) {
                 hasReportedDeclaration = true
                 reader.diagnose("an XML declaration is not at the start of the document")
             }
             mode = .instruction(inDeclaration: false)
-            return place + 2
-        case UInt8(ascii: "!"): return declarationStart(from: place, to: end, isLast: isLast)
-        case let byte where TagReader.beginsName(byte): return startTag(from: place, to: end, isLast: isLast)
-        default: return loneBracket(place)
+            return position + 2
+        case UInt8(ascii: "!"): return declarationStart(from: position, to: end, isLast: isLast)
+        case let byte where TagReader.beginsName(byte): return startTag(from: position, to: end, isLast: isLast)
+        default: return loneBracket(position)
         }
     }
 
     /// Processes a `<` that starts no markup, as text.
-    private mutating func loneBracket(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+    private mutating func loneBracket(_ position: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         if reader.isInsideRoot { reader.diagnose("a “<” is not escaped as “&lt;”") }
-        reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
-        return place + 1
+        reader.characters(FeedBytes(start: position, count: 1), isCDATA: false)
+        return position + 1
     }
 
     /// Scans the start of a comment, a CDATA section or a document type declaration.
     private mutating func declarationStart(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        if place.begins(with: "<!--", before: end) {
+        if position.begins(with: "<!--", before: end) {
             mode = .comment(inDeclaration: false)
-            return place + 4
+            return position + 4
         }
-        if place.begins(with: "<![CDATA[", before: end) {
+        if position.begins(with: "<![CDATA[", before: end) {
             mode = .section
-            return place + 9
+            return position + 9
         }
-        let isOpen = place.isPrefix(of: "<!--", before: end) || place.isPrefix(of: "<![CDATA[", before: end)
+        let isOpen = position.isPrefix(of: "<!--", before: end) || position.isPrefix(of: "<![CDATA[", before: end)
         if isOpen, !isLast { return nil }
-        guard end - place >= 3, place[2].isLetter || place[2] == UInt8(ascii: "[") else { return loneBracket(place) }
+        guard end - position >= 3, position[2].isLetter || position[2] == UInt8(ascii: "[") else {
+            return loneBracket(position)
+        }
         // Inside the root element, a document type declaration is misplaced and has no subset: its first `>` ends it.
         mode = .declaration(reader.root == nil ? DocumentType() : DocumentType(endsAtTag: true))
-        return place + 2
+        return position + 2
     }
 
     /// Skips the bytes up to and including `mark`, then changes the mode to `next`.
     private mutating func skip(
-        to mark: StaticString, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, then next: Mode
+        to mark: StaticString, from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, then next: Mode
     ) -> UnsafePointer<UInt8>? {
-        var start = place
+        var start = position
         while let found = start.firstOccurrence(of: mark.utf8Start.pointee, before: end) {
             if found.begins(with: mark, before: end) {
                 mode = next
                 return found + mark.utf8CodeUnitCount
             }
-            if found.isPrefix(of: mark, before: end) { return found == place ? nil : found }
+            if found.isPrefix(of: mark, before: end) { return found == position ? nil : found }
             start = found + 1
         }
         return end
     }
 
     private mutating func endTag(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        let start = place + 2
+        let start = position + 2
         var stop = start
         while stop < end, TagReader.continuesName(stop.pointee) { stop += 1 }
         let name = FeedBytes(start: start, count: stop - start)
         while stop < end, stop.pointee != UInt8(ascii: ">"), stop.pointee != UInt8(ascii: "<") { stop += 1 }
         guard stop < end else {
-            if !isLast, stop - place < Self.tagLimit { return nil }
+            if !isLast, stop - position < Self.tagLimit { return nil }
             return end
         }
         if !name.isEmpty { reader.endElement(name) }
@@ -249,12 +251,12 @@ struct XMLScanner: ~Copyable {
     }
 
     private mutating func startTag(
-        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
-        let isFinal = isLast || end - place > Self.tagLimit
-        guard let next = tag.read(from: place, to: end, isFinal: isFinal) else {
+        let isFinal = isLast || end - position > Self.tagLimit
+        guard let next = tag.read(from: position, to: end, isFinal: isFinal) else {
             guard isFinal else { return nil }
-            if !isLast { return loneBracket(place) }
+            if !isLast { return loneBracket(position) }
             if reader.isInsideRoot { reader.diagnose("the document ends inside a tag") }
             return end
         }
@@ -285,18 +287,18 @@ struct XMLScanner: ~Copyable {
     /// Skips a document type declaration, up to its end, or to the start of a comment, a processing instruction or a
     /// tag.
     private mutating func declaration(
-        _ type: DocumentType, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+        _ type: DocumentType, from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         var type = type
-        let start = place
-        var place = place
+        let start = position
+        var position = position
         defer { if case .declaration = mode { mode = .declaration(type) } }
-        while place < end {
-            let byte = place.pointee
+        while position < end {
+            let byte = position.pointee
             switch byte {
             case UInt8(ascii: ">") where type.endsAtTag:
                 mode = .content
-                return place + 1
+                return position + 1
             case _ where type.endsAtTag: break
             case _ where type.quote != nil: if byte == type.quote { type.quote = nil }
             case UInt8(ascii: "\""), UInt8(ascii: "'"): type.quote = byte
@@ -305,28 +307,28 @@ struct XMLScanner: ~Copyable {
             case UInt8(ascii: ">") where type.depth > 0: type.depth -= 1
             case UInt8(ascii: ">") where !type.isInSubset:
                 mode = .content
-                return place + 1
+                return position + 1
             case UInt8(ascii: "<"):
-                guard end - place >= 4 || isLast else { return place == start ? nil : place }
-                if place.begins(with: "<!--", before: end) {
+                guard end - position >= 4 || isLast else { return position == start ? nil : position }
+                if position.begins(with: "<!--", before: end) {
                     mode = .comment(inDeclaration: true)
-                    return place + 4
+                    return position + 4
                 }
-                if place.begins(with: "<?", before: end) {
+                if position.begins(with: "<?", before: end) {
                     mode = .instruction(inDeclaration: true)
-                    return place + 2
+                    return position + 2
                 }
                 // Declarations contain no tags: this one is unterminated, and the document starts here.
-                if end - place > 1, TagReader.beginsName(place[1]) {
-                    reader.diagnosticLog.lines.cursor = place
+                if end - position > 1, TagReader.beginsName(position[1]) {
+                    reader.diagnosticLog.lines.cursor = position
                     reader.diagnose("a document type declaration has no end")
                     mode = .content
-                    return place
+                    return position
                 }
                 type.depth += 1
             default: break
             }
-            place += 1
+            position += 1
         }
         return end
     }

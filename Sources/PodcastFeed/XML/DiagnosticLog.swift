@@ -50,18 +50,18 @@ struct LineCounter {
     /// Returns the line of the current position.
     mutating func current() -> Int {
         guard let start = counted, let cursor, cursor > start else { return line }
-        var place = start
-        while let found = place.firstOccurrence(of: UInt8(ascii: "\n"), before: cursor) {
+        var position = start
+        while let found = position.firstOccurrence(of: UInt8(ascii: "\n"), before: cursor) {
             line += 1
-            place = found + 1
+            position = found + 1
         }
         counted = cursor
         return line
     }
 
-    /// Counts up to `place` in a buffer whose memory may be moved or reused afterwards.
-    mutating func end(at place: UnsafePointer<UInt8>) {
-        cursor = place
+    /// Counts up to `position` in a buffer whose memory may be moved or reused afterwards.
+    mutating func end(at position: UnsafePointer<UInt8>) {
+        cursor = position
         _ = current()
         (counted, cursor) = (nil, nil)
     }

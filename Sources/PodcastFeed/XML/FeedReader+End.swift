@@ -23,7 +23,7 @@ extension FeedReader {
             } else {
                 show.feed.explicit = show.feed.explicit ?? value
             }
-        case .unlisted:
+        case .itunesBlock:
             guard FeedValues.boolean(text.trimmed) == true else { return }
             if isInItem { current.item.isBlocked = true } else { show.feed.isBlocked = true }
         case .link, .imageURL, .imageText, .imageAttribute: set(handler, url: text)
@@ -156,10 +156,10 @@ extension FeedReader {
         guard isInItem, let (field, rank) = handler.field else { return }
         let trimmed = text.trimmed
         guard !trimmed.isEmpty else { return }
-        guard let (date, guess) = PublicationDate.read(trimmed) else {
+        guard let (date, assumption) = PublicationDate.read(trimmed) else {
             return diagnose("the date “\(Self.excerpt(trimmed))” cannot be read")
         }
-        if let guess { diagnose("the date “\(Self.excerpt(trimmed))”: \(guess)") }
+        if let assumption { diagnose("the date “\(Self.excerpt(trimmed))”: \(assumption)") }
         current.item.published = date
         current.ranks.set(field, rank)
     }

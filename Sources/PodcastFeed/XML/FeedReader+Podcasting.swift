@@ -87,7 +87,7 @@ extension FeedReader {
         case .trailer(var trailer):
             trailer.title = line
             Self.add(trailer, to: &show.feed.trailers, limits)
-        default: endTag(current.pending, text, line)
+        default: completeDataElement(current.pending, text, line)
         }
         current.pending = .none
     }

@@ -41,7 +41,7 @@ extension FeedReader {
         case .value, .timeSplit, .recipient, .remoteItem, .podrollItem, .publisherItem, .splitItem, .socialInteract,
             .chat,
             .podping:
-            startTag(handler, attributes)
+            startDataElement(handler, attributes)
         case .location, .license, .textRecord, .contentLink, .block, .podcastFrequency, .locked:
             return startPending(handler, attributes)
         case .guid where isInItem:

@@ -1,7 +1,7 @@
 // The `podcast:` elements with data for pages and other programs, which do not affect the media.
 extension FeedReader {
     /// Processes the start tag of an element without text.
-    mutating func startTag(_ handler: FeedHandler, _ attributes: FeedAttributes) {
+    mutating func startDataElement(_ handler: FeedHandler, _ attributes: FeedAttributes) {
         switch handler {
         case .value: startValue(attributes)
         case .timeSplit: startTimeSplit(attributes)
@@ -58,7 +58,7 @@ extension FeedReader {
     }
 
     /// Completes a pending element with its text, and adds it.
-    mutating func endTag(_ pending: PendingElement, _ text: FeedBytes, _ line: String?) {
+    mutating func completeDataElement(_ pending: PendingElement, _ text: FeedBytes, _ line: String?) {
         switch pending {
         case .location(var location):
             guard let name = line ?? location.geo else { return }

@@ -55,7 +55,7 @@ enum FeedHandler: UInt8 {
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated
-    case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit, unlisted
+    case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit, itunesBlock
     case imageURL, imageText, author, coreAuthor, dcCreator, ownerName
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
@@ -209,7 +209,7 @@ struct FeedRules: Sendable {
         (showsAndEpisodes, .itunes, "author", .author, .nothing),
         (showsAndEpisodes, .itunes, "image", .imageAttribute, .nothing),
         (showsAndEpisodes, .itunes, "explicit", .explicit, .nothing),
-        (showsAndEpisodes, .itunes, "block", .unlisted, .nothing),
+        (showsAndEpisodes, .itunes, "block", .itunesBlock, .nothing),
         (shows, .itunes, "type", .showType, .nothing),
         (shows, .itunes, "category", .categoryAttribute, .category),
         ([.category], .itunes, "category", .categoryAttribute, .category),

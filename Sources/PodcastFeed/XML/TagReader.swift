@@ -49,13 +49,13 @@ struct TagReader: ~Copyable {
             guard value.contains(where: { $0 == UInt8(ascii: "&") || $0 == 0x0A || $0 == 0x09 }) else { continue }
             if decodedCount == 0 { reserve(attributes[index..<count].reduce(0) { $0 + 2 * $1.value.count }) }
             let start = decodedCount
-            var place = 0
-            while place < value.count {
-                if value[place] == UInt8(ascii: "&") {
-                    place += decodeReference(FeedBytes(rebasing: value[place...]))
+            var position = 0
+            while position < value.count {
+                if value[position] == UInt8(ascii: "&") {
+                    position += decodeReference(FeedBytes(rebasing: value[position...]))
                 } else {
-                    write(value[place].isXMLSpace ? 0x20 : value[place])
-                    place += 1
+                    write(value[position].isXMLSpace ? 0x20 : value[position])
+                    position += 1
                 }
             }
             attributes[index].value = FeedBytes(rebasing: UnsafeBufferPointer(decoded)[start..<decodedCount])
@@ -105,23 +105,25 @@ struct TagReader: ~Copyable {
         decodedCount = 0
         mistakes.removeAll(keepingCapacity: true)
         isEmptyElement = false
-        var place = start + 1
-        while place < end, Self.continuesName(place.pointee) { place += 1 }
-        name = FeedBytes(start: start + 1, count: place - start - 1)
-        while place < end {
-            switch place.pointee {
-            case UInt8(ascii: ">"): return place + 1
+        var position = start + 1
+        while position < end, Self.continuesName(position.pointee) { position += 1 }
+        name = FeedBytes(start: start + 1, count: position - start - 1)
+        while position < end {
+            switch position.pointee {
+            case UInt8(ascii: ">"): return position + 1
             case UInt8(ascii: "<"):
                 diagnose("a tag is not closed before the next begins")
-                return place
+                return position
             case UInt8(ascii: "/"):
                 isEmptyElement = true
-                place += 1
-            case 0x20, 0x0A, 0x09, 0x0D: place += 1
+                position += 1
+            case 0x20, 0x0A, 0x09, 0x0D: position += 1
             default:
                 isEmptyElement = false
-                guard let next = readAttribute(from: place, to: end, tag: start, isFinal: isFinal) else { return nil }
-                place = next
+                guard let next = readAttribute(from: position, to: end, tag: start, isFinal: isFinal) else {
+                    return nil
+                }
+                position = next
             }
         }
         return nil
@@ -133,38 +135,39 @@ struct TagReader: ~Copyable {
     private mutating func readAttribute(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, tag: UnsafePointer<UInt8>, isFinal: Bool
     ) -> UnsafePointer<UInt8>? {
-        var place = start
+        var position = start
         // A slash belongs to the name unless the tag ends after it.
-        while place < end, Self.continuesName(place.pointee) || (place.pointee == UInt8(ascii: "/") && place > start),
-            place.pointee != UInt8(ascii: "=")
+        while position < end,
+            Self.continuesName(position.pointee) || (position.pointee == UInt8(ascii: "/") && position > start),
+            position.pointee != UInt8(ascii: "=")
         {
-            if place.pointee == UInt8(ascii: "/"), place + 1 == end || place[1] == UInt8(ascii: ">") { break }
-            place += 1
+            if position.pointee == UInt8(ascii: "/"), position + 1 == end || position[1] == UInt8(ascii: ">") { break }
+            position += 1
         }
-        let name = FeedBytes(start: start, count: place - start)
-        while place < end, place.pointee.isXMLSpace { place += 1 }
-        guard place < end else { return nil }
+        let name = FeedBytes(start: start, count: position - start)
+        while position < end, position.pointee.isXMLSpace { position += 1 }
+        guard position < end else { return nil }
         // A name without a value is skipped.
-        guard place.pointee == UInt8(ascii: "=") else { return place > start ? place : place + 1 }
-        place += 1
-        while place < end, place.pointee.isXMLSpace { place += 1 }
-        guard place < end else { return nil }
-        let quote = place.pointee
+        guard position.pointee == UInt8(ascii: "=") else { return position > start ? position : position + 1 }
+        position += 1
+        while position < end, position.pointee.isXMLSpace { position += 1 }
+        guard position < end else { return nil }
+        let quote = position.pointee
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-            let stop = Self.endOfBareValue(from: place, to: end)
+            let stop = Self.endOfBareValue(from: position, to: end)
             guard stop < end else { return nil }
             diagnose("the value of an attribute has no quotes")
-            add(name, FeedBytes(start: place, count: stop - place))
+            add(name, FeedBytes(start: position, count: stop - position))
             return stop
         }
-        place += 1
-        guard let close = place.firstOccurrence(of: quote, before: end) else {
+        position += 1
+        guard let close = position.firstOccurrence(of: quote, before: end) else {
             // The value continues in the next piece; at the end of the document it is unterminated.
-            let open = isFinal ? place.firstOccurrence(of: UInt8(ascii: "<"), before: end) : nil
+            let open = isFinal ? position.firstOccurrence(of: UInt8(ascii: "<"), before: end) : nil
             if open != nil { diagnose("the value of an attribute has no end") }
             return open
         }
-        if let open = place.firstOccurrence(of: UInt8(ascii: "<"), before: close) {
+        if let open = position.firstOccurrence(of: UInt8(ascii: "<"), before: close) {
             guard close + 1 < end else { return isFinal ? open : nil }
             // A quote that is followed by a word belongs to text after an unterminated value.
             let follower = close[1]
@@ -174,7 +177,7 @@ struct TagReader: ~Copyable {
             }
             diagnose("the value of an attribute contains a “<”")
         }
-        add(name, FeedBytes(start: place, count: close - place))
+        add(name, FeedBytes(start: position, count: close - position))
         return close + 1
     }
 
@@ -182,12 +185,12 @@ struct TagReader: ~Copyable {
     private static func endOfBareValue(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
     ) -> UnsafePointer<UInt8> {
-        var place = start
-        while place < end, !place.pointee.isXMLSpace, place.pointee != UInt8(ascii: ">") {
-            if place.pointee == UInt8(ascii: "/"), place + 1 < end, place[1] == UInt8(ascii: ">") { break }
-            place += 1
+        var position = start
+        while position < end, !position.pointee.isXMLSpace, position.pointee != UInt8(ascii: ">") {
+            if position.pointee == UInt8(ascii: "/"), position + 1 < end, position[1] == UInt8(ascii: ">") { break }
+            position += 1
         }
-        return place
+        return position
     }
 
     /// Maximum number of mistakes reported per tag.

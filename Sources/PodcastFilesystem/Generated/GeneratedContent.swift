@@ -59,11 +59,11 @@ final class GeneratedContent: Sendable {
             count = part.count
         }
         while count < buffer.count, let tail {
-            let place = offset + Int64(count) - Int64(head.count) + skipped
+            let fileOffset = offset + Int64(count) - Int64(head.count) + skipped
             let got: Int
             do {
                 got = try tail.read(
-                    fromAbsoluteOffset: place, into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+                    fromAbsoluteOffset: fileOffset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
             } catch {
                 throw error as? Errno ?? .ioError
             }

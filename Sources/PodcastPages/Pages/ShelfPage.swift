@@ -172,11 +172,11 @@ package struct ShelfPage: Sendable {
 
     /// Adds the titles that the script searches.
     private func addTitles(to page: inout PageText) {
-        let places = Dictionary(
+        let indices = Dictionary(
             shelf.shows.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
         let episodes = shelf.titles.prefix(Shelf.titleLimit).compactMap { entry -> OrderedJSON? in
-            guard let place = places[entry.show] else { return nil }
-            return .array([.int(Int64(place)), .int(entry.id.rawValue), .string(entry.title)])
+            guard let index = indices[entry.show] else { return nil }
+            return .array([.int(Int64(index)), .int(entry.id.rawValue), .string(entry.title)])
         }
         let shows = shelf.shows.map { OrderedJSON.string($0.name) }
         page.data(.object([("shows", .array(shows)), ("episodes", .array(episodes))]), id: "titles")

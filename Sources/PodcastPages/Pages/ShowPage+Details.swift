@@ -31,7 +31,9 @@ extension ShowPage {
         addPersons(details.persons)
         addFacts(locations: details.locations, license: details.license)
         addSoundbites(details.soundbites)
-        addList("Discussion", details.discussions) { page, place in page.addName(place.network, link: place.url) }
+        addList("Discussion", details.discussions) { page, discussion in
+            page.addName(discussion.network, link: discussion.url)
+        }
         addList("Also at", details.links) { page, link in page.addName(link.title ?? link.url, link: link.url) }
     }
 
