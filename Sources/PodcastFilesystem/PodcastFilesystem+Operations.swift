@@ -49,7 +49,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 throw Errno.staleNFSFileHandle
             }
             let form = behaviour.form
-            let (attributes, timeout) = reply(facts, form)
+            let (attributes, timeout) = attributesAndTimeout(facts, form)
             request.reply(attributes: attributes, timeout: timeout)
         } catch {
             request.reply(error: Self.errno(of: error))

@@ -66,7 +66,7 @@ package final class PodcastFilesystem: Sendable {
     let live = LiveTasks()
     let parked = ParkedRequests()
     let assetFailures = AssetFailures()
-    let subscriptions = SubscriptionsFile()
+    let subscriptions = SubscriptionsRendering()
     let state = Mutex(State())
     /// The receiver of invalidations, and the registration of files for passthrough. `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)?)?>(nil)

@@ -9,8 +9,8 @@ struct DirectoryCacheTests {
 
     private static func opening(
         _ number: UInt64 = 1, count: Int = 100, at now: Instant = .start, invalidations: UInt64 = 0
-    ) -> DirectoryCache.Opening {
-        DirectoryCache.Opening(listing: number, count: count, now: now, invalidations: invalidations)
+    ) -> DirectoryCache.OpenInputs {
+        DirectoryCache.OpenInputs(listing: number, count: count, now: now, invalidations: invalidations)
     }
 
     @Test func theFirstStreamFillsAndTheNextOneReads() {
@@ -202,11 +202,11 @@ private final class Kept {
 
     var isIdle: Bool { listing.isIdle }
 
-    func open(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Use {
+    func open(_ handle: UInt64, _ opening: DirectoryCache.OpenInputs) -> DirectoryCache.Use {
         listing.open(handle, opening).use
     }
 
-    func answer(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Answer {
+    func answer(_ handle: UInt64, _ opening: DirectoryCache.OpenInputs) -> DirectoryCache.Answer {
         listing.open(handle, opening)
     }
 

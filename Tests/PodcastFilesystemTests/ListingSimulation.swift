@@ -105,7 +105,7 @@ struct ListingSimulation {
         lastHandle += 1
         let answer = rule.open(
             lastHandle,
-            DirectoryCache.Opening(
+            DirectoryCache.OpenInputs(
                 listing: Self.base(current), count: Self.count(current), now: now, invalidations: invalidations))
         if answer.use == .fills { known = [] }
         if answer.use.usesCache { know(current, end: answer.end) }
@@ -135,7 +135,7 @@ struct ListingSimulation {
         let listing = Int.random(in: max(reportedListing, current - 1)...current, using: &generator)
         let answer = rule.open(
             lastHandle,
-            DirectoryCache.Opening(
+            DirectoryCache.OpenInputs(
                 listing: Self.base(listing), count: Self.count(listing), now: now, invalidations: invalidations))
         if Int.random(in: 0..<20, using: &generator) == 0 {
             rule.abandon(lastHandle)

@@ -29,7 +29,7 @@ package final class Invalidator: Sendable {
         /// Whether the thread is processing items.
         var isWorking = false
         /// Whether sending has stopped; completions are still called.
-        var isClosed = false
+        var hasStopped = false
         /// Whether the thread must exit when the queue is empty.
         var isReleased = false
     }
@@ -61,7 +61,7 @@ package final class Invalidator: Sendable {
     /// the kernel, because it drops no pages.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
-        guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.isClosed }) else {
+        guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) else {
             return send(message, completion)
         }
         Self.report(Self.notify(message, core), message)
@@ -92,9 +92,9 @@ package final class Invalidator: Sendable {
 
     /// Stops sending at the end of the session. Returns true if the thread is busy, possibly waiting in the kernel for
     /// a lock.
-    func close() -> Bool {
+    func stopSending() -> Bool {
         state.withLock { state in
-            state.isClosed = true
+            state.hasStopped = true
             return state.isWorking
         }
     }
@@ -114,7 +114,7 @@ package final class Invalidator: Sendable {
             }
             if items.isEmpty { return }
             for item in items {
-                if !state.inspect({ $0.isClosed }) { report(notify(item.message, core), item.message) }
+                if !state.inspect({ $0.hasStopped }) { report(notify(item.message, core), item.message) }
                 item.completion?()
             }
             state.withLock { $0.isWorking = false }

@@ -302,7 +302,7 @@ package final class Session: Sendable {
         fuse_session_exit(core.handle)
         // A message may wait in the kernel for a lock whose holder waits for a reply, and the device is not closed
         // before the message returns; the abort releases both.
-        if invalidator.close(), isConnected, let device = state.withLock({ $0.device }) {
+        if invalidator.stopSending(), isConnected, let device = state.withLock({ $0.device }) {
             Unmount.abort(connection: device.minor)
         }
         // The descriptor stays open until the last request is answered, on any thread: otherwise its number could be

@@ -32,7 +32,7 @@ struct AssetFile: GeneratedFile {
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         // Image viewers map files into memory, which direct I/O does not allow.
-        try mount.openAsset(asset, node.kind == .cover || node.kind == .art ? .cached : .direct, by: caller)
+        try mount.openingOfAsset(asset, node.kind == .cover || node.kind == .art ? .cached : .direct, by: caller)
     }
 
     func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
@@ -105,7 +105,7 @@ extension PodcastFilesystem {
 
     /// Returns the next step of opening an asset: the daemon must check whether the cached file is current. Throws
     /// EACCES for an indexer.
-    func openAsset(_ asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
+    func openingOfAsset(_ asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
         return .requestAsset(asset, preference)
     }

@@ -28,7 +28,7 @@ struct ChaptersFile: GeneratedFile {
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         if try mount.library.extras(of: node.episode).chaptersURL != nil {
-            return try mount.openAsset(.chapters, .direct, by: caller)
+            return try mount.openingOfAsset(.chapters, .direct, by: caller)
         }
         guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
         return .open(OpenFile(number: node, content: rendering.content), .direct)

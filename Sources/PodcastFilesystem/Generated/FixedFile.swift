@@ -120,7 +120,7 @@ struct RootFile: GeneratedFile {
 }
 
 /// The list of subscriptions as last rendered.
-final class SubscriptionsFile: Sendable {
+final class SubscriptionsRendering: Sendable {
     private let last = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
 
     /// The time of the list's last change, in seconds since 1970; `nil` before the first rendering. It is the file's

@@ -77,7 +77,7 @@ struct SidecarFolder: NodeBehaviour {
         guard let sidecar, let stem = sidecar.stem(of: name),
             let episode = try mount.library.entry(of: node.show, stem: stem)
         else { return nil }
-        return try mount.find(NodeNumber(kind: sidecar.kind, row: episode.id))
+        return try mount.entry(of: NodeNumber(kind: sidecar.kind, row: episode.id))
     }
 
     func items() throws -> [FolderSnapshot.Item]? {

@@ -33,7 +33,7 @@ struct EpisodeFile: NodeBehaviour {
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         guard let episode = try mount.library.opening(of: node.episode) else { throw Errno.noSuchFileOrDirectory }
-        if episode.isStream { return try mount.openStream(node, by: caller) }
+        if episode.isStream { return try mount.openingOfStream(node, by: caller) }
         guard NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node else {
             // The rendition was replaced after the lookup. On ESTALE the kernel looks the name up again.
             mount.invalidateName(ofEpisode: node.episode)

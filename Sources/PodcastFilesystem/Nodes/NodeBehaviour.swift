@@ -110,8 +110,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the reply to a lookup of a node.
-    func find(_ node: NodeNumber) throws -> Entry? {
+    /// Returns the reply to a lookup of a node; `nil` if the node does not exist.
+    func entry(of node: NodeNumber) throws -> Entry? {
         try behaviour(of: node).facts(open: nil).map { entry($0) }
     }
 }

@@ -81,14 +81,14 @@ extension PodcastFilesystem {
     /// Returns the reply to a lookup; `entryTimeout` replaces the form's if the kernel must not cache the name.
     func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
         let form = behaviour(of: facts.number).form
-        let (attributes, timeout) = reply(facts, form)
+        let (attributes, timeout) = attributesAndTimeout(facts, form)
         return Entry(
             node: facts.number.node, attributes: attributes, attributeTimeout: timeout,
             entryTimeout: entryTimeout ?? form.entryTimeout)
     }
 
     /// Returns the attributes for a reply, and the time in seconds for which the kernel may cache them.
-    func reply(_ facts: NodeFacts, _ form: NodeForm) -> (attributes: Attributes, timeout: Double) {
+    func attributesAndTimeout(_ facts: NodeFacts, _ form: NodeForm) -> (attributes: Attributes, timeout: Double) {
         guard form.kind == .regular else { return (attributes(facts, form), form.attributeTimeout) }
         let (sent, isCached) = state.withLock { $0.kernel.prepareReply(facts) }
         return (attributes(sent, form), isCached ? form.attributeTimeout : 0)

@@ -13,8 +13,8 @@ extension PodcastFilesystem {
     func entry(ofHandle node: NodeNumber, parent: Bool) throws -> Entry? {
         guard try isExported(node) else { return nil }
         let behaviour = behaviour(of: node)
-        guard parent else { return try find(node) }
-        return behaviour.form.kind == .directory ? try find(behaviour.parent) : nil
+        guard parent else { return try entry(of: node) }
+        return behaviour.form.kind == .directory ? try entry(of: behaviour.parent) : nil
     }
 
     /// Whether a node exists and may be found by its id.

@@ -41,11 +41,11 @@ final class OpenFile: Sendable {
     /// The node of the episode whose bytes are read. Differs from `number` only for a file in `Tagged`.
     let medium: NodeNumber
     /// The tag of a file in `Tagged`; `nil` for other files.
-    let tag: ReplacedTag?
+    let tag: ReplacementTag?
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
-    /// Whether an episode was opened with O_DIRECT: every read then comes from a program, even one beyond the end, and
-    /// none from the kernel's readahead. Unused for generated files.
+    /// Whether an episode was opened with O_DIRECT, so that its reads bypass the page cache: each comes from a program,
+    /// even one beyond the end, and none from the kernel's readahead. Always true for generated files, and unused.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?
@@ -73,7 +73,7 @@ final class OpenFile: Sendable {
     }
 
     /// Creates an open file in `Tagged` from the open original.
-    init(number: NodeNumber, tag: ReplacedTag, _ original: OpenFile) {
+    init(number: NodeNumber, tag: ReplacementTag, _ original: OpenFile) {
         self.number = number
         self.tag = tag
         medium = original.number

@@ -8,7 +8,7 @@ internal import TransferCore
 extension PodcastFilesystem {
     /// Returns the next step of opening a stream's playlist: the daemon must check the stream's URL. Throws EACCES if
     /// the caller may not open it.
-    func openStream(_ node: NodeNumber, by caller: Caller) throws -> Opening {
+    func openingOfStream(_ node: NodeNumber, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
         // The URL in the playlist may contain a secret of the owner.
         if !mayControl(caller.uid), caller.uid != 0, let episode = try library.episode(id: node.episode),

@@ -117,7 +117,7 @@ extension PodcastFilesystem {
         do {
             let tag =
                 try skipped.map { try makeTag(of: number.episode, skipped: $0) }
-                ?? ReplacedTag([], picture: nil, skipped: 0)
+                ?? ReplacementTag([], picture: nil, skipped: 0)
             let content = TaggedFile.Content(
                 rendition: original.file.medium.generation, tagSize: tag.size, fingerprint: try tag.fingerprint(),
                 skipped: tag.skipped, total: original.file.media.withLock { $0.total })
@@ -146,7 +146,8 @@ extension PodcastFilesystem {
 
     /// Answers the open, after the size has been pushed to the kernel. Replies ESTALE if the version has another node.
     private func finish(
-        _ original: PendingOriginal, _ tag: ReplacedTag, version: Int, for number: NodeNumber, _ waiting: ParkedRequest
+        _ original: PendingOriginal, _ tag: ReplacementTag, version: Int, for number: NodeNumber,
+        _ waiting: ParkedRequest
     ) {
         // On ESTALE the kernel looks the name up again, and finds the node of this version.
         guard NodeNumber(kind: .taggedEpisode, generation: version, row: number.row) == number else {

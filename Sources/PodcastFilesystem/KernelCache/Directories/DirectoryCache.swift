@@ -43,7 +43,7 @@ struct DirectoryCache: Sendable, Equatable {
     }
 
     /// The inputs known when a stream is opened.
-    struct Opening: Sendable, Equatable {
+    struct OpenInputs: Sendable, Equatable {
         /// The stream's listing, identified by the offset below its first entry.
         var listing: UInt64
         /// The number of its names, including `.` and `..`.
@@ -63,7 +63,7 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// The inputs of the last stream that filled the cache; `nil` before the first one, after the kernel rejected its
     /// opendir reply, and after an open stream was rewound to another listing.
-    private var lastFill: Opening?
+    private var lastFill: OpenInputs?
     /// The stream that clears the cache, until the kernel is known to have done so.
     private var clearingStream: UInt64?
     /// The streams that use the cache, by handle.
@@ -84,31 +84,31 @@ struct DirectoryCache: Sendable, Equatable {
     }
 
     /// Opens a stream; must be called before the reply to the opendir.
-    mutating func open(_ handle: UInt64, _ opening: Opening) -> Answer {
-        if let lastFill, lastFill.listing == opening.listing, clearingStream == nil {
-            let hasAttributes = hasAttributes(of: lastFill, opening)
+    mutating func open(_ handle: UInt64, _ inputs: OpenInputs) -> Answer {
+        if let lastFill, lastFill.listing == inputs.listing, clearingStream == nil {
+            let hasAttributes = hasAttributes(of: lastFill, inputs)
             // Without a complete cache, names are sent with attributes.
             if hasAttributes || !isFilled {
-                if !hasAttributes { self.lastFill = opening }
-                streams[handle] = Stream(listing: opening.listing)
+                if !hasAttributes { self.lastFill = inputs }
+                streams[handle] = Stream(listing: inputs.listing)
                 return Answer(use: .shares, end: end)
             }
         }
         guard streams.isEmpty else { return Answer(use: .bypasses) }
-        streams[handle] = Stream(listing: opening.listing)
-        lastFill = opening
+        streams[handle] = Stream(listing: inputs.listing)
+        lastFill = inputs
         clearingStream = handle
         awaited = awaited ?? reached
         // Only if the offset belongs to an older listing: no stream will send a name at it any more.
-        end = awaited.flatMap { $0 <= opening.listing ? $0 : nil }
+        end = awaited.flatMap { $0 <= inputs.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
         return Answer(use: .fills, end: end)
     }
 
     /// Whether the kernel still has most of the attributes that were sent with the names.
-    private func hasAttributes(of lastFill: Opening, _ opening: Opening) -> Bool {
-        opening.now - lastFill.now < Self.maxAge
-            && (opening.invalidations &- lastFill.invalidations) * Self.share <= UInt64(opening.count)
+    private func hasAttributes(of lastFill: OpenInputs, _ inputs: OpenInputs) -> Bool {
+        inputs.now - lastFill.now < Self.maxAge
+            && (inputs.invalidations &- lastFill.invalidations) * Self.share <= UInt64(inputs.count)
     }
 
     /// Removes a stream whose opendir reply was not accepted.

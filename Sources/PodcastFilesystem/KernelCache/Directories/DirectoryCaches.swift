@@ -107,10 +107,10 @@ struct DirectoryCaches: Sendable {
         _ folder: NodeNumber, _ handle: FileHandle, _ names: FolderSnapshot, isCurrent: Bool
     ) -> DirectoryCache.Answer {
         guard names.isCacheable, isCurrent else { return DirectoryCache.Answer(use: .bypasses) }
-        let opening = DirectoryCache.Opening(
+        let inputs = DirectoryCache.OpenInputs(
             listing: names.base, count: names.items.count + 2, now: SystemClock.monotonic.now,
             invalidations: invalidations)
-        let answer = folders[folder, default: Folder()].cache.open(handle.rawValue, opening)
+        let answer = folders[folder, default: Folder()].cache.open(handle.rawValue, inputs)
         if answer.use.usesCache {
             var names = names
             names.end = answer.end

@@ -15,7 +15,7 @@ struct RootFolder: NodeBehaviour {
     }
 
     func find(_ name: String) throws -> Entry? {
-        if let file = FixedFile(name: name) { return try mount.find(file.number) }
+        if let file = FixedFile(name: name) { return try mount.entry(of: file.number) }
         if let show = try mount.library.folder(named: name) { return mount.entry(ShowFolder.facts(of: show)) }
         if let view = try mount.library.viewFolder(named: name) {
             return mount.entry(ViewFolderNode.facts(of: view, mount))

@@ -31,7 +31,7 @@ struct SearchFolder: NodeBehaviour {
             throw Errno.tooManyOpenFilesInSystem
         }
         if let dropped { mount.send([.entry(parent: .search, name: dropped)]) }
-        return try mount.find(NodeNumber(kind: .term, row: Int64(number)))
+        return try mount.entry(of: NodeNumber(kind: .term, row: Int64(number)))
     }
 
     func items() -> [FolderSnapshot.Item]? {

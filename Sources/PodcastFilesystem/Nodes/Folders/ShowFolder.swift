@@ -31,17 +31,17 @@ struct ShowFolder: NodeBehaviour {
 
     func find(_ name: String) throws -> Entry? {
         if let (kind, _) = Self.files.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-            return try mount.find(NodeNumber(kind: kind, row: node.show))
+            return try mount.entry(of: NodeNumber(kind: kind, row: node.show))
         }
         if let sidecar = Sidecar.all.first(where: { $0.folderName?.utf8.elementsEqual(name.utf8) ?? false }) {
             if sidecar.isOptional, try mount.library.entries(of: node.show, with: sidecar.offered).isEmpty {
                 return nil
             }
-            return try mount.find(NodeNumber(kind: sidecar.folder, row: node.show))
+            return try mount.entry(of: NodeNumber(kind: sidecar.folder, row: node.show))
         }
         if let episode = try mount.findEpisode(name, of: node.show) { return episode }
-        if name == ShowFeedFile.name { return try mount.find(NodeNumber(kind: .showFeed, row: node.show)) }
-        if let asset = try mount.asset(name, of: node.show), let found = try mount.find(asset) {
+        if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .showFeed, row: node.show)) }
+        if let asset = try mount.asset(name, of: node.show), let found = try mount.entry(of: asset) {
             return found
         }
         // The name of an episode in the playlist's encoding. Invalidations are sent only for the plain name, so the

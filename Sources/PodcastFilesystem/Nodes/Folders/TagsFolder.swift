@@ -20,7 +20,7 @@ struct TagsFolder: NodeBehaviour {
     }
 
     func find(_ name: String) throws -> Entry? {
-        try mount.library.tag(named: name).flatMap { try mount.find(NodeNumber(kind: .tag, row: $0.id)) }
+        try mount.library.tag(named: name).flatMap { try mount.entry(of: NodeNumber(kind: .tag, row: $0.id)) }
     }
 
     func items() throws -> [FolderSnapshot.Item]? {

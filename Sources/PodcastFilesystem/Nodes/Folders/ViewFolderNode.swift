@@ -29,14 +29,14 @@ struct ViewFolderNode: NodeBehaviour {
 
     func find(_ name: String) throws -> Entry? {
         switch name {
-        case Self.playlist: return try mount.find(NodeNumber(kind: .viewPlaylist, row: node.view))
-        case Self.noMedia: return try mount.find(NodeNumber(kind: .viewNoMedia, row: node.view))
-        case Shelf.viewFile: return try mount.find(NodeNumber(kind: .viewPage, row: node.view))
+        case Self.playlist: return try mount.entry(of: NodeNumber(kind: .viewPlaylist, row: node.view))
+        case Self.noMedia: return try mount.entry(of: NodeNumber(kind: .viewNoMedia, row: node.view))
+        case Shelf.viewFile: return try mount.entry(of: NodeNumber(kind: .viewPage, row: node.view))
         default: break
         }
         let links = try mount.links(of: node.view)
         if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
-        if name == ShowFeedFile.name { return try mount.find(NodeNumber(kind: .viewFeed, row: node.view)) }
+        if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .viewFeed, row: node.view)) }
         // The name of a link in the playlist's encoding: no invalidation is sent for it.
         guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
         return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }

@@ -8,7 +8,7 @@ internal import TransferCore
 
 /// The tag that replaces the original's at the start of an open file in `Tagged`: bytes, followed by those of a cached
 /// picture, if there is one.
-final class ReplacedTag: Sendable {
+final class ReplacementTag: Sendable {
     private let bytes: [UInt8]
     private let picture: GeneratedContent?
     /// The size in bytes, with the picture.
@@ -64,7 +64,7 @@ extension PodcastFilesystem {
     /// Makes the tag of an episode from the library and the cached art and chapters.
     ///
     /// - Parameter skipped: The size in bytes of the original's tags.
-    func makeTag(of id: EpisodeID, skipped: Int64) throws -> ReplacedTag {
+    func makeTag(of id: EpisodeID, skipped: Int64) throws -> ReplacementTag {
         guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
             throw Errno.noSuchFileOrDirectory
         }
@@ -75,9 +75,9 @@ extension PodcastFilesystem {
                 let type = Self.imageType(of: content)
             else { continue }
             let head = tag.bytes(before: ID3Tag.Picture(type: type, size: Int(content.size)))
-            return ReplacedTag(head, picture: content, skipped: skipped)
+            return ReplacementTag(head, picture: content, skipped: skipped)
         }
-        return ReplacedTag(tag.bytes(before: nil), picture: nil, skipped: skipped)
+        return ReplacementTag(tag.bytes(before: nil), picture: nil, skipped: skipped)
     }
 
     /// The maximum size of art in a tag in bytes.
