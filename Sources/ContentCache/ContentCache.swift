@@ -213,7 +213,7 @@ package final class ContentCache: Sendable {
         do {
             return try CheckedFile(at: path, mode, expecting: expectation)
         } catch {
-            if error.isPassing { throw error }
+            if error.isTransient { throw error }
             return nil
         }
     }
@@ -323,7 +323,7 @@ package final class ContentCache: Sendable {
                 .descriptor
         } catch let defect {
             // Whether a reader has a lease is unknown.
-            if defect.isPassing { return false }
+            if defect.isTransient { return false }
             remove(name)
             return true
         }
@@ -335,12 +335,12 @@ package final class ContentCache: Sendable {
 
     /// Whether a reader has a lease on a file, or may have one. Only queries the lock: if it acquired the lock, a
     /// reader that opens the file at that moment would fail.
-    package func isRead(_ name: String) -> Bool {
+    package func hasReader(_ name: String) -> Bool {
         let file: CheckedFile
         do {
             file = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
         } catch {
-            return error.isPassing
+            return error.isTransient
         }
         defer { try? file.descriptor.close() }
         return clinux_ofd_is_locked(file.descriptor.rawValue) == 1

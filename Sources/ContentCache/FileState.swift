@@ -82,7 +82,7 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     /// The digest is not the recorded one.
     case wrongContent
     /// The file cannot be opened or read. If the process has run out of descriptors or memory, the file itself may be
-    /// intact: see `isPassing`.
+    /// intact: see `isTransient`.
     case unreadable(code: Int32)
 
     package var description: String {
@@ -106,7 +106,7 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     /// Whether the defect is transient; the file must then not be removed.
-    package var isPassing: Bool {
+    package var isTransient: Bool {
         guard case .unreadable(let code) = self else { return false }
         return [EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN].contains(code)
     }

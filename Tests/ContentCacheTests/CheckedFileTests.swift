@@ -103,12 +103,12 @@ import Testing
         for path in [path(name), path(name) + ".json"] {
             let lease = try FileLease(path)
             #expect(throws: CacheFileDefect.unreadable(code: EAGAIN)) { try cache.reopen(name) }
-            #expect(cache.isRead(name) == (path == self.path(name)), "it may have a reader")
+            #expect(cache.hasReader(name) == (path == self.path(name)), "it may have a reader")
             #expect(path == self.path(name) ? !cache.evict(name) : cache.names() == [name])
             lease.release()
         }
         #expect(try cache.reopen(name)?.present == RangeSet(0..<200_000))
-        #expect(!cache.isRead(name))
+        #expect(!cache.hasReader(name))
     }
 
     /// The recorded state of a verified file is the one before the read: the digest does not cover later writes.

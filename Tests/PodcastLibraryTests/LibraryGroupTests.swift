@@ -43,7 +43,7 @@ struct LibraryGroupTests {
     @Test func aPartThatFailsTakesNothingElseWithIt() throws {
         try library.group {
             try library.confirm(episode: episodes[0], size: 10, now: noon)
-            #expect(throws: LibraryError.noSuchEpisode(999)) { try library.opened(episode: 999, now: noon) }
+            #expect(throws: LibraryError.noSuchEpisode(999)) { try library.recordOpening(of: 999, now: noon) }
             #expect(throws: LibraryError.self) {
                 try library.complete(episode: episodes[1], generation: 1, size: 5, sha256: "", now: noon)
             }

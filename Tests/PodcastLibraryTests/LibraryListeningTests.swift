@@ -37,16 +37,16 @@ import TransferCore
         let (_, episodes) = try show()
         #expect(try library.listening(of: episodes[0]) == StoredListening(duration: 1_000))
         #expect(try library.listening(of: 999) == nil)
-        try library.listened(
+        try library.recordListening(
             to: episodes[0], ListeningChange(played: false, position: 61.5, started: 0, total: nil), now: now)
         let episode = try #require(try library.episode(id: episodes[0]))
         #expect(episode.position == 61.5 && !episode.played && episode.lastPlayed == now && episode.isInProgress)
-        try library.listened(
+        try library.recordListening(
             to: episodes[0], ListeningChange(played: true, position: nil, started: 0, total: nil), now: now + 9)
         let played = try #require(try library.episode(id: episodes[0]))
         #expect(played.position == nil && played.played && played.lastPlayed == now + 9 && !played.isInProgress)
         #expect(throws: LibraryError.noSuchEpisode(999)) {
-            try library.listened(
+            try library.recordListening(
                 to: 999, ListeningChange(played: true, position: nil, started: 0, total: nil), now: now)
         }
     }
@@ -54,12 +54,12 @@ import TransferCore
     @Test func aPlayActionSaysWhereListeningBegan() throws {
         let (_, episodes) = try show()
         try logIn()
-        try library.listened(
+        try library.recordListening(
             to: episodes[0], ListeningChange(played: false, position: 754.2, started: 120.7, total: 999.9), now: now)
         let action = try #require(try pending().first)
         #expect(action.kind == .play)
         #expect(action.started == 120 && action.position == 754 && action.total == 999)
-        try library.listened(
+        try library.recordListening(
             to: episodes[0], ListeningChange(played: true, position: nil, started: 120.7, total: 999.9), now: now)
         let end = try #require(try pending().first)
         #expect(end.started == 120 && end.position == 999 && end.total == 999)
@@ -72,7 +72,7 @@ import TransferCore
     @Test func thePlayersDurationDecidesWhatIsTheEnd() throws {
         let (_, episodes) = try show()
         try logIn()
-        try library.listened(
+        try library.recordListening(
             to: episodes[0], ListeningChange(played: false, position: 1_800, started: 0, total: 3_600), now: now)
         let action = try #require(try pending().first)
         #expect(action.position == 1_800 && action.total == 3_600)

@@ -160,7 +160,7 @@ struct LibraryRenditionTests {
         try library.pin(rendition(1, "one"), now: noon)
         try library.pin(Rendition(episode: other, generation: 1, file: "two", lastOpened: noon + 5), now: noon)
         #expect(try library.evictionCandidates().map(\.file) == ["one", "two"])
-        try library.opened(episode: episode, now: noon + 10)
+        try library.recordOpening(of: episode, now: noon + 10)
         #expect(try library.entry(id: episode)?.lastOpened == noon + 10)
         #expect(try library.rendition(of: episode)?.lastOpened == noon + 10)
         #expect(try library.evictionCandidates().map(\.file) == ["two", "one"])

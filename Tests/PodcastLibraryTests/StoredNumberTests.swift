@@ -111,7 +111,7 @@ import TransferCore
         // New values continue from the stored ones.
         let clock = SyncClock(local: now, server: now + 100)
         for pending in try library.pendingActions(clock: clock, device: "d", limit: 100) {
-            #expect(pending.action.timestamp.magnitude <= UInt64(2 * SyncMoment.latest), "\(context)")
+            #expect(pending.action.timestamp.magnitude <= UInt64(2 * SyncTimeRange.latest), "\(context)")
         }
         try library.setPosition(episode: 1, 40, now: now)
         try library.setPlayed(episode: 2, true, now: now)

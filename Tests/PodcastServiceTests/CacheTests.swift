@@ -45,7 +45,7 @@ struct CacheTests {
         let (daemon, client) = try await start(capacity: 700_000)
         try await download(1, 2, 3, with: daemon, client)
         for (number, moment) in [(1, 1_000), (2, 3_000), (3, 2_000)] as [(Int, Int64)] {
-            try daemon.library.opened(episode: try daemon.episode(number).id, now: moment)
+            try daemon.library.recordOpening(of: try daemon.episode(number).id, now: moment)
         }
         try daemon.library.setPlayed(episode: try daemon.episode(2).id, true, now: 1)
         try await download(4, with: daemon, client)

@@ -16,7 +16,7 @@ extension Library {
     /// Stores the playback state that a player has reported.
     ///
     /// - Throws: `noSuchEpisode`.
-    package func listened(to episode: EpisodeID, _ change: ListeningChange, now: Int64) throws {
+    package func recordListening(to episode: EpisodeID, _ change: ListeningChange, now: Int64) throws {
         try write { db in
             try db.cachedStatement(
                 sql: """

@@ -8,7 +8,7 @@ extension Schema {
     /// Runs when the library is opened for writing. These tables are small: a row for each show, or for each episode
     /// with a synchronized state.
     static func bound(_ db: Database) throws {
-        let moments = "BETWEEN 0 AND \(SyncMoment.latest)"
+        let moments = "BETWEEN 0 AND \(SyncTimeRange.latest)"
         for sql in [
             "UPDATE sync_episode SET time = 0 WHERE NOT time \(moments)",
             """

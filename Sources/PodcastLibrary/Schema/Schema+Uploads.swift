@@ -1,7 +1,7 @@
 extension Schema {
     /// The uploads, outstanding or failed. Their ids come from the sequence of the downloads' ids, so that the id of a
     /// task is unique.
-    static let third = """
+    static let uploads = """
         CREATE TABLE upload (
             id INTEGER PRIMARY KEY,
             url TEXT NOT NULL,

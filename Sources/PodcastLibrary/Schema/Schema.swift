@@ -9,9 +9,9 @@ enum Schema {
 
     /// The migrations; the first leads to version 1.
     private static let steps: [@Sendable (Database) throws -> Void] = [
-        { db in try db.execute(sql: first) },
-        { db in try db.execute(sql: second) },
-        { db in try db.execute(sql: third) },
+        { db in try db.execute(sql: coreTables) },
+        { db in try db.execute(sql: eventsAndAutomation) },
+        { db in try db.execute(sql: uploads) },
         { db in try db.execute(sql: sync) },
         { db in try renameUnsafeFiles(db) },
         // The state of the complete cache file; opaque to this module.
@@ -41,7 +41,7 @@ enum Schema {
     ///
     /// AUTOINCREMENT, because an id is an inode number: the kernel's caches would confuse a file with an earlier one of
     /// the same id. Show notes have a separate table, so that listings read small rows.
-    private static let first = """
+    private static let coreTables = """
         CREATE TABLE podcast (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             name TEXT NOT NULL,
@@ -165,7 +165,7 @@ enum Schema {
         """
 
     /// Events stored for disconnected clients, and the data for automatic transfers and refreshes.
-    private static let second = """
+    private static let eventsAndAutomation = """
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
             time INTEGER NOT NULL,

@@ -42,7 +42,7 @@ package struct ShelfEpisode: Sendable, Equatable {
     }
 
     /// The position in seconds from which an unplayed episode counts as in progress.
-    package static let begun = ListeningRules.inProgress
+    package static let inProgressThreshold = ListeningRules.inProgress
 }
 
 /// The title of an episode, for a search over all shows.
@@ -63,7 +63,7 @@ extension Library {
     package func episodesInProgress(limit: Int) throws -> [ShelfEpisode] {
         try shelf(
             "AND e.played = 0 AND e.position >= ? ORDER BY coalesce(e.last_played, e.last_opened, 0) DESC, e.moment DESC LIMIT ?",
-            [ShelfEpisode.begun, limit])
+            [ShelfEpisode.inProgressThreshold, limit])
     }
 
     /// Returns the newest episodes of all subscribed shows.

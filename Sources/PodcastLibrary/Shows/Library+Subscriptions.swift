@@ -78,7 +78,7 @@ package struct UnfetchedShow: Sendable, Equatable {
 }
 
 /// The result for an `UnfetchedShow`.
-package enum KeptShow: Sendable, Equatable {
+package enum UnfetchedShowResult: Sendable, Equatable {
     case added(podcast: ShowID, name: String)
     /// The show was already subscribed.
     case known(podcast: ShowID, name: String)
@@ -136,22 +136,22 @@ extension Library {
     /// - Returns: The result for each show, in their order.
     package func subscribeUnfetched(
         _ shows: [UnfetchedShow], template: NameTemplate = .standard, fromServer server: String? = nil, now: Int64
-    ) throws -> [KeptShow] {
+    ) throws -> [UnfetchedShowResult] {
         try write { db in
             // Taken names are looked up one by one in the index rather than all loaded: callers import thousands of
             // shows with one call for each.
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
-                let kept = try Self.subscribeUnfetched(show, template, &names, db, now: now)
-                if let server { try Self.recordArrival(of: kept.podcast, from: server, db) }
-                return kept
+                let result = try Self.subscribeUnfetched(show, template, &names, db, now: now)
+                if let server { try Self.recordArrival(of: result.podcast, from: server, db) }
+                return result
             }
         }
     }
 
     private static func subscribeUnfetched(
         _ show: UnfetchedShow, _ template: NameTemplate, _ names: inout UniqueNames, _ db: Database, now: Int64
-    ) throws -> KeptShow {
+    ) throws -> UnfetchedShowResult {
         let found = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ?"), arguments: [show.url])
         if let found, !found[2] { return .known(podcast: found[0], name: found[1]) }

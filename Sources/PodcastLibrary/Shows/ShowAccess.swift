@@ -23,7 +23,7 @@ package struct ShowAccess: Sendable, Equatable {
     }
 
     /// The most private address space allowed for URLs in the feed.
-    package var leads: AddressSpace? { space ?? reach }
+    package var linkReach: AddressSpace? { space ?? reach }
 
     /// The columns of `podcast p` that `init(_:from:)` reads.
     static let columns = "p.url, p.given_url, p.reach, p.space"

@@ -102,11 +102,11 @@ extension Library {
     /// Shifts the times of unsent changes after the clock was set forward by `seconds`, or back if `seconds` is
     /// negative: the times were recorded with the old clock, and decide conflicts between devices.
     package func moveUnsent(by seconds: Int64) throws {
-        let shift = SyncMoment.bounded(seconds)
+        let shift = SyncTimeRange.bounded(seconds)
         try write { db in
             for table in ["sync_pending", "sync_subscription"] {
                 try db.execute(
-                    sql: "UPDATE \(table) SET at = max(0, min(at + ?, ?))", arguments: [shift, SyncMoment.latest])
+                    sql: "UPDATE \(table) SET at = max(0, min(at + ?, ?))", arguments: [shift, SyncTimeRange.latest])
             }
         }
     }

@@ -148,7 +148,7 @@ package struct SyncedMoment: Sendable, Equatable, Comparable {
     /// - Parameter skew: The correction from local to server time.
     func lastPlayed(skew: Int64, now: Int64) -> Int64 {
         if state == .new { return 0 }
-        return min(max(0, SyncMoment.bounded(time) - SyncMoment.bounded(skew)), max(0, now))
+        return min(max(0, SyncTimeRange.bounded(time) - SyncTimeRange.bounded(skew)), max(0, now))
     }
 
     package static func < (one: Self, other: Self) -> Bool {

@@ -1,5 +1,5 @@
 /// The range of valid times, in seconds since 1970 UTC.
-package enum SyncMoment {
+package enum SyncTimeRange {
     /// The end of the year 9999. All times from servers, actions and rows are bounded by this value and its negative,
     /// so that the sum of a few cannot overflow.
     package static let latest: Int64 = 253_402_300_799
@@ -18,8 +18,8 @@ package struct SyncClock: Sendable, Equatable {
     package let server: Int64
 
     package init(local: Int64, server: Int64) {
-        self.local = SyncMoment.bounded(local)
-        self.server = SyncMoment.bounded(server)
+        self.local = SyncTimeRange.bounded(local)
+        self.server = SyncTimeRange.bounded(server)
     }
 
     /// The correction from local to server time, in seconds. A difference up to `maxResponseTime` is the duration of
@@ -36,7 +36,7 @@ package struct SyncClock: Sendable, Equatable {
     ///
     /// - Parameter floor: The lowest time that the change may have: after the state that the person saw.
     package func time(ofLocal moment: Int64, floor: Int64) -> Int64 {
-        max(SyncMoment.bounded(moment) + skew, SyncMoment.bounded(floor))
+        max(SyncTimeRange.bounded(moment) + skew, SyncTimeRange.bounded(floor))
     }
 
     /// Whether this time is too far in the future to come from a correct clock.
@@ -60,8 +60,8 @@ package struct SyncWindow: Sendable, Equatable {
     package let lastFull: Int64?
 
     package init(last: Int64, lastFull: Int64?) {
-        self.last = SyncMoment.bounded(last)
-        self.lastFull = lastFull.map(SyncMoment.bounded)
+        self.last = SyncTimeRange.bounded(last)
+        self.lastFull = lastFull.map(SyncTimeRange.bounded)
     }
 
     /// The overlap for actions in seconds: a week, since devices are rarely offline for longer, and a week's actions

@@ -145,7 +145,7 @@ extension Library {
     /// Records when an episode was opened: the access time, which also decides the order of eviction.
     ///
     /// - Throws: `noSuchEpisode`.
-    package func opened(episode: EpisodeID, now: Int64) throws {
+    package func recordOpening(of episode: EpisodeID, now: Int64) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET last_opened = ? WHERE id = ?")
                 .execute(arguments: [now, episode])

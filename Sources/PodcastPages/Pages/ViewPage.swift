@@ -136,7 +136,9 @@ package struct ViewPage: Sendable {
 extension ShelfEpisode {
     /// The remaining time of an episode in progress, such as `12:07 left`; `nil` for other episodes.
     var rest: String? {
-        guard !played, let duration, let position, position >= Self.begun, duration > position else { return nil }
+        guard !played, let duration, let position, position >= Self.inProgressThreshold, duration > position else {
+            return nil
+        }
         return "\(TimeText.clock(duration - position)) left"
     }
 }
@@ -160,8 +162,8 @@ extension PageText {
 
     /// Adds a bar with the playback position of an episode in progress; adds nothing for other episodes.
     mutating func addListening(_ position: Double?, of duration: Double?, isPlayed: Bool) {
-        guard !isPlayed, let position, let duration, position >= ShelfEpisode.begun, duration > 0, position.isFinite,
-            duration.isFinite
+        guard !isPlayed, let position, let duration, position >= ShelfEpisode.inProgressThreshold, duration > 0,
+            position.isFinite, duration.isFinite
         else { return }
         let part = Int(min(100, position / duration * 100))
         let text = "\(TimeText.clock(position)) of \(TimeText.clock(duration)) played"

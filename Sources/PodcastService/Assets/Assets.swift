@@ -160,7 +160,7 @@ final class Assets: ServicePart {
         request.timeout = timeout
         request.userAgent = settings(of: podcast).userAgent
         if let access = try library.showAccess(of: podcast) {
-            request.reach = access.leads
+            request.reach = access.linkReach
             request.credentials = credentials(of: podcast, access)
         }
         return request

@@ -34,7 +34,7 @@ final class ListeningRecorder: ServicePart {
         // The senders time their reports by CLOCK_MONOTONIC, which stops while the machine sleeps.
         let verdict = book.handle(report, stored: stored, at: SystemClock.monotonic.now)
         guard let change = verdict.change else { return .listening(resume: verdict.resume) }
-        try library.listened(to: report.episode, change, now: now())
+        try library.recordListening(to: report.episode, change, now: now())
         var news = stored
         (news.played, news.position) = (change.played, report.position)
         news.duration = change.total ?? stored.duration

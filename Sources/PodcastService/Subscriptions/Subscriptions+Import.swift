@@ -117,7 +117,7 @@ extension Subscriptions {
     /// Subscribes to shows without fetching their feeds, and notifies watching clients.
     func subscribeUnfetched(
         _ shows: [(show: UnfetchedShow, credentials: Credentials?)], fromServer server: String? = nil
-    ) throws -> [KeptShow] {
+    ) throws -> [UnfetchedShowResult] {
         let kept = try library.subscribeUnfetched(
             shows.map(\.show), template: configuration.nameTemplate, fromServer: server, now: now())
         var changes: [Input] = []

@@ -283,14 +283,14 @@ package enum SyncTime {
     /// Parses the timestamp of a response, in seconds since 1970; `nil` if absent or invalid. It is stored, and sent
     /// back to the server with the next request.
     static func timestamp(_ value: Any?) -> Int64? {
-        number(value).flatMap { (0...SyncMoment.latest).contains($0) ? $0 : nil }
+        number(value).flatMap { (0...SyncTimeRange.latest).contains($0) ? $0 : nil }
     }
 
     /// Parses a time, with or without a zone and a fraction, into seconds since 1970. Some servers send that number
     /// instead of a text.
     package static func seconds(_ value: Any?) -> Int64? {
         if let number = number(value) {
-            return (-SyncMoment.latest...SyncMoment.latest).contains(number) ? number : nil
+            return (-SyncTimeRange.latest...SyncTimeRange.latest).contains(number) ? number : nil
         }
         guard let text = value as? String, text.utf8.count < 64 else { return nil }
         let bytes = Array(text.utf8)

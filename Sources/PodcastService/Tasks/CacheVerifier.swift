@@ -70,7 +70,7 @@ final class CacheVerifier: ServicePart {
         of rendition: Rendition, _ states: inout [(file: String, state: String)]
     ) -> CacheFileDefect? {
         let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
-        if let defect { guard defect.isPassing || defect == .changed else { return defect } }
+        if let defect { guard defect.isTransient || defect == .changed else { return defect } }
         // Earlier versions of podfs recorded no state, or one without the inode's change time.
         let recorded = rendition.fileState.flatMap(FileState.init(text:))
         let isOutdated = rendition.fileState == nil || defect == nil && recorded.map { $0.changed == nil } ?? false
@@ -122,7 +122,7 @@ final class CacheVerifier: ServicePart {
                 try library.record(fileState: state.text, of: rendition.file)
                 return nil
             case .failure(let defect):
-                if !defect.isPassing {
+                if !defect.isTransient {
                     engine.discard(MediaID(episode))
                     try drop(rendition, for: defect)
                 }

@@ -164,7 +164,7 @@ extension CoreDriver {
         let now = batch.moment.uptime
         if let last = lastOpens[episode], now - last < Self.openRecordInterval { return }
         do {
-            try library.opened(episode: episode, now: batch.moment.seconds)
+            try library.recordOpening(of: episode, now: batch.moment.seconds)
         } catch LibraryError.noSuchEpisode {
             // The episode has just been removed.
         }

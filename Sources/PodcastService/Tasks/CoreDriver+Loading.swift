@@ -29,7 +29,7 @@ extension CoreDriver {
                 isComplete: row.isComplete)
             source.setLocations(row.sources.map(DownloadSource.Location.init))
             source.credentials = credentials(of: row.podcast, row.access)
-            source.reach = row.access.leads
+            source.reach = row.access.linkReach
             source.awaitsSpace = view.withLock { $0.spaceWaits[media] }
             return source
         }
@@ -47,7 +47,7 @@ extension CoreDriver {
                     isComplete: source.isComplete, size: source.fileSize, state: source.fileState))
         else { return }
         if defect == .changed { throw TransferError(.unverified, "its file in the cache has to be verified") }
-        if defect.isPassing { throw TransferError(.failed, "its file in the cache: \(defect)") }
+        if defect.isTransient { throw TransferError(.failed, "its file in the cache: \(defect)") }
     }
 }
 

@@ -104,7 +104,7 @@ extension TransferEngine {
     package func removeFile(_ name: String) { cache.remove(name) }
 
     /// Whether a program has a file open, or may have.
-    package func isRead(_ name: String) -> Bool { cache.isRead(name) }
+    package func isRead(_ name: String) -> Bool { cache.hasReader(name) }
 
     /// Removes a file that no program has open.
     ///

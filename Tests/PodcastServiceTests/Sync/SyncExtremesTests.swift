@@ -11,14 +11,14 @@ import TransferCore
 /// Numbers from a sync server outside any clock's range.
 @Suite struct SyncExtremesTests {
     @Test func noTwoClocksOverflow() {
-        let reach = 2 * SyncMoment.latest
+        let reach = 2 * SyncTimeRange.latest
         for one in ExtremeNumbers.integers {
             for other in ExtremeNumbers.integers {
                 let clock = SyncClock(local: one, server: other)
                 #expect(clock.skew.magnitude <= reach.magnitude)
                 let window = SyncWindow(last: one, lastFull: other)
-                #expect((0...SyncMoment.latest).contains(window.episodesSince))
-                #expect((0...SyncMoment.latest).contains(window.subscriptionsSince))
+                #expect((0...SyncTimeRange.latest).contains(window.episodesSince))
+                #expect((0...SyncTimeRange.latest).contains(window.subscriptionsSince))
                 for time in ExtremeNumbers.integers {
                     #expect(clock.time(ofLocal: time, floor: one).magnitude <= UInt64(2 * reach))
                     #expect(clock.clamped(time).magnitude <= reach.magnitude)
@@ -57,7 +57,7 @@ import TransferCore
             _ = try? SyncAnswers.uploaded(Array(body.utf8))
             guard let found = try? SyncAnswers.actions(Array(body.utf8)) else { continue }
             read += 1
-            #expect((0...SyncMoment.latest).contains(found.timestamp))
+            #expect((0...SyncTimeRange.latest).contains(found.timestamp))
             _ = messages.body(found.actions)
             guard round % 10 == 0 else { continue }
             let clock = SyncClock(local: 1_800_000_000, server: found.timestamp)
