@@ -69,7 +69,7 @@ package struct ListeningBook: Sendable {
         /// the mark.
         var hasMarked = false
         /// The time of the last report that was due to be written, even if it changed nothing.
-        var written: Instant?
+        var lastWriteDue: Instant?
 
         /// Begins a stretch.
         mutating func beginStretch(at position: Double) {
@@ -130,12 +130,12 @@ package struct ListeningBook: Sendable {
             takesOver = owners[report.episode] != key
             owners[report.episode] = key
         }
-        let isWritten = ListeningRules.isWritten(report.phase, after: session.written, at: now)
+        let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
         // The first write of an adopted session does not start an interval, so that its next report of playback is
         // written too: the previous daemon wrote at other times.
-        if isWritten, isKnown || report.phase != .playing { session.written = now }
+        if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
         if report.phase == .stopped {
             remove(key)
         } else {

@@ -21,10 +21,10 @@ package enum ListeningRules {
     /// Whether the position of a report is written, if that player's position counts: during playback once an interval,
     /// with a tolerance for early timers. The sender of the reports times them by the same rule, so that the stored
     /// position is never older than the interval.
-    static func isWritten(_ phase: ListeningReport.Phase, after written: Instant?, at now: Instant) -> Bool {
+    static func isWritten(_ phase: ListeningReport.Phase, after lastWriteDue: Instant?, at now: Instant) -> Bool {
         switch phase {
         case .started: false
-        case .playing: written.map { now - $0 >= writeInterval * 0.95 } ?? true
+        case .playing: lastWriteDue.map { now - $0 >= writeInterval * 0.95 } ?? true
         case .seeked, .paused, .stopped: true
         }
     }

@@ -21,7 +21,7 @@ extension PlayerTracker {
         /// The time at which to report a seek that came within `seekInterval` of another one; `nil` if there is none.
         var seekDue: Instant?
         /// The time of the last report whose position the daemon writes to the library; see `ListeningRules.isWritten`.
-        var written: Instant?
+        var lastWriteDue: Instant?
     }
 
     /// A player on the bus.
@@ -158,7 +158,7 @@ extension PlayerTracker {
         if position != nil, !isSeek { report(.playing, player.estimate(at: now), id, &player, at: now) }
         player.session?.isPaused = false
         // Read again when the daemon's next write is due, so that the stored position is never older than the interval.
-        let due = (player.session?.written ?? now) + Self.readInterval
+        let due = (player.session?.lastWriteDue ?? now) + Self.readInterval
         player.nextReading = due > now ? due : now + Self.readInterval
     }
 

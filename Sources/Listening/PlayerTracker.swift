@@ -193,7 +193,7 @@ package struct PlayerTracker: Sendable {
             episode: session.episode, process: player.process, player: player.name, phase: phase, position: position,
             duration: player.track.length, rate: player.rate)
         effects.append(.report(id, session: session.number, report))
-        if ListeningRules.isWritten(phase, after: session.written, at: now) { player.session?.written = now }
+        if ListeningRules.isWritten(phase, after: session.lastWriteDue, at: now) { player.session?.lastWriteDue = now }
     }
 }
 

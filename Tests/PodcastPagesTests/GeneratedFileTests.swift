@@ -35,8 +35,8 @@ struct PlaylistTests {
         let playlist = Playlist(title: "", tracks: [Track(name: name, title: "")], isSerial: false)
         let lines = String(decoding: playlist.bytes, as: UTF8.self).split(separator: "\n")
         #expect(lines.last.map(String.init) == encoded ?? name)
-        if let encoded { #expect(Playlist.fileName(ofEncoded: encoded) == name) }
-        #expect(Playlist.fileName(ofEncoded: name) == nil || name.contains("%3F") || name.contains("%25"))
+        if let encoded { #expect(Playlist.fileName(ofEncodedForVLC: encoded) == name) }
+        #expect(Playlist.fileName(ofEncodedForVLC: name) == nil || name.contains("%3F") || name.contains("%25"))
     }
 
     @Test func aShowWithoutEpisodesHasAnEmptyPlaylist() {

@@ -5,7 +5,7 @@ package import PodcastLibrary
 /// The encoding is UTF-8, as the extension `m3u8` implies, and the names are relative to the playlist. Most players
 /// (mpv, ffmpeg) treat a line as a path; VLC treats it as a URL and encodes characters that are invalid in one. So both
 /// agree on nearly all names. The other names are percent-encoded for VLC; for the players that treat them as paths,
-/// the mount accepts the encoded name as an unlisted alias (`fileName(ofEncoded:)`).
+/// the mount accepts the encoded name as an unlisted alias (`fileName(ofEncodedForVLC:)`).
 package struct Playlist: Sendable {
     private let title: String
     private let tracks: [Track]
@@ -31,13 +31,13 @@ package struct Playlist: Sendable {
     /// Returns the line of a file in the same folder. `./` is prepended to a name with a colon, which could otherwise
     /// start with a URL scheme. A number sign, which would start a comment, is percent-encoded.
     private static func line(of name: String) -> String {
-        let encoded = encoded(name)
+        let encoded = encodedForVLC(name)
         return encoded.utf8.contains(UInt8(ascii: ":")) ? "./\(encoded)" : encoded
     }
 
     /// Percent-encodes characters that start a URL's query or fragment, and percent signs that look like an encoded
     /// character; other names stay unchanged. VLC encodes percent signs by itself unless all of them look encoded.
-    static func encoded(_ name: String) -> String {
+    static func encodedForVLC(_ name: String) -> String {
         let bytes = Array(name.utf8)
         let needsIt = bytes.indices.contains { index in
             switch bytes[index] {
@@ -52,10 +52,10 @@ package struct Playlist: Sendable {
 
     private static func isHex(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }
 
-    /// Decodes a name that `encoded` has encoded; `nil` if `text` is not such a name.
-    package static func fileName(ofEncoded text: String) -> String? {
+    /// Decodes a name that `encodedForVLC` has encoded; `nil` if `text` is not such a name.
+    package static func fileName(ofEncodedForVLC text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
         let name = text.replacing("%3F", with: "?").replacing("%23", with: "#").replacing("%25", with: "%")
-        return name != text && encoded(name) == text ? name : nil
+        return name != text && encodedForVLC(name) == text ? name : nil
     }
 }

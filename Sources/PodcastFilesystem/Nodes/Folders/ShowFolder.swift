@@ -46,7 +46,7 @@ struct ShowFolder: NodeBehaviour {
         }
         // The name of an episode in the playlist's encoding. Invalidations are sent only for the plain name, so the
         // kernel must not cache this one.
-        guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
+        guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
         return try mount.findEpisode(plain, of: node.show, entryTimeout: 0)
     }
 

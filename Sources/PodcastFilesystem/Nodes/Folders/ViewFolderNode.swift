@@ -38,7 +38,7 @@ struct ViewFolderNode: NodeBehaviour {
         if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
         if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .viewFeed, row: node.view)) }
         // The name of a link in the playlist's encoding: no invalidation is sent for it.
-        guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
+        guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
         return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
     }
 
