@@ -34,8 +34,8 @@ package struct LinkedPath {
         self.readLink = readLink
     }
 
-    /// Returns the components of `path` below `folder`; `nil` if the path does not lead there, or leads through a file
-    /// system that is not local.
+    /// Returns the components of `path` below `folder`; `nil` if the path does not lead there, leads through a file
+    /// system that is not local, or contains `..` below `folder`.
     package func components(of path: String, below folder: String) -> [String]? {
         guard mounts["/"].map(Self.local.contains) ?? false, path.utf8.first == UInt8(ascii: "/") else { return nil }
         var rest = Self.parts(path)
@@ -47,13 +47,13 @@ package struct LinkedPath {
                 continue
             }
             done.append(part)
-            let place = "/" + done.joined(separator: "/")
-            if place == folder { return rest.map(String.init) }
-            if let type = mounts[place] {
+            let resolved = "/" + done.joined(separator: "/")
+            if resolved == folder { return rest.contains("..") ? nil : rest.map(String.init) }
+            if let type = mounts[resolved] {
                 guard Self.local.contains(type) else { return nil }
                 continue
             }
-            guard let target = readLink(place) else { continue }
+            guard let target = readLink(resolved) else { continue }
             links += 1
             guard links <= Self.maxLinks else { return nil }
             if target.utf8.first == UInt8(ascii: "/") { done = [] } else { _ = done.popLast() }

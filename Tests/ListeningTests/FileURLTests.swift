@@ -65,6 +65,8 @@ import Testing
             #expect(links.components(of: path, below: folder) == ["Show", "a.mp3"], "\(path)")
         }
         #expect(links.components(of: "/home/me/Music/a.mp3", below: folder) == nil)
+        #expect(links.components(of: "/home/me/Podcasts/Show/../a.mp3", below: folder) == nil)
+        #expect(links.components(of: "/home/me/Podcasts/../../etc/passwd", below: folder) == nil)
     }
 
     @Test func networkFilesystemsAndAutomountsAreNotAccessed() {
