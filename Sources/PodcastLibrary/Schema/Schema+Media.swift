@@ -2,10 +2,10 @@ extension Schema {
     /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: their renditions
     /// and downloads are deleted, and their sizes are computed at the next refresh.
     static let media = """
-        ALTER TABLE episode ADD COLUMN medium TEXT;     -- the encoding, if it is not the item's main one
-        ALTER TABLE episode ADD COLUMN main_url TEXT;   -- the main one's address then
-        ALTER TABLE rendition ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;  -- it has the hash that the feed lists
-        CREATE TABLE media_source (                     -- where the file is, in order, if the feed says more
+        ALTER TABLE episode ADD COLUMN medium TEXT;     -- the encoding, unless it is the item's main one
+        ALTER TABLE episode ADD COLUMN main_url TEXT;   -- the address of the main encoding in that case
+        ALTER TABLE rendition ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;  -- the file's hash is the one in the feed
+        CREATE TABLE media_source (                     -- the file's addresses in order, if it has several or a hash
             episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
             position INTEGER NOT NULL,
             url TEXT NOT NULL,

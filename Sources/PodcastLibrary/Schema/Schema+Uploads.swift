@@ -16,9 +16,9 @@ extension Schema {
             image_type TEXT,
             idempotency_key TEXT NOT NULL UNIQUE,
             step TEXT NOT NULL DEFAULT 'unposted' CHECK (step IN ('unposted', 'posting', 'posted')),
-            location TEXT,                         -- where the media go, once the server has said so
-            tus INTEGER,                           -- whether that place speaks tus; unknown until it was asked
-            held INTEGER NOT NULL DEFAULT 0,       -- bytes that the server has, by its own word
+            location TEXT,                         -- the address to send the media to, once the server has named it
+            tus INTEGER,                           -- whether that address supports tus; NULL until known
+            held INTEGER NOT NULL DEFAULT 0,       -- number of bytes that the server reports to have
             suspended INTEGER NOT NULL DEFAULT 0,
             created INTEGER NOT NULL,
             error TEXT

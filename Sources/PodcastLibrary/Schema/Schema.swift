@@ -80,7 +80,7 @@ enum Schema {
             title TEXT NOT NULL,
             published INTEGER,
             published_offset INTEGER NOT NULL DEFAULT 0,
-            moment INTEGER NOT NULL,       -- published, else first_seen: what listings are ordered by
+            moment INTEGER NOT NULL,       -- published, otherwise first_seen: the sort key of listings
             duration REAL,
             url TEXT NOT NULL,
             type TEXT,
@@ -131,7 +131,7 @@ enum Schema {
 
         CREATE TABLE rendition (
             episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
-            podcast INTEGER NOT NULL,      -- the episode's: so that counting what a show has cached is one seek
+            podcast INTEGER NOT NULL,      -- that of the episode: counting a show's cached files takes one seek
             generation INTEGER NOT NULL,
             file TEXT NOT NULL UNIQUE,
             size INTEGER,
@@ -169,13 +169,13 @@ enum Schema {
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
             time INTEGER NOT NULL,
-            payload TEXT NOT NULL          -- the message that watching clients got; not understood here
+            payload TEXT NOT NULL          -- the message sent to watching clients; opaque to the library
         ) STRICT;
         CREATE INDEX event_time ON event (time);
 
         CREATE TABLE session (
             identifier TEXT PRIMARY KEY,
-            acknowledged INTEGER NOT NULL  -- the last event that its client has taken note of
+            acknowledged INTEGER NOT NULL  -- the last event that its client has acknowledged
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE counter (
@@ -183,16 +183,16 @@ enum Schema {
             value INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE address (             -- where a show's feed was, or was said to be and is not
+        CREATE TABLE address (             -- former feed addresses, and announced ones that were not accepted
             podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE,
             url TEXT NOT NULL,
             PRIMARY KEY (podcast, url)
         ) STRICT, WITHOUT ROWID;
 
-        ALTER TABLE download ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;  -- nobody asked for it
-        ALTER TABLE episode ADD COLUMN declined INTEGER NOT NULL DEFAULT 0;    -- a person cancelled or evicted it
-        ALTER TABLE episode ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;   -- fetched ahead, and not asked for since
-        ALTER TABLE podcast ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;    -- refreshes in a row
-        ALTER TABLE podcast ADD COLUMN update_interval INTEGER;                -- what the feed asks for, in seconds
+        ALTER TABLE download ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;  -- not requested by a person
+        ALTER TABLE episode ADD COLUMN declined INTEGER NOT NULL DEFAULT 0;    -- cancelled or evicted by a person
+        ALTER TABLE episode ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;   -- fetched ahead, and not requested since
+        ALTER TABLE podcast ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;    -- consecutive failed refreshes
+        ALTER TABLE podcast ADD COLUMN update_interval INTEGER;                -- the feed's own interval in seconds
         """
 }

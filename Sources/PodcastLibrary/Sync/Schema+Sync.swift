@@ -38,10 +38,10 @@ extension Schema {
             applying INTEGER NOT NULL DEFAULT 0
         ) STRICT;
 
-        CREATE TABLE sync_feed (           -- what the server is known to have, in its spelling
+        CREATE TABLE sync_feed (           -- the addresses in the server's list, as the server spells them
             url TEXT PRIMARY KEY,
             subscribed INTEGER NOT NULL,
-            podcast INTEGER                -- may be gone: then it says whose address it was
+            podcast INTEGER                -- the show with this address; remains after the show is removed
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX sync_feed_podcast ON sync_feed (podcast);
 
@@ -50,11 +50,11 @@ extension Schema {
             podcast INTEGER NOT NULL,
             subscribed INTEGER NOT NULL,
             at INTEGER NOT NULL,
-            sent INTEGER,                  -- what the server may have taken although it has not answered
+            sent INTEGER,                  -- the value sent without a response: the server may have accepted it
             serial INTEGER NOT NULL DEFAULT 1
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE sync_episode (        -- when a state came about, by the server's clock
+        CREATE TABLE sync_episode (        -- the timestamp of each episode's state, by the server's clock
             episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
             time INTEGER NOT NULL
         ) STRICT;
@@ -62,11 +62,11 @@ extension Schema {
         CREATE TABLE sync_pending (        -- states that the server has not confirmed
             episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
             at INTEGER NOT NULL,           -- by the local clock
-            floor INTEGER NOT NULL,        -- later than what was there before, by the server's clock
-            stamp INTEGER                  -- as it was sent: the same when it is sent again
+            floor INTEGER NOT NULL,        -- the lowest timestamp to send it with: later than that of the former state
+            stamp INTEGER                  -- the timestamp first sent with, so that a repeated request is identical
         ) STRICT;
 
-        CREATE TABLE sync_parked (         -- states of episodes that are not here
+        CREATE TABLE sync_parked (         -- states of episodes that are not in the library
             podcast TEXT NOT NULL,
             episode TEXT NOT NULL,
             guid TEXT NOT NULL,
@@ -78,7 +78,7 @@ extension Schema {
             PRIMARY KEY (podcast, episode, guid)
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE sync_action (         -- what was heard from the server
+        CREATE TABLE sync_action (         -- the log of actions received from the server
             podcast TEXT NOT NULL,
             episode TEXT NOT NULL,
             guid TEXT NOT NULL,
@@ -89,11 +89,11 @@ extension Schema {
             position INTEGER NOT NULL,
             total INTEGER NOT NULL,
             received INTEGER NOT NULL,
-            clamped INTEGER NOT NULL,      -- it claimed to be of the far future
+            clamped INTEGER NOT NULL,      -- its timestamp was in the future: the time of receipt is used
             UNIQUE (podcast, episode, guid, action, device, time, started, position, total)
         ) STRICT;
 
-        CREATE TABLE sync_removed (        -- shows that another device has removed, and that may come back as they were
+        CREATE TABLE sync_removed (        -- shows unsubscribed by another device, which may return unchanged
             podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,
             at INTEGER NOT NULL
         ) STRICT;
@@ -130,7 +130,7 @@ extension Schema {
             SELECT OLD.url, OLD.id, 0, \(now) FROM sync_account WHERE applying = 0 AND OLD.ephemeral = 0
             ON CONFLICT (url) DO UPDATE SET
                 podcast = excluded.podcast, subscribed = 0, at = excluded.at, serial = serial + 1;
-            -- Should the show come back, what was heard of it comes back too.
+            -- Parks the states of the show's episodes, in case it is subscribed again.
             INSERT OR REPLACE INTO sync_parked (podcast, episode, guid, time, played, position, unsent, received)
             SELECT OLD.url, e.url, coalesce(e.guid, ''), coalesce(p.stamp, max(p.at, p.floor), s.time), e.played,
                 CAST(e.position AS INTEGER), p.episode IS NOT NULL, \(now)
