@@ -125,7 +125,7 @@ struct DateReader {
             return weekdays >> date.weekday & 1 == 1
         }
         guard fitting.count == 1, weekdays != 0x7F else { return nil }
-        assumption = "its month follows from its weekday"
+        assumption = "the month is ambiguous; the one that fits the weekday is used"
         return fitting[0]
     }
 
@@ -284,7 +284,7 @@ struct DateReader {
         guard zone == nil else { return true }
         if let name = DateWord.seasonalZones[word] {
             zone = TimeZoneRule.named(name).map(Zone.rule)
-            assumption = "summer or winter time of “\(word.uppercased())” follows from its date"
+            assumption = "“\(word.uppercased())” is read as summer or winter time according to the date"
             return true
         }
         if let offset = DateWord.zones[word] {
@@ -325,7 +325,7 @@ struct DateReader {
         }
         // Time zones range from -12:00 to +14:00; offsets above 14 hours are ignored.
         guard digits <= 4, value % 100 < 60, value <= 1400 else {
-            assumption = "no zone is that far from UTC, so UTC is assumed"
+            assumption = "the UTC offset is invalid, so it is ignored"
             return
         }
         zone = .offset(sign * (value / 100 * 3600 + value % 100 * 60))

@@ -103,7 +103,7 @@ extension FeedReader {
         guard let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }) else {
             return "is relative: it does not begin with “http:” or “https:”"
         }
-        if scheme == "http" || scheme == "https" { return "names no host" }
+        if scheme == "http" || scheme == "https" { return "has no host" }
         return "begins with “\(scheme.prefix(20)):”, not with “http:” or “https:”"
     }
 

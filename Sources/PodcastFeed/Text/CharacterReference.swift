@@ -73,7 +73,8 @@ struct CharacterReference {
         case .html: "the entity “\(Self.excerpt(source))” is not one of XML's; it is read as in HTML"
         case .unknown: "the entity “\(Self.excerpt(source))” is not one of XML's; it is left unchanged"
         case .windows1252: "the reference “\(Self.excerpt(source))” is read as a character of Windows-1252"
-        case .surrogates: "the references “\(Self.excerpt(source))” are the halves of one character"
+        case .surrogates:
+            "the references “\(Self.excerpt(source))” are a surrogate pair; they are read as one character"
         case .nothing: "the reference “\(Self.excerpt(source))” is not a valid character and is removed"
         }
     }

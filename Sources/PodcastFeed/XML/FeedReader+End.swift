@@ -167,7 +167,7 @@ extension FeedReader {
     private mutating func setSeason(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
         guard let season = FeedValues.wholeNumber(text) else {
-            return diagnose("the season “\(Self.excerpt(text))” is no number")
+            return diagnose("the season “\(Self.excerpt(text))” is not a number")
         }
         current.item.season = season
         current.ranks.set(field, rank)
@@ -176,7 +176,7 @@ extension FeedReader {
     private mutating func setEpisode(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
         guard let episode = FeedValues.decimalNumber(text) else {
-            return diagnose("the episode “\(Self.excerpt(text))” is no number")
+            return diagnose("the episode “\(Self.excerpt(text))” is not a number")
         }
         current.item.episode = episode
         current.ranks.set(field, rank)

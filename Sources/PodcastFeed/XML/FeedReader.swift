@@ -125,7 +125,7 @@ struct FeedReader: ~Copyable {
 
     /// Reports content after the end of the root element.
     mutating func diagnoseTail() {
-        diagnosticLog.addOnce("what follows the end of the document is ignored")
+        diagnosticLog.addOnce("content after the end of the root element is ignored")
     }
 
     // MARK: The stack
