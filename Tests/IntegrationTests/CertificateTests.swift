@@ -42,7 +42,7 @@ import Testing
         let home = try PodfsHome()
         let file = try home.directory.write("key.pem", text: "-----BEGIN PRIVATE KEY-----\n")
         for (value, reason) in [
-            (file, "there is no certificate in PEM format in it"), ("/nowhere.pem", "No such file or directory"),
+            (file, "it contains no certificate in PEM format"), ("/nowhere.pem", "No such file or directory"),
         ] {
             try home.configure("[transfers]\nca_file = \"\(value)\"\n")
             let result = try await home.run("subscribe", "http://127.0.0.1:1/")

@@ -146,7 +146,7 @@ import Testing
         try await show.waitForState("failed", of: path)
         let error = try await show.attribute("error", of: path)
         #expect(
-            error == "the certificate of localhost is not trusted: it is signed by itself; transfers.ca_file can add it"
+            error == "the certificate of localhost is not trusted: it is self-signed; transfers.ca_file can add it"
         )
     }
 }

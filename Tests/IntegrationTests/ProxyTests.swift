@@ -69,7 +69,8 @@ import Testing
             _ = try await home.run("download", name, "--latest", "1")
             try await waitUntil(deadline: .seconds(60), description: "\(name) is refused") {
                 let tasks = try await home.run("status", "--json").output
-                return tasks.ranges(of: "is on this computer, and the feed is not").count == count + 1
+                let reason = "is on this computer, but the address that led to it is not"
+                return tasks.ranges(of: reason).count == count + 1
             }
         }
         #expect(web.requests(for: "/1.mp3").isEmpty)

@@ -72,7 +72,8 @@ struct ReachTests {
         #expect(failure?.errorNumber == EACCES)
         #expect(
             failure?.message
-                == "127.0.0.2 is on this computer, and the feed is not; transfers.allow_private allows it")
+                == "127.0.0.2 is on this computer, but the address that led to it is not; "
+                + "add 127.0.0.2 to transfers.allow_private to allow it")
         for (kind, id) in [
             (AssetKind.cover, show.id.rawValue), (.art, try daemon.episode().id.rawValue),
             (.vtt, try daemon.episode().id.rawValue), (.chapters, try daemon.episode().id.rawValue),
@@ -141,7 +142,8 @@ struct ReachTests {
         home.web.stop()
         guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else { return }
         #expect(
-            results.first?.error?.contains("feed.example is on this computer, and the feed is not") == true,
+            results.first?.error?
+                .contains("feed.example is on this computer, but the address that led to it is not") == true,
             "\(results)")
         #expect(trap.connectionsAccepted == 0)
         #expect(try daemon.library.showAccess(of: show.id)?.space == .public)

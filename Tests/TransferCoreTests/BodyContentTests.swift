@@ -162,6 +162,16 @@ import TransferCore
         }
     }
 
+    @Test func aRefusalNamesTheExpectedContent() {
+        let nouns: [(ContentExpectation, String)] = [
+            (.media, "media"), (.playlist, "a playlist"), (.other, "the file itself"),
+        ]
+        for (expectation, noun) in nouns {
+            let error = TransferError(.unusable, "the server sent a web page instead of \(noun)")
+            #expect(expectation.refusal(of: .document(.webPage)) == error)
+        }
+    }
+
     @Test func documentsInUTF16AreKnown() {
         for text in ["<html><body>", "{\"error\": true}", "#EXTM3U\nhttp:", "Forbidden"] {
             let units = Array(text.utf16)

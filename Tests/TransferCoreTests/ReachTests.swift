@@ -50,10 +50,13 @@ struct ReachTests {
     @Test func aRefusalNamesTheHostAndTheWayOut() throws {
         var trail = try trail(.public)
         #expect(try !reach(&trail, "192.168.1.9", host: "nas.lan"))
-        let text = "nas.lan is on the local network, and the feed is not; transfers.allow_private allows it"
+        let text =
+            "nas.lan is on the local network, but the address that led to it is not; "
+            + "add nas.lan to transfers.allow_private to allow it"
         #expect(trail.refusal == TransferError(.outOfReach, text))
         #expect(try !reach(&trail, "127.0.0.1", host: "me"))
-        #expect(trail.refusal?.message.hasPrefix("me is on this computer, and the feed is not;") == true)
+        let beginning = "me is on this computer, but the address that led to it is not;"
+        #expect(trail.refusal?.message.hasPrefix(beginning) == true)
     }
 
     /// If one of a name's addresses is allowed, the refusal of the others is not reported.

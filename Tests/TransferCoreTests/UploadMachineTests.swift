@@ -147,7 +147,7 @@ import Testing
     @Test func aPlaceThatExpectsAnotherSizeFails() {
         bench.head()
         let actions = bench.answer(200, ["upload-offset": "0", "upload-length": "999"])
-        #expect(bench.failure(of: actions)?.message == "the server expects 999 bytes of a file of 1000")
+        #expect(bench.failure(of: actions)?.message == "the server expects a file of 999 bytes, but this one has 1000")
     }
 
     @Test(arguments: [200, 405, 501]) func aPlaceThatSpeaksNoTusAfterAllGetsAll(_ status: Int) {

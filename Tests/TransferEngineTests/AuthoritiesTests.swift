@@ -51,7 +51,7 @@ import Testing
         let text = try String(contentsOfFile: folder.file("all.pem"), encoding: .utf8)
         #expect(text == "system\n-----BEGIN CERTIFICATE-----\n")
         #expect(Authorities.defect(of: own) == nil)
-        #expect(Authorities.defect(of: bundle) == "there is no certificate in PEM format in it")
+        #expect(Authorities.defect(of: bundle) == "it contains no certificate in PEM format")
         #expect(Authorities.defect(of: folder.file("none")) == "No such file or directory")
     }
 

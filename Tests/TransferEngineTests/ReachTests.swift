@@ -59,10 +59,12 @@ struct ReachTests {
         let (near, own) = (local.url("/f"), loopback.url("/f"))
         #expect(
             await refusal(near, from: .public)
-                == "127.0.0.2 is on the local network, and the feed is not; transfers.allow_private allows it")
+                == "127.0.0.2 is on the local network, but the address that led to it is not; "
+                + "add 127.0.0.2 to transfers.allow_private to allow it")
         #expect(
             await refusal(own, from: .local)
-                == "127.0.0.3 is on this computer, and the feed is not; transfers.allow_private allows it")
+                == "127.0.0.3 is on this computer, but the address that led to it is not; "
+                + "add 127.0.0.3 to transfers.allow_private to allow it")
         // Other spellings of the same address, and others that Linux treats as loopback.
         let port = loopback.port
         for host in ["0x7f000003", "127.3", "2130706435", "0177.0.0.3", "0.0.0.0", "[::ffff:127.0.0.3]", "0"] {
@@ -118,7 +120,8 @@ struct ReachTests {
         self.bench.server.stop()
         #expect(
             await refusal(url, from: .public, by: bench)
-                == "name.example is on the local network, and the feed is not; transfers.allow_private allows it")
+                == "name.example is on the local network, but the address that led to it is not; "
+                + "add name.example to transfers.allow_private to allow it")
         #expect(inside.connectionsAccepted == 0)
         // The user's own request leaves a connection to the local network open, which other requests may not use.
         #expect(try await fetch(url, from: nil, by: bench).space == .local)

@@ -198,7 +198,7 @@ import TransferCore
         bench.know(DownloadSource(key: 1, url: "https://127.0.0.1:\(port)/1.mp3", generation: 1))
         let error = try #require(await failure { try await bench.open(1) })
         #expect(error.code == .unreachable)
-        #expect(error.message.hasPrefix("the certificate of 127.0.0.1 is not trusted: it is signed by itself"))
+        #expect(error.message.hasPrefix("the certificate of 127.0.0.1 is not trusted: it is self-signed"))
         #expect(await failure { try await bench.open(1) } == error, "it is not tried again at once")
         #expect(try await bench.snapshot(1)?.state == .failed)
         server.kill()

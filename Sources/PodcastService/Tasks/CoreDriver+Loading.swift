@@ -46,8 +46,11 @@ extension CoreDriver {
                 expecting: CacheVerifier.expectation(
                     isComplete: source.isComplete, size: source.fileSize, state: source.fileState))
         else { return }
-        if defect == .changed { throw TransferError(.unverified, "its file in the cache has to be verified") }
-        if defect.isTransient { throw TransferError(.failed, "its file in the cache: \(defect)") }
+        if defect == .changed { throw TransferError(.unverified, "the file in the cache has to be verified") }
+        if defect.isTransient {
+            let reason = String(cString: strerror(defect.errorNumber))
+            throw TransferError(.failed, "the file in the cache cannot be opened: \(reason)")
+        }
     }
 }
 

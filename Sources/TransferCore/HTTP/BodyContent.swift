@@ -19,7 +19,7 @@ package enum BodyContent: Sendable, Equatable {
         case playlist = "a playlist"
         case text = "text"
         /// The format of uploads to S3, with signatures between the bytes.
-        case signedChunks = "signed chunks in place of their content,"
+        case signedChunks = "the file in S3's upload encoding (signed chunks)"
     }
 
     /// The number of first bytes that must be text for a body to be classified as text; all bytes of a shorter body.

@@ -6,6 +6,15 @@ package enum ContentExpectation: Sendable, Equatable {
     /// A book or an archive: only web pages and signed chunks are errors.
     case other
 
+    /// The expected content, as worded in an error message.
+    private var noun: String {
+        switch self {
+        case .media: "media"
+        case .playlist: "a playlist"
+        case .other: "the file itself"
+        }
+    }
+
     /// Returns whether a document of this kind is an error page or otherwise not the expected file.
     package func refuses(_ document: BodyContent.Document) -> Bool {
         switch self {
@@ -28,7 +37,7 @@ package enum ContentExpectation: Sendable, Equatable {
         case .media: nil
         case .document(let document):
             refuses(document)
-                ? TransferError(.unusable, "the server sent \(document.rawValue) instead of media") : nil
+                ? TransferError(.unusable, "the server sent \(document.rawValue) instead of \(noun)") : nil
         case .binary: self == .media && doubt == .strong ? head.map(Self.refusal) : nil
         }
     }

@@ -152,6 +152,8 @@ package struct ReachTrail: Sendable {
 
     private static func refusal(host: String, space: AddressSpace) -> TransferError {
         TransferError(
-            .outOfReach, "\(host) is \(space.place), and the feed is not; transfers.allow_private allows it")
+            .outOfReach,
+            "\(host) is \(space.place), but the address that led to it is not; "
+                + "add \(host) to transfers.allow_private to allow it")
     }
 }

@@ -138,7 +138,9 @@ extension UploadMachine {
             }
             if let length = head["upload-length"], Int64(digits: length) != size {
                 return fail(
-                    TransferError(.unusable, "the server expects \(length.prefix(20)) bytes of a file of \(size)"))
+                    TransferError(
+                        .unusable,
+                        "the server expects a file of \(length.prefix(20)) bytes, but this one has \(size)"))
             }
             guard offset <= size else {
                 return fail(TransferError(.unusable, "the server claims to have \(offset) bytes of \(size)"))
@@ -228,10 +230,11 @@ extension UploadMachine {
         switch head.status {
         case 401:
             return TransferError(
-                .refused, "\(says): it requires a user name and password, in the address or ~/.netrc, or refuses these")
-        case 403: return TransferError(.refused, "\(says): it does not allow this")
+                .refused,
+                "\(says): it requires a user name and password (in the address or ~/.netrc), or rejects those sent")
+        case 403: return TransferError(.refused, "\(says): it does not allow this upload")
         case 404, 410: return TransferError(.missing, "\(says): the upload address no longer exists")
-        case 413: return TransferError(.failed, "\(says): it is too large for the server")
+        case 413: return TransferError(.failed, "\(says): the file is too large for the server")
         case 200...399: return TransferError(.unusable, says)
         default: return TransferError(.failed, says)
         }

@@ -80,7 +80,7 @@ package struct Authorities: Sendable, Equatable {
         guard let bytes = contents(of: file) else { return String(cString: strerror(errno)) }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.contains("-----BEGIN CERTIFICATE-----") || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
-            ? nil : "there is no certificate in PEM format in it"
+            ? nil : "it contains no certificate in PEM format"
     }
 
     /// Returns these authorities with those of `file`, as one bundle that is written to `place`: libcurl reads one

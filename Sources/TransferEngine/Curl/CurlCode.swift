@@ -61,7 +61,11 @@ struct CurlCode: Equatable {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             return (TransferError(.failed, "the server reset the connection"), true)
-        case CURLE_SEND_FAIL_REWIND: return (TransferError(.failed, "the connection has to be opened again"), true)
+        case CURLE_SEND_FAIL_REWIND:
+            return (
+                TransferError(.failed, "the connection broke, and the data could not be sent again from the start"),
+                true
+            )
         default: return nil
         }
     }

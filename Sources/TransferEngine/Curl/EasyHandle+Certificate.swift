@@ -32,7 +32,7 @@ struct CertificateRejection: Equatable {
             case 0, 1, 62, 64: "it is for another host"
             case 9: "it is not valid yet, or the clock of this computer is wrong"
             case 10: "it has expired, or the clock of this computer is wrong"
-            case 18: "it is signed by itself; transfers.ca_file can add it"
+            case 18: "it is self-signed; transfers.ca_file can add it"
             case 2, 19, 20, 21, 27: "its authority is not known here; transfers.ca_file can add it"
             case 23: "it is revoked"
             case 66, 67, 68: "its key or its signature is too weak"

@@ -1,4 +1,5 @@
 internal import ContentCache
+internal import Glibc
 internal import Platform
 internal import TransferCore
 
@@ -80,10 +81,11 @@ final class Download {
         var isCached = false
         if let name = source.file {
             let found: (file: CacheFile, checkpoint: Checkpoint, present: ByteRanges)?
-            do {
+            do throws(CacheFileDefect) {
                 found = try engine.cache.reopen(name)
             } catch {
-                throw TransferError(.failed, "its file in the cache: \(error)")
+                let reason = String(cString: strerror(error.errorNumber))
+                throw TransferError(.failed, "the file in the cache cannot be opened: \(reason)")
             }
             if let found, found.checkpoint.generation == source.generation {
                 file = found.file

@@ -71,7 +71,8 @@ extension DownloadMachine {
     }
 
     static let unprobed = TransferError(
-        .unprobed, "the server cannot send parts of the file, and a program that only probes it starts no download")
+        .unprobed,
+        "the server cannot send parts of the file, and a program that only reads tags does not start a download")
 
     /// Ends the probes' requests that have no slot yet, since a player must not wait in their queue.
     mutating func dropQueuedProbes() -> [Action] {
