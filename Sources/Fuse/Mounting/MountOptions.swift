@@ -140,8 +140,8 @@ package struct MountOptions: Sendable, Equatable {
         "blksize": "is not supported: podfs has no block device; leave it out",
         "fd": "is not supported: give the descriptor in place of the folder, as /dev/fd/N",
         "drop_privileges":
-            "is for mount.fuse3(8) alone, which mount(8) calls as long as no mount.fuse.podfs is installed; setuid=USER"
-            + " drops them too",
+            "is handled by mount.fuse3(8) only, and mount(8) calls that only while no mount.fuse.podfs is installed;"
+            + " use setuid=USER, which also drops privileges",
         "rootmode": "is set by podfs; leave it out",
         "user_id": "is set by podfs; for the owner of the files use uid=",
         "group_id": "is set by podfs; for the group of the files use gid=",

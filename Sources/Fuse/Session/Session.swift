@@ -136,7 +136,7 @@ package final class Session: Sendable {
                 " (mounting without privileges needs the package fuse3)"
             } else if reason.contains("open /dev/fuse: Permission denied") {
                 // fusermount3 opens the device with the permissions of the calling user.
-                " (you may not open /dev/fuse; as root: chmod 666 /dev/fuse)"
+                " (you have no permission to open /dev/fuse; as root: chmod 666 /dev/fuse)"
             } else {
                 ""
             }
@@ -177,7 +177,8 @@ package final class Session: Sendable {
             // The loop has exited without an unmount: libfuse gave up during the negotiation.
             if fuse_session_exited(core.handle) != 0, isConnected {
                 state.withLock { state in
-                    state.failure = SessionError(.connection, "kernel and libfuse have no common protocol version")
+                    state.failure = SessionError(
+                        .connection, "the kernel and libfuse support no common version of the FUSE protocol")
                 }
             }
             // A signal that arrives just before a thread enters read(2) has no effect, so it is repeated until the
