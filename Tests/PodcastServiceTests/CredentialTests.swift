@@ -118,12 +118,13 @@ struct CredentialTests {
     @Test func aDamagedStoreIsPutAside() async throws {
         try Data("{".utf8).write(to: URL(fileURLWithPath: home.paths.credentials))
         #expect(throws: (any Error).self) { try CredentialStore<ShowID>.reading(home.paths.credentials) }
-        let store = CredentialStore<ShowID>(path: home.paths.credentials)
+        let store = CredentialStore<ShowID>(path: home.paths.credentials, remedy: "enter them again")
         #expect(store.problem?.contains("damaged") == true && store[1] == nil)
+        #expect(store.problem?.hasSuffix(": enter them again") == true)
         #expect(try String(contentsOfFile: home.paths.credentials + ".damaged", encoding: .utf8) == "{")
         let given = Credentials(user: "a", password: "b", origin: "https://e.com:443")
         try store.set(given, for: 7)
-        let again = CredentialStore<ShowID>(path: home.paths.credentials)
+        let again = CredentialStore<ShowID>(path: home.paths.credentials, remedy: "")
         #expect(again.problem == nil && again[7] == given)
         try again.remove(except: [8])
         #expect(try CredentialStore<ShowID>.reading(home.paths.credentials)[7] == nil)

@@ -38,7 +38,9 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     }
 
     /// Opens the store for writing, which only one process may do at a time. The file need not exist yet.
-    package convenience init(path: String) {
+    ///
+    /// - Parameter remedy: the way to replace the credentials of a damaged file, for `problem`.
+    package convenience init(path: String, remedy: String) {
         do throws(AtomicFile.Problem) {
             self.init(path: path, entries: try Self.read(path))
         } catch {
@@ -46,8 +48,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             let isMoved = rename(path, aside) == 0
             self.init(
                 path: path, entries: [:],
-                problem: "\(error)\(isMoved ? "; it is kept as \(aside)" : ""): "
-                    + "subscribe again with the names and passwords")
+                problem: "\(error)\(isMoved ? "; it is kept as \(aside)" : ""): \(remedy)")
         }
     }
 
@@ -108,6 +109,11 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 }
 
 extension CredentialStore<ShowID> {
+    /// The way to replace lost credentials of feeds and of the sync server.
+    package static var remedy: String {
+        "subscribe again with the user names and passwords, and log in to the sync server again (podfs sync login)"
+    }
+
     /// Returns the address of a show, with the credentials that the user entered for its origin.
     package func address(of subscription: Subscription) -> PrivateAddress {
         let credentials = self[subscription.podcast]

@@ -31,7 +31,7 @@ final class ServiceContext: Sendable {
             configuration: transfers, cacheFolder: configuration.paths.cache,
             events: { events.enqueue(.transfer($0)) }, iterationEnded: { events.scheduleDelivery(now: $0) })
         fetcher = FeedFetcher(engine: engine, limits: configuration.feedLimits)
-        credentials = CredentialStore(path: configuration.paths.credentials)
+        credentials = CredentialStore(path: configuration.paths.credentials, remedy: CredentialStore<ShowID>.remedy)
         netrc = Netrc(path: configuration.netrcFile)
         work = WorkJournal(paths: configuration.paths)
     }

@@ -53,7 +53,9 @@ struct PostedLookup: Sendable {
             let other = Self.normalizedTitle(item.title)
             return other.hasPrefix(title) || title.hasPrefix(other)
         }
-        guard matches.count <= Self.maxMatches else { return .unknown("it lists many with this or a similar title") }
+        guard matches.count <= Self.maxMatches else {
+            return .unknown("it lists many entries with this or a similar title")
+        }
         return await finding(matches, title, reach: head.space, credentials)
     }
 
@@ -70,7 +72,7 @@ struct PostedLookup: Sendable {
         var isExactMatch = !title.isEmpty
         for item in matches {
             guard let url = item.enclosures.first?.url, Credentials.origin(of: url) != nil else {
-                return .unknown("it lists one with this title, but does not say where its media are")
+                return .unknown("it lists one entry with this title, but does not say where its media are")
             }
             switch await hasMedia(url, reach: reach, credentials) {
             case .yes: continue
@@ -83,7 +85,8 @@ struct PostedLookup: Sendable {
         switch withoutMedia.count {
         case 0: return .repeatable
         case 1 where isExactMatch: return .arrived(location: withoutMedia[0])
-        default: return .unknown("it lists \(withoutMedia.count) with this or a similar title, without media")
+        case 1: return .unknown("it lists one entry with this or a similar title, without media")
+        case let count: return .unknown("it lists \(count) entries with this or a similar title, without media")
         }
     }
 

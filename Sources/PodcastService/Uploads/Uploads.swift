@@ -22,7 +22,9 @@ final class Uploads: ServicePart {
         context = driver.context
         self.driver = driver
         snapshots = UploadSnapshots(folder: context.configuration.paths.uploads)
-        passwords = CredentialStore(path: context.configuration.paths.uploadCredentials)
+        passwords = CredentialStore(
+            path: context.configuration.paths.uploadCredentials,
+            remedy: "cancel the uploads that need a password, and publish again with the user names and passwords")
     }
 
     private var tasks: [TaskID: UploadTask] { driver.core.tasks.uploads }
@@ -138,10 +140,10 @@ final class Uploads: ServicePart {
         }
         guard !request.title.isEmpty else { throw Failure(kind: .usage, message: "a title is needed") }
         guard let size = snapshots.size(of: request.media.file), size > 0 else {
-            throw Failure(message: "the copy of \(request.media.name) is not there")
+            throw Failure(message: "the copy of \(request.media.name) is missing: publish it again")
         }
         if let image = request.image, snapshots.size(of: image.file) == nil {
-            throw Failure(message: "the copy of \(image.name) is not there")
+            throw Failure(message: "the copy of \(image.name) is missing: publish it again")
         }
         if let image = request.image, !snapshots.isPicture(image.file) {
             throw Failure(

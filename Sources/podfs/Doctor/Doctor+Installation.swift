@@ -148,8 +148,7 @@ extension Doctor {
         do {
             _ = try CredentialStore<ShowID>.reading(paths.credentials)
         } catch {
-            found.append(
-                .problem("credentials", "\(error)", remedy: "subscribe again with the names and passwords"))
+            found.append(.problem("credentials", "\(error)", remedy: CredentialStore<ShowID>.remedy))
         }
         return found
     }
