@@ -130,7 +130,7 @@ package final class Library: Sendable {
         let pragma = withIndices ? "integrity_check" : "quick_check"
         let result = try query { db in try String.fetchAll(db, sql: "PRAGMA \(pragma)(1)") }
         guard result == ["ok"] else {
-            throw LibraryError.damaged(path: path, reason: result.first ?? "\(pragma) said nothing")
+            throw LibraryError.damaged(path: path, reason: result.first ?? "\(pragma) returned no result")
         }
     }
 

@@ -54,11 +54,11 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         case .staleGeneration(let episode, let given, let current):
             "generation \(given) of episode \(episode) is outdated: the current one is \(current)"
         case .readOnly:
-            "the library was opened for reading"
+            "the library cannot be written: it was opened for reading only, or its file is not writable"
         case .busy(let path):
             "the library at \(path) is locked by another process; try again"
         case .diskFull(let path):
-            "no space is left for the library at \(path); free some"
+            "no space is left for the library at \(path); free some disk space"
         case .failed(let path, let reason):
             "the library at \(path) cannot be used: \(reason)"
         }

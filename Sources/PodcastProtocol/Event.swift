@@ -192,7 +192,7 @@ extension Event: Codable {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
                     codingPath: decoder.codingPath,
-                    debugDescription: "the event \(stored.kind) has neither state nor subject"))
+                    debugDescription: "an event of kind \(stored.kind) lacks its state or its subject"))
         }
         self.init(sequence: stored.sequence, time: stored.time, body)
     }

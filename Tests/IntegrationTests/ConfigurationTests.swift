@@ -237,7 +237,7 @@ import Testing
         ),
         (
             "cache = 5",
-            "config.toml:1: \"cache\" is a table, not a value; its keys are such as \"cache.limit\""
+            "config.toml:1: \"cache\" is a table, not a value; its keys include \"cache.limit\""
         ),
         ("colour = \"red\"", "config.toml:1: unknown key \"colour\"; see podfs.conf(5)"),
     ])

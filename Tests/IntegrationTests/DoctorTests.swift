@@ -77,7 +77,7 @@ import Testing
         expect(lines, "library", "ok", "there is none yet")
         expect(lines, "cache", "ok", "podfs evict PATH")
         expect(lines, "daemon", "ok", "not running")
-        expect(lines, "catalogue", "ok", "not asked")
+        expect(lines, "catalogue", "ok", "not checked")
         // No file was created and no process started.
         #expect(!FileManager.default.fileExists(atPath: home.dataDirectory))
         #expect(home.daemonProcessIdentifier == nil)

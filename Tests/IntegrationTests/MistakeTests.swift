@@ -85,7 +85,7 @@ import Testing
             Mistake(["subscribe", url("/noise.xml")], 1, "this is binary data, not a feed"),
             Mistake(["subscribe", url("/gone")], 1, "answered 410: the feed has ended"),
             Mistake(["inspect", url("/song.mp3")], 1, "this is an MP3 file, not a feed"),
-            Mistake(["search", "h", "--subscribe", "99"], 64, "found 2 shows: give 1 to 2"),
+            Mistake(["search", "h", "--subscribe", "99"], 64, "found 2 shows: choose 1 or 2"),
             Mistake(["search", "h", "--subscribe", "0"], 64, "--subscribe needs the number of a result, 1 or more"),
             // Names and paths.
             Mistake(["list", "night"], 1, "2 shows have this in their names: 'Night Owls', 'Night Trains'"),
@@ -110,7 +110,7 @@ import Testing
             // Views.
             Mistake(["view", "set", "Commute"], 64, "nothing to set: give KEY=VALUE, such as unplayed=true"),
             Mistake(
-                ["view", "set", "Commute", "unplayd=true"], 64, "a view has no key 'unplayd'; there are unplayed,"),
+                ["view", "set", "Commute", "unplayd=true"], 64, "a view has no key 'unplayd'; the keys are unplayed,"),
             Mistake(["view", "set", "Commute", "unplayed"], 64, "'unplayed' is not a setting: write KEY=VALUE"),
             Mistake(["view", "set", "Commute", "max_duration=soon"], 64, "max_duration='soon' cannot be set"),
             Mistake(["view", "set", "Commute", "title=(a"], 64, "the '(' at character 1 is not closed"),
@@ -139,7 +139,7 @@ import Testing
         let list = home.directory.file("list.opml")
         let steps: [(arguments: [String], output: String)] = [
             (["refresh", "tide"], "Tide Tables: nothing new\n"),
-            (["refresh"], "3 shows without news\n"),
+            (["refresh"], "3 shows have nothing new\n"),
             (["set", "tide tables", "auto_download=0"], "Tide Tables: auto_download=0\n"),
             (["set", "tide tables", "auto_download="], "Tide Tables: auto_download as in the configuration\n"),
             (["set", Self.episode], "played=0\nposition=0:00\n"),
@@ -186,7 +186,7 @@ import Testing
         server.serve("/owls") { _ in .status(410) }
         let refreshed = try await home.run("refresh")
         #expect(refreshed.exitCode == 2)
-        #expect(refreshed.output == "2 new episodes in Tide Tables\n2 shows without news\n", "\(refreshed.output)")
+        #expect(refreshed.output == "2 new episodes in Tide Tables\n2 shows have nothing new\n", "\(refreshed.output)")
         #expect(
             refreshed.error.contains("podfs: Owls: the feed has ended (the server answered 410): its episodes stay"))
     }

@@ -70,7 +70,7 @@ import Testing
         #expect(try await shows() == all)
         server.clearLog()
         let again = try await home.run("refresh")
-        #expect(again.exitCode == 0 && again.output == "\(Self.count) shows without news\n", "\(again.error)")
+        #expect(again.exitCode == 0 && again.output == "\(Self.count) shows have nothing new\n", "\(again.error)")
         #expect(server.requests.count == Self.count && server.requests.allSatisfy { $0.status == 304 })
         #expect(try await shows() == all)
     }
@@ -95,11 +95,11 @@ import Testing
         }
         #expect(try await home.run("daemon").exitCode == 0)
         let status = try await home.run("status")
-        let note = "skipped: the refresh of 'Show 1' has ended the daemon twice"
+        let note = "skipped: the refresh of 'Show 1' has crashed the daemon twice"
         #expect(status.output.contains(note), "\(status.output)")
         #expect(try await home.run("status", "--json").output.contains("\"skipped\""))
-        #expect(try await home.run("doctor").output.contains("podfs refresh 'Show 1' tries it now"))
-        #expect(try await home.run("refresh").error.contains("left out for a day"))
+        #expect(try await home.run("doctor").output.contains("podfs refresh 'Show 1' runs it now"))
+        #expect(try await home.run("refresh").error.contains("skipped for a day"))
         #expect(server.requests(for: "/1.xml").count == 3)
         gate.open()
         #expect(try await home.run("refresh", "Show 1").exitCode == 0)

@@ -165,7 +165,7 @@ struct SubscriptionListTests {
         #expect(server.requests(for: "/b.xml").last?.headers["Authorization"] == "Basic bWU6aHVzaA==")
         #expect(try await home.run("export", "--with-secrets").output == before)
         publish("/c.xml", "C", episodes: 2)
-        #expect(try await home.run("refresh").output == "2 new episodes in Last\n2 shows without news\n")
+        #expect(try await home.run("refresh").output == "2 new episodes in Last\n2 shows have nothing new\n")
         #expect(try await home.run("list", "Last").output.split(separator: "\n").count == 2)
     }
 

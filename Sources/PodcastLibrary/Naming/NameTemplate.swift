@@ -25,9 +25,9 @@ package struct NameTemplate: Sendable, Equatable {
         package var description: String {
             let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
             return switch self {
-            case .unknownField(let name): "unknown field {\(name)} in the name template; known are \(known)"
+            case .unknownField(let name): "unknown field {\(name)} in the name template; the known fields are \(known)"
             case .unclosedField(let text): "'{' without '}' in the name template at '{\(text)'"
-            case .noField: "the name template has no field; known are \(known)"
+            case .noField: "the name template has no field; the known fields are \(known)"
             }
         }
     }

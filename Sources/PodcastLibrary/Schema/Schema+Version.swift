@@ -58,7 +58,7 @@ extension Schema {
         for table in smallTables {
             let result = try String.fetchAll(db, sql: "PRAGMA quick_check(\(table))")
             guard result == ["ok"] else {
-                throw LibraryError.damaged(path: path, reason: result.first ?? "quick_check said nothing")
+                throw LibraryError.damaged(path: path, reason: result.first ?? "quick_check returned no result")
             }
         }
     }

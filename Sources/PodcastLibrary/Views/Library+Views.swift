@@ -119,7 +119,7 @@ extension Library {
                     arguments: [name, folded, definition.lines, now])
                 id = ViewID(db.lastInsertedRowID)
                 guard id.rawValue <= Self.maxView else {
-                    throw ViewError(message: "too many views have been created: change one of those that exist")
+                    throw ViewError(message: "no more views can be created: change an existing one")
                 }
             }
             try materializedViews.rebuild(id, db, now: now)

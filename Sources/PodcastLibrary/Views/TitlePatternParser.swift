@@ -25,7 +25,7 @@ struct TitlePatternParser {
 
     mutating func parse() throws(ViewError) -> Node {
         let node = try choice()
-        if position < scalars.count { throw error("the ')' at character \(position + 1) closes nothing") }
+        if position < scalars.count { throw error("the ')' at character \(position + 1) has no matching '('") }
         return node
     }
 
@@ -113,7 +113,8 @@ struct TitlePatternParser {
         case ".": return .step(.one(.any))
         case "^": return .step(.start)
         case "$": return .step(.end)
-        case "*", "+", "?": throw error("the '\(scalar)' at character \(start + 1) repeats nothing")
+        case "*", "+", "?":
+            throw error("the '\(scalar)' at character \(start + 1) has nothing before it to repeat")
         case "\\":
             if consume("b") { return .step(.boundary(true)) }
             if consume("B") { return .step(.boundary(false)) }

@@ -113,7 +113,7 @@ extension ViewDefinition {
         let value = FileName.trimmedSpace(String(assignment[assignment.index(after: equals)...]))
         guard let key = ViewKey(rawValue: name) else {
             let keys = ViewKey.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ViewError(message: "a view has no key '\(Self.shown(name))'; there are \(keys)")
+            throw ViewError(message: "a view has no key '\(Self.shown(name))'; the keys are \(keys)")
         }
         if value.unicodeScalars.contains(where: FileName.isForbidden) {
             throw Self.refused(key, value, "text on one line, without control characters")

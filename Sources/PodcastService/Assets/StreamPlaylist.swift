@@ -49,7 +49,7 @@ package struct StreamPlaylist {
     /// Checks the last line, and whether there is anything to play.
     package mutating func finish() throws(TransferError) {
         try endLine()
-        if isFirst { throw Self.unusable("nothing") }
+        if isFirst { throw TransferError(.unusable, "the playlist of the stream is empty") }
         if addresses == 0 { throw Self.unusable("no address") }
     }
 
@@ -115,7 +115,7 @@ package struct StreamPlaylist {
             !reach.excepts(NetworkAddress(host), host: String(host))
         else { return }
         throw TransferError(
-            .outOfReach, "the playlist of the stream leads to an address \(own.place), and is not there itself")
+            .outOfReach, "the playlist of the stream, on a less private network, leads to an address \(own.place)")
     }
 
     /// Returns the host of an http address, in lower case.

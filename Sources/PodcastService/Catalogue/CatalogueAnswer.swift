@@ -32,7 +32,7 @@ package enum CatalogueAnswer {
             let isPage = head.mediaType == "text/html" || body.first { $0 > 0x20 } == UInt8(ascii: "<")
             throw failure(
                 isPage
-                    ? "the server sent a page instead of results; is there a log-in between here and the web?"
+                    ? "the server sent a web page instead of results; a login page may be intercepting the connection"
                     : "the answer cannot be read: it is not the JSON that was expected")
         }
         if let single, let object = document[single] as? [String: Any] { return [object] }

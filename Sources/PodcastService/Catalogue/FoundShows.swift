@@ -165,7 +165,7 @@ final class FoundShows: ServicePart {
             }
             try await tasks.removeTask(episode)
             driver.changed(episode: episode)
-            log.info("dropped what was cached of \(row.name), which is not subscribed")
+            log.info("removed the cached bytes of \(row.name), whose show is not subscribed")
         } catch {
             log.error("\(error)")
         }

@@ -84,7 +84,7 @@ final class Searches: ServicePart {
                 kind: .usage, errorNumber: EINVAL, message: "nothing to search for: give a term of 1 to 200 characters")
         }
         guard (1...CatalogueAnswer.limit).contains(limit) else {
-            throw Failure(kind: .usage, message: "a search gives 1 to \(CatalogueAnswer.limit) results")
+            throw Failure(kind: .usage, message: "a search returns 1 to \(CatalogueAnswer.limit) results")
         }
         let catalogues = configuration.catalogues
         guard !catalogues.isEmpty else { throw Failure(message: "no catalogue is configured") }

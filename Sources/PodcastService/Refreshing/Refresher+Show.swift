@@ -237,7 +237,11 @@ extension Refresher {
             copies.subscriptionsChanged()
             log.info("\(podcast.name) has moved to \(podcast.visible(address))")
         } catch LibraryError.alreadySubscribed(let name) {
-            log.warning("\(podcast.name) has moved to the address of '\(name)': it keeps its own")
+            log.warning(
+                """
+                \(podcast.name) has moved to the address of '\(name)', which is already subscribed: the address of \
+                \(podcast.name) stays unchanged
+                """)
             try? library.store(address: address, of: podcast.id)
         } catch {
             log.error("\(error)")

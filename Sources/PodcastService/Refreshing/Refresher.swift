@@ -101,7 +101,7 @@ final class Refresher: ServicePart {
                 }
                 if let blocked {
                     let rest = (blocked - uptime).seconds
-                    let error = "\(host) accepts no requests for \(rest) s more; the next one follows after that"
+                    let error = "\(host) accepts no requests for \(rest) s more; refresh again after that"
                     group.add(RefreshResult(name: show.name, added: 0, error: error))
                     return false
                 }

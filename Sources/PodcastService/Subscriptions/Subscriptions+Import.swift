@@ -33,7 +33,9 @@ extension Subscriptions {
         }
         if let known = try subscribedName(at: address.url) { return try tagged(.known(name: known), item) }
         guard let slot = await refresher.acquireSlot(host: FeedAddress.host(of: address.url)) else {
-            let failure = FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
+            let failure = FetchFailure(
+                status: 429,
+                message: "\(address.visible): the server has asked for fewer requests; podfs retries later")
             return try tagged(try subscribeUnfetched(item, address, failure, server), item)
         }
         var isRefused = false

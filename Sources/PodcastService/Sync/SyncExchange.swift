@@ -49,7 +49,7 @@ final class SyncExchange: ServicePart {
             throw Failure(kind: .usage, message: error.message)
         }
         guard let user = request.user ?? address.user, !user.isEmpty else {
-            throw Failure(kind: .usage, message: "whose account on \(address.url)? Give --user NAME")
+            throw Failure(kind: .usage, message: "a user name is needed for \(address.url): give --user NAME")
         }
         guard let origin = Credentials.origin(of: address.url) else {
             throw Failure(kind: .usage, message: "'\(address.url)' is not a server's address")
@@ -105,7 +105,7 @@ final class SyncExchange: ServicePart {
             throw Failure(
                 message:
                     "\(FeedAddress.host(of: account.url)) accepts no requests for \(until - now()) s more; the "
-                    + "next one follows after that, or by podfs sync --now")
+                    + "next exchange follows then. To run it now: podfs sync run --now")
         }
         // A running exchange may have missed the person's last change.
         _ = await running?.value

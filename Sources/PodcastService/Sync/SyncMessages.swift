@@ -252,8 +252,8 @@ package enum SyncAnswers {
         let first = body.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
         if first == UInt8(ascii: "<") {
             throw Malformed(
-                message: "the server answered with a web page; check the address (podfs sync login), a login page or a "
-                    + "proxy may stand before it")
+                message: "the server answered with a web page: check the address (podfs sync login); a login page or a "
+                    + "proxy may intercept requests")
         }
         guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
             throw Malformed(message: "the server's answer is malformed")

@@ -10,6 +10,6 @@ extension WorkRecord.Entry {
             case .sync: ("the exchange with \(name)", "podfs sync run")
             case .upload: ("the upload of '\(name)'", "podfs resume upload:\(item.id)")
             }
-        return "\(what) has ended the daemon twice and is left out for a day; \(command) tries it now"
+        return "\(what) has crashed the daemon twice and is skipped for a day; \(command) runs it now"
     }
 }

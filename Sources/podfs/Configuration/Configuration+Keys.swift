@@ -190,7 +190,7 @@ extension Configuration {
         let keys = ConfigurationKey.all.map(\.path)
         let nested = keys.filter { $0.hasPrefix(entry.path + ".") }
         if let example = nested.first {
-            return "\"\(entry.path)\" is a table, not a value; its keys are such as \"\(example)\""
+            return "\"\(entry.path)\" is a table, not a value; its keys include \"\(example)\""
         }
         var candidates = keys
         if entry.value == .other("table") {

@@ -112,14 +112,14 @@ extension Doctor {
 
     /// Checks whether the catalogues answer, if `online`. Starts a daemon to send the request if none runs.
     func catalogue(online: Bool) async -> Finding {
-        guard online else { return .ok("catalogue", "not asked; podfs doctor --online does") }
+        guard online else { return .ok("catalogue", "not checked; to check: podfs doctor --online") }
         let remedy = "check the network, and search.itunes.url in podfs.conf(5)"
         do {
             let daemon = try installation.daemon()
             defer { daemon.close() }
             guard case .found(let shows, let problems) = try await daemon.perform(.search(term: "podcast", limit: 1))
             else {
-                return .problem("catalogue", "the daemon sent an unexpected reply; see podfs doctor", remedy: remedy)
+                return .problem("catalogue", "the daemon sent an unexpected reply", remedy: remedy)
             }
             if let problem = problems.first { return .problem("catalogue", problem, remedy: remedy) }
             return .ok("catalogue", shows.isEmpty ? "answers without results" : "answers")

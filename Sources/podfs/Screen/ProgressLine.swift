@@ -95,7 +95,7 @@ enum ProgressText {
 
     /// `https://example.com/feed.xml: 12.0 MiB of 50.1 MiB`, as far as the sizes are known.
     static func fetching(_ name: String, received: Int64?, expected: Int64?) -> String {
-        guard let received, received > 0 else { return "\(name): asking" }
+        guard let received, received > 0 else { return "\(name): waiting for the server" }
         return "\(name): \(ByteText.size(received))" + (expected.map { " of \(ByteText.size($0))" } ?? "")
     }
 

@@ -25,7 +25,7 @@ struct WatchActions: Sendable {
         switch (task.kind, task.episode) {
         case (.download, let episode?): command = .act(action, episodes: [episode])
         case (.upload, _): command = .actOnUploads(action, ids: [task.id])
-        default: return "\(task.path): a \(task.kind.rawValue) ends by itself"
+        default: return "\(task.path): a \(task.kind.rawValue) cannot be suspended, resumed or cancelled"
         }
         do {
             guard case .acted(let count, let problems) = try await connection.perform(command) else { return "" }

@@ -21,8 +21,9 @@ struct TitlePatternTests {
     }
 
     @Test(arguments: [
-        ("(", "the '(' at character 1 is not closed"), (")", "the ')' at character 1 closes nothing"),
-        ("a[b", "the '[' at character 2 is not closed"), ("*a", "the '*' at character 1 repeats nothing"),
+        ("(", "the '(' at character 1 is not closed"), (")", "the ')' at character 1 has no matching '('"),
+        ("a[b", "the '[' at character 2 is not closed"),
+        ("*a", "the '*' at character 1 has nothing before it to repeat"),
         ("a\\", "it ends with a backslash"), ("\\1", "'\\1' is not supported"), ("\\p", "'\\p' is not supported"),
         ("(?=a)", "'(?=' is not supported; write (…) or (?:…)"),
         ("[z-a]", "a range in the '[' at character 1 is in reverse order"),

@@ -45,7 +45,7 @@ struct ViewDefinitionTests {
     @Test(arguments: [
         (
             "colour=red",
-            "a view has no key 'colour'; there are unplayed, in_progress, downloaded, pinned, tag, show, "
+            "a view has no key 'colour'; the keys are unplayed, in_progress, downloaded, pinned, tag, show, "
                 + "title, type, newer_than, older_than, min_duration, max_duration, order, limit"
         ),
         ("unplayed", "'unplayed' is not a setting: write KEY=VALUE, such as unplayed=true"),

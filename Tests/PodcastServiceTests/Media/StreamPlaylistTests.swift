@@ -57,7 +57,8 @@ import TransferCore
     }
 
     @Test(arguments: [
-        ("", "nothing"), ("\n\n", "nothing"), ("#EXTM3U\n", "no address"), ("#EXTM3U\n#EXT-X-ENDLIST\n", "no address"),
+        ("", "is empty"), ("\n\n", "is empty"), ("#EXTM3U\n", "no address"),
+        ("#EXTM3U\n#EXT-X-ENDLIST\n", "no address"),
         ("<!DOCTYPE html><html>", "other than the playlist"), ("seg0.ts\n#EXTM3U\n", "other than the playlist"),
         ("#EXTM3U8\nseg0.ts\n", "other than the playlist"), ("[playlist]\nFile1=x\n", "other than the playlist"),
         ("\0\0\0 ftypmp42", "other than the playlist"),

@@ -53,16 +53,16 @@ struct PlayerCommand: AsyncParsableCommand {
                   podfs player report --player mine --phase started --position 0 -- ~/Podcasts/Show/Episode.mp3
                 """)
 
-        @Option(help: "The player's name, by which its reports belong together.")
+        @Option(help: "A name for the player, the same in all of its reports.")
         var player: String
 
-        @Option(help: "What it did: started, playing, seeked, paused or stopped.")
+        @Option(help: "What the player did: started, playing, seeked, paused or stopped.")
         var phase: String
 
         @Option(help: "Its position in seconds.")
         var position: Double
 
-        @Option(help: "The duration in seconds, if it knows.")
+        @Option(help: "The duration in seconds, if the player knows it.")
         var duration: Double?
 
         @Option(help: "The speed of playback.")

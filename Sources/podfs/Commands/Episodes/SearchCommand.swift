@@ -71,8 +71,9 @@ struct SearchCommand: PodfsCommand {
             let found =
                 switch shows.count {
                 case 0: "found nothing"
-                case 1: "found 1 show: give 1"
-                case let count: "found \(count) shows: give 1 to \(count)"
+                case 1: "found 1 show: choose 1"
+                case 2: "found 2 shows: choose 1 or 2"
+                case let count: "found \(count) shows: choose 1 to \(count)"
                 }
             throw CommandError(.usage, "there is no result \(number): the search for '\(term)' \(found)")
         }

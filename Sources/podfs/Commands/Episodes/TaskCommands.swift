@@ -152,7 +152,7 @@ struct SuspendCommand: TaskCommand {
     static let action = TaskAction.suspend
     static let configuration = CommandConfiguration(
         commandName: "suspend",
-        abstract: "Suspend downloads and uploads; reads of programs are still served.",
+        abstract: "Suspend downloads and uploads; programs that read the file are still served.",
         discussion: example("suspend"))
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)

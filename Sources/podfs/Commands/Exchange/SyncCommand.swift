@@ -148,9 +148,14 @@ struct SyncStatusCommand: PodfsCommand {
     /// Returns a line with the number of changes that are not sent yet, and of positions for unknown episodes.
     static func summary(_ status: SyncStatus) -> String {
         let waiting = status.waitingSubscriptions + status.waitingActions
+        let unsent = ReportText.count(waiting, "change") + (waiting == 1 ? " is" : " are")
         let parked =
-            status.parkedActions > 0 ? "; \(status.parkedActions) positions are for unknown episodes" : ""
-        return (waiting == 0 ? "all changes are sent" : "\(waiting) changes are not sent yet") + parked
+            switch status.parkedActions {
+            case 0: ""
+            case 1: "; 1 position is for an unknown episode"
+            case let count: "; \(count) positions are for unknown episodes"
+            }
+        return (waiting == 0 ? "all changes are sent" : "\(unsent) not sent yet") + parked
     }
 
     private static func date(_ moment: Int64) -> String {

@@ -51,8 +51,8 @@ struct RefreshCommand: PodfsCommand {
         }
         let unchanged = results.filter { $0.error == nil && $0.added == 0 }
         if let one = unchanged.first {
-            let names = results.count == 1 ? one.name : ReportText.count(unchanged.count, "show")
-            report.print(results.count == 1 ? "\(names): nothing new" : "\(names) without news")
+            let shows = ReportText.count(unchanged.count, "show") + (unchanged.count == 1 ? " has" : " have")
+            report.print(results.count == 1 ? "\(one.name): nothing new" : "\(shows) nothing new")
         }
         let failed = results.filter { $0.error != nil }.count
         if failed > 0 {

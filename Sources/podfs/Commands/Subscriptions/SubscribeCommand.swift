@@ -78,7 +78,7 @@ struct SubscribeCommand: PodfsCommand {
     /// Returns the report of a new subscription.
     static func line(name: String, episodes: Int, skipped: Int) -> String {
         let items = skipped == 1 ? "1 item" : "\(skipped) items"
-        let passed = skipped > 0 ? "; \(items) with nothing to play passed over" : ""
+        let passed = skipped > 0 ? "; skipped \(items) without audio or video" : ""
         return "\(name): \(episodes) episode\(episodes == 1 ? "" : "s")\(passed)"
     }
 }
