@@ -29,7 +29,7 @@ struct DownloadWait {
         /// Whether the current daemon has sent an event.
         var hasArrived = false
         /// The number of downloads that have ended, including failed and cancelled ones.
-        var done = 0
+        var ended = 0
         var retryErrors = RetryErrorLog()
     }
 
@@ -76,12 +76,12 @@ struct DownloadWait {
                         if !progress.isShown, let line = events.retryErrors.line(for: event) { Terminal.error(line) }
                         progress.show(
                             ProgressText.downloads(
-                                events.board, done: events.done, of: episodes.count, now: now))
+                                events.board, done: events.ended, of: episodes.count, now: now))
                     }
                 })
             defer { session.close() }
             do {
-                try await finish(&remaining, in: session) { done in events.withLock { $0.done = done } }
+                try await finish(&remaining, in: session) { ended in events.withLock { $0.ended = ended } }
                 return remaining.problems
             } catch {
                 guard let error = error as? ClientError, error.code == .disconnected else { throw error }

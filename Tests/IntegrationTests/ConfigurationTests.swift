@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func whatIsForOtherProgramsIsOffUnlessItIsConfigured() throws {
-        #expect(try !load("").hasTagged && load("tagged = true").hasTagged)
+        #expect(try !load("").hasTaggedFolder && load("tagged = true").hasTaggedFolder)
         #expect(
             try load("share.base_url = 'https://nas.example/podcasts//'").shareBase == "https://nas.example/podcasts")
         #expect(try load("[share]\nbase_url = 'http://[::1]:8080'").shareBase == "http://[::1]:8080")

@@ -168,11 +168,11 @@ struct StatusScreenTests {
         var pace = FramePace()
         var answers = [pace.requestFrame(at: 10, now: 10), pace.requestFrame(at: 10, now: 10)]
         #expect(answers == [0, nil])
-        var due = [pace.isDue(now: 10), pace.isDue(now: 10.1)]
+        var due = [pace.recordIfDue(now: 10), pace.recordIfDue(now: 10.1)]
         #expect(due == [true, false])
         answers = [pace.requestFrame(at: 10.0625, now: 10.0625), pace.requestFrame(at: 11, now: 10.1)]
         #expect(answers == [10 + FramePace.interval - 10.0625, nil])
-        due = [pace.isDue(now: 10.1), pace.isDue(now: 10.21)]
+        due = [pace.recordIfDue(now: 10.1), pace.recordIfDue(now: 10.21)]
         #expect(due == [false, true])
         // An earlier frame replaces a later one.
         answers = [pace.requestFrame(at: 12, now: 11), pace.requestFrame(at: 11.5, now: 11)]

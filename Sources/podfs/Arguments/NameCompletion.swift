@@ -7,12 +7,12 @@ import PodcastProtocol
 enum NameCompletion {
     /// Completes a SHOW argument.
     static let shows = CompletionKind.custom { _, _, prefix in
-        shell(shows(beginning: unquoted(prefix)))
+        quotedForShell(shows(beginning: unquoted(prefix)))
     }
 
     /// Completes a PATH argument: shows, `SHOW/EPISODE`, and file paths.
     static let paths = CompletionKind.custom { _, _, prefix in
-        shell(paths(beginning: unquoted(prefix)))
+        quotedForShell(paths(beginning: unquoted(prefix)))
     }
 
     /// The maximum number of episodes offered while no slash is typed after the show's name. Shells ask before they
@@ -89,7 +89,7 @@ enum NameCompletion {
     /// everything but dollar signs and backquotes. It would then expand these, so names that contain them are not
     /// offered. For the same reason, zsh is not offered names with an exclamation mark, unless it is the last
     /// character. Zsh treats the text after a colon as a description (`_describe`), so colons are escaped.
-    private static func shell(_ names: [String]) -> [String] {
+    private static func quotedForShell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
         case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)
         case .zsh:

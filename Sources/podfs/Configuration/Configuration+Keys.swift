@@ -135,7 +135,7 @@ struct ConfigurationKey: Sendable {
         },
         .flag("listening.mpris", \.listening.mpris),
         .flag("listening.resume", \.listening.resume),
-        .flag("tagged", \.hasTagged),
+        .flag("tagged", \.hasTaggedFolder),
         Self(path: "share.base_url") { (value, configuration) throws(ConfigurationValueError) in
             configuration.shareBase = try value.baseAddress()
         },

@@ -34,7 +34,7 @@ final class Mount: Sendable {
             case .list: .listed(Set(configuration.probes))
             case .all: .all
             }
-        filesystemOptions.hasTagged = configuration.hasTagged
+        filesystemOptions.hasTagged = configuration.hasTaggedFolder
         filesystemOptions.shareBase = configuration.shareBase
         let trimmer = HeapTrimmer()
         filesystemOptions.onWork = { trimmer.recordWork() }

@@ -10,7 +10,7 @@ struct FramePace {
 
     /// Requests a frame at `when`, or later if the last one was drawn a moment ago.
     ///
-    /// - Returns: The seconds after which to call `isDue`; `nil` if a call is already scheduled.
+    /// - Returns: The seconds after which to call `recordIfDue`; `nil` if a call is already scheduled.
     mutating func requestFrame(at when: Double, now: Double) -> Double? {
         let time = max(when, last + Self.interval)
         if let due, due <= time { return nil }
@@ -18,8 +18,8 @@ struct FramePace {
         return max(0, time - now)
     }
 
-    /// Returns whether the requested frame is due; if it is, records it as drawn.
-    mutating func isDue(now: Double) -> Bool {
+    /// Records the requested frame as drawn if it is due; returns whether it is.
+    mutating func recordIfDue(now: Double) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil
         last = now

@@ -275,7 +275,7 @@ private struct ScreenOutput: StatusOutput {
     mutating func resume() -> Double? { resize() }
 
     mutating func draw() -> Double? {
-        guard pace.isDue(now: now) else { return nil }
+        guard pace.recordIfDue(now: now) else { return nil }
         let screen = self.screen ?? FullScreen(descriptor: 1)
         self.screen = screen
         screen.draw(lines())
