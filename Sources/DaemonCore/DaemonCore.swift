@@ -78,7 +78,7 @@ package struct DaemonCore: Sendable {
     /// - Returns: the effects of this input; `finishBatch` returns those of the batch.
     package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
         switch input {
-        case .connected, .disconnected, .openedSession, .created, .begun, .gaveUp, .held, .released:
+        case .connected, .disconnected, .openedSession, .created, .begun, .cancelled, .held, .released:
             handleClient(input, at: now)
         case .registered, .wanted, .suspended, .reported, .completed, .failed, .ended, .cleared, .renamed:
             handleDownload(input, at: now)
@@ -154,7 +154,7 @@ package struct DaemonCore: Sendable {
         case .openedSession(let client, let configuration): tasks.open(client, configuration)
         case .created(let media, let client): tasks.create(media, by: client, at: now)
         case .begun(let media, let client): tasks.begin(media, by: client)
-        case .gaveUp(let media, let client): tasks.giveUp(media, by: client)
+        case .cancelled(let media, let client): tasks.forget(media, by: client)
         case .held(let media, let client): tasks.hold(media, by: client)
         case .released(let media, let client): tasks.release(media, by: client)
         default: break
@@ -181,7 +181,7 @@ package struct DaemonCore: Sendable {
     private mutating func handleUpload(_ input: Input, at now: Moment) {
         switch input {
         case .uploadRegistered(let upload): tasks.register(upload, at: now, &outcome)
-        case .uploadRecorded(let id, let held): tasks.record(id, held: held)
+        case .uploadRecorded(let id, let bytes): tasks.record(id, bytesOnServer: bytes)
         case .uploadReported(let snapshot): tasks.report(snapshot, at: now, &outcome)
         case .uploadCompleted(let id, let size): tasks.complete(id, size: size, at: now, &outcome)
         case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)

@@ -15,7 +15,7 @@ package enum Input: Sendable {
     /// A client resumed a task that it had created.
     case begun(MediaID, by: ClientID)
     /// A client cancelled a task, which no longer counts as created or resumed by this client.
-    case gaveUp(MediaID, by: ClientID)
+    case cancelled(MediaID, by: ClientID)
     /// A client suspended a task once more.
     case held(MediaID, by: ClientID)
     /// A client undid one of its suspensions.
@@ -43,7 +43,7 @@ package enum Input: Sendable {
     // Uploads.
     case uploadRegistered(UploadTask)
     /// The number of bytes on the server was recorded in the library.
-    case uploadRecorded(TaskID, held: Int64)
+    case uploadRecorded(TaskID, bytesOnServer: Int64)
     case uploadReported(UploadSnapshot)
     case uploadCompleted(TaskID, size: Int64)
     case uploadFailed(TaskID, TransferError)

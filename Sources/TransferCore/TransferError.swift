@@ -24,7 +24,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         /// The bytes would need a download of the whole file, which a probe does not start.
         case unprobed
         /// The file was removed from the cache while a reader waited for its bytes.
-        case cancelled
+        case removed
         /// Any other failure.
         case failed
     }

@@ -19,7 +19,7 @@ extension Download {
             connection.handle?.localAddress.map(change.lost.contains) ?? false
         }
         // Store the bytes that have arrived, so that they are not requested again.
-        for connection in lost where connection.head == nil && machine.isReceiving(connection.id) {
+        for connection in lost where connection.head == nil && machine.isFlowing(connection.id) {
             _ = connection.flush()
         }
         apply(machine.networkChanged(lost: Set(lost.map(\.id)), isBack: change.isBack, now: engine.now))

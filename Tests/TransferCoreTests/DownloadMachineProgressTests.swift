@@ -82,7 +82,7 @@ import Testing
             bench.pass(15_000)
             _ = bench.received(2, 10)
         }
-        #expect(bench.machine.has(1) && !bench.machine.isReceiving(1))
+        #expect(bench.machine.has(1) && !bench.machine.isFlowing(1))
         #expect(bench.received(2, 10).contains(.resume(1, forReader: false)))
         let resumed = bench.now
         bench.pass(100)
@@ -138,7 +138,7 @@ import Testing
         let start = bench.now
         while bench.machine.isWaiting(1), bench.now - start < .seconds(60) {
             bench.pass(1_000)
-            if bench.machine.has(2), !bench.machine.isReceiving(2) {
+            if bench.machine.has(2), !bench.machine.isFlowing(2) {
                 _ = bench.head(2, MachineBench.part(500_000..<total, of: total))
             }
             _ = bench.received(1, rate)

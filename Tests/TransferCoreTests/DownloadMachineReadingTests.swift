@@ -28,7 +28,7 @@ import TransferCore
             bench.head(1, MachineBench.whole()) == [
                 .confirmed(generation: 1, MachineBench.pin()), .answerOpen(1, nil), .serving(1, false), .hold(1),
             ])
-        #expect(!bench.machine.isReceiving(1))
+        #expect(!bench.machine.isFlowing(1))
         #expect(bench.machine.state == .remote)
         #expect(
             bench.read(2, 0..<100) == [
@@ -38,7 +38,7 @@ import TransferCore
         #expect(bench.machine.step(1) == .write(until: 10_000))
         #expect(bench.received(1, 60) == [])
         #expect(bench.received(1, 60) == [.answerRead(2, nil), .serving(1, false)])
-        #expect(bench.machine.isReceiving(1), "it goes on filling")
+        #expect(bench.machine.isFlowing(1), "it goes on filling")
         #expect(bench.received(1, 9_880) == [.release(1), .finish(generation: 1)])
         #expect(bench.machine.state == .running)
         #expect(bench.finished() == [])
@@ -165,7 +165,7 @@ import TransferCore
         _ = bench.head(2, MachineBench.part(9_000..<10_000))
         _ = bench.received(2, 1_000)
         _ = bench.ended(2, .complete)
-        #expect(bench.machine.isReceiving(1), "the held response has become the one that fills")
+        #expect(bench.machine.isFlowing(1), "the held response has become the one that fills")
         #expect(bench.machine.step(1) == .write(until: 9_000))
         #expect(bench.received(1, 9_000).last == .finish(generation: 1))
     }

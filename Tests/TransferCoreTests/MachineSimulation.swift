@@ -155,7 +155,7 @@ struct MachineSimulation {
             finishing = false
             return try perform("finished", machine.finished(nil, now: now))
         }
-        let movable = connections.filter { !$0.value.hasBegun || $0.value.answer == nil || machine.isReceiving($0.key) }
+        let movable = connections.filter { !$0.value.hasBegun || $0.value.answer == nil || machine.isFlowing($0.key) }
         guard let id = movable.keys.sorted().randomElement(using: &random), var connection = connections[id] else {
             return
         }
@@ -194,7 +194,7 @@ struct MachineSimulation {
         let start = position
         defer { wire += position - start }
         let end = min(answer.body.upperBound, position + most)
-        while position < end, machine.isReceiving(id) {
+        while position < end, machine.isFlowing(id) {
             let generation = machine.generation
             try check(machine.position(of: id) == position, "the machine and the body are not at the same byte")
             let step = machine.step(id)

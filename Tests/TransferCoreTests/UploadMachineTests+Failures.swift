@@ -8,7 +8,7 @@ extension UploadMachineTests {
     @Test(arguments: [408, 425, 429, 503]) func aServerThatHasNotDoneItIsPostedToAgain(_ status: Int) {
         bench.post()
         #expect(bench.answer(status) == [.record(3, UploadResumeData())])
-        #expect(bench.machine.people == .queued && bench.machine.error?.message == "the server answered \(status)")
+        #expect(bench.machine.taskState == .queued && bench.machine.error?.message == "the server answered \(status)")
         #expect(bench.tick() == [.record(4, UploadResumeData(step: .posting))])
         #expect(bench.recorded(4) == [.send(5, .post(UploadBench.url))])
     }
@@ -37,7 +37,7 @@ extension UploadMachineTests {
         #expect(bench.lost() == [])
         #expect(bench.machine.resumeData.step == .posting)
         #expect(bench.tick() == [.resolveDoubt(TransferError(.failed, "broken"))])
-        #expect(bench.machine.people == .running && bench.machine.deadline == nil)
+        #expect(bench.machine.taskState == .running && bench.machine.deadline == nil)
     }
 
     @Test func aRunThatWasKilledAfterAPostBeginsWithDoubt() {
@@ -77,14 +77,14 @@ extension UploadMachineTests {
         bench.doubt()
         _ = bench.suspend()
         #expect(bench.resolve(.repeatable) == [])
-        #expect(bench.machine.people == .suspended)
+        #expect(bench.machine.taskState == .suspended)
     }
 
     @Test func aRepeatedPostThatMeetsTheFirstWaitsForIt() {
         bench.doubt()
         _ = bench.resolve(.repeatable)
         #expect(bench.answer(409) == [])
-        #expect(bench.machine.people == .queued)
+        #expect(bench.machine.taskState == .queued)
     }
 
     @Test(arguments: [400, 401, 403, 404, 409, 413, 422]) func aRefusedPostFailsAndLeavesNothing(_ status: Int) {
@@ -92,7 +92,7 @@ extension UploadMachineTests {
         let actions = bench.answer(status)
         #expect(actions.first == .record(3, UploadResumeData()))
         #expect(bench.failure(of: actions)?.message.hasPrefix("the server answered \(status)") ?? false)
-        #expect(bench.machine.people == .failed && bench.machine.deadline == nil)
+        #expect(bench.machine.taskState == .failed && bench.machine.deadline == nil)
     }
 
     @Test(arguments: [

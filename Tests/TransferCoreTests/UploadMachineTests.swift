@@ -10,17 +10,17 @@ import Testing
     // MARK: States
 
     @Test func anUploadWaitsUntilItIsResumed() {
-        #expect(bench.machine.people == .suspended)
+        #expect(bench.machine.taskState == .suspended)
         #expect(bench.machine.deadline == nil && bench.machine.isIdle)
     }
 
     @Test func aPostIsWrittenDownBeforeItIsSent() {
         #expect(bench.resume() == [.record(1, UploadResumeData(step: .posting))])
-        #expect(bench.machine.people == .running)
+        #expect(bench.machine.taskState == .running)
         #expect(bench.recorded(1) == [.send(2, .post(UploadBench.url))])
-        #expect(bench.machine.people == .queued, "it waits for its turn")
+        #expect(bench.machine.taskState == .queued, "it waits for its turn")
         bench.requestSent(2)
-        #expect(bench.machine.people == .running)
+        #expect(bench.machine.taskState == .running)
     }
 
     @Test func anotherRecordIsNoAnswer() {
@@ -46,7 +46,7 @@ import Testing
         bench.sent(400)
         #expect(bench.machine.sent == 400)
         #expect(bench.answer(204) == [.completed])
-        #expect(bench.machine.people == .completed && bench.machine.sent == 1_000 && bench.machine.isIdle)
+        #expect(bench.machine.taskState == .completed && bench.machine.sent == 1_000 && bench.machine.isIdle)
     }
 
     @Test(arguments: [200, 201, 202, 204, 303]) func aPutIsDoneWhenTheServerSaysSo(_ status: Int) {
@@ -206,7 +206,7 @@ import Testing
     @Test func aSuspensionEndsTheRequestAndTheStepIsKept() {
         bench.put()
         #expect(bench.suspend() == [.abort(bench.lastID)])
-        #expect(bench.machine.people == .suspended && bench.machine.isIdle)
+        #expect(bench.machine.taskState == .suspended && bench.machine.isIdle)
         #expect(bench.answer(204) == [], "it is not listened to any more")
         #expect(bench.resume() == [.send(bench.lastID, .put(UploadBench.place))])
     }
@@ -236,16 +236,16 @@ import Testing
     @Test func aCancelledUploadIsOver() {
         bench.put()
         #expect(bench.cancel() == [.abort(bench.lastID)])
-        #expect(bench.machine.people == .cancelled)
+        #expect(bench.machine.taskState == .cancelled)
         #expect(bench.resume() == [] && bench.suspend() == [] && bench.cancel() == [])
     }
 
     @Test func aFailedUploadCanBeCancelled() {
         bench.put()
         _ = bench.answer(413)
-        #expect(bench.suspend() == [] && bench.machine.people == .failed)
+        #expect(bench.suspend() == [] && bench.machine.taskState == .failed)
         _ = bench.cancel()
-        #expect(bench.machine.people == .cancelled)
+        #expect(bench.machine.taskState == .cancelled)
     }
 
     @Test func aTickBeforeItsTimeDoesNothing() {

@@ -10,7 +10,7 @@ extension TaskRegistry {
         if isNew { outcome.effects.append(.broadcast(event(.state(TaskReport(upload)), at: now))) }
     }
 
-    mutating func record(_ upload: TaskID, held: Int64) { uploads[upload]?.held = held }
+    mutating func record(_ upload: TaskID, bytesOnServer: Int64) { uploads[upload]?.bytesOnServer = bytesOnServer }
 
     mutating func report(_ snapshot: UploadSnapshot, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads[snapshot.key] else { return }
@@ -37,7 +37,7 @@ extension TaskRegistry {
         guard var upload = uploads[id] else { return }
         upload.failure = error.message
         upload.snapshot = UploadSnapshot(
-            key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.held, size: upload.size,
+            key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.bytesOnServer, size: upload.size,
             error: error)
         uploads[id] = upload
         let event = event(.failed(TaskReport(upload)), at: now)

@@ -298,7 +298,7 @@ package struct TaskRegistry: Sendable {
         if downloads[media]?.session == ClientSession.passing { sessions[client]?.begun.insert(media) }
     }
 
-    mutating func giveUp(_ media: MediaID, by client: ClientID) {
+    mutating func forget(_ media: MediaID, by client: ClientID) {
         sessions[client]?.created[media] = nil
         sessions[client]?.begun.remove(media)
     }

@@ -12,14 +12,14 @@ package struct UploadTask: Sendable, Equatable {
     package let isSuspended: Bool
     package let created: WallTime
     /// The number of bytes on the server, as recorded in the library.
-    package internal(set) var held: Int64
+    package internal(set) var bytesOnServer: Int64
     /// The error message of its failure, as recorded in the library.
     package internal(set) var failure: String?
     /// The engine's last report; `nil` before the first.
     package var snapshot: UploadSnapshot?
 
     package init(
-        id: TaskID, title: String, size: Int64, isSuspended: Bool = false, created: WallTime, held: Int64 = 0,
+        id: TaskID, title: String, size: Int64, isSuspended: Bool = false, created: WallTime, bytesOnServer: Int64 = 0,
         failure: String? = nil, snapshot: UploadSnapshot? = nil
     ) {
         self.id = id
@@ -27,7 +27,7 @@ package struct UploadTask: Sendable, Equatable {
         self.size = size
         self.isSuspended = isSuspended
         self.created = created
-        self.held = held
+        self.bytesOnServer = bytesOnServer
         self.failure = failure
         self.snapshot = snapshot
     }
@@ -44,7 +44,7 @@ package struct UploadTask: Sendable, Equatable {
 
     package var info: TaskInfo {
         TaskInfo(
-            id: id, kind: .upload, path: title, episode: nil, state: state, received: snapshot?.sent ?? held,
+            id: id, kind: .upload, path: title, episode: nil, state: state, received: snapshot?.sent ?? bytesOnServer,
             expected: size, rate: snapshot?.rate, error: snapshot?.error?.message ?? failure, started: created.seconds)
     }
 }

@@ -115,7 +115,7 @@ package struct StreamPlaylist {
             !reach.excepts(NetworkAddress(host), host: String(host))
         else { return }
         throw TransferError(
-            .outOfReach, "the playlist of the stream, on a less private network, leads to an address \(own.place)")
+            .outOfReach, "the playlist of the stream, on a less private network, leads to an address \(own.phrase)")
     }
 
     /// Returns the host of an http address, in lower case.

@@ -12,7 +12,7 @@ extension TransferError {
         case .timedOut: return ETIMEDOUT
         case .diskFull: return ENOSPC
         case .changed: return ESTALE
-        case .unusable, .unprobed, .cancelled, .unverified, .failed: return EIO
+        case .unusable, .unprobed, .removed, .unverified, .failed: return EIO
         }
     }
 

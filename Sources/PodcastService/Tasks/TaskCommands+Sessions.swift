@@ -95,7 +95,7 @@ extension TaskCommands {
     ) async throws -> Reply {
         _ = try session(of: client)
         let media = MediaID(episode)
-        driver.report(.gaveUp(media, by: client.id))
+        driver.report(.cancelled(media, by: client.id))
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
             // Without resume data, all bytes may have arrived already: the task then completes.

@@ -43,7 +43,7 @@ final class Uploads: ServicePart {
                 pending.append(upload.id)
                 if let reason = reasonToSkip(upload) {
                     task.snapshot = UploadSnapshot(
-                        key: upload.id, state: .suspended, sent: task.held, size: task.size,
+                        key: upload.id, state: .suspended, sent: task.bytesOnServer, size: task.size,
                         error: TransferError(.failed, reason))
                 }
             }
@@ -220,13 +220,13 @@ final class Uploads: ServicePart {
                 upload: id,
                 Upload.Progress(
                     step: data.step.rawValue, location: data.location, tus: data.speaksTus, held: data.offset))
-            try batch.handle(.uploadRecorded(id, held: data.offset))
+            try batch.handle(.uploadRecorded(id, bytesOnServer: data.offset))
             batch.whenWritten { [engine] in engine.recorded(id, record) }
         case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
         case .progress(let snapshot):
             // Media bytes have been sent, so starting the upload has not crashed the daemon. The same holds if an
             // attempt has failed and will be retried.
-            if let task = tasks[snapshot.key], snapshot.sent > task.held || snapshot.error != nil {
+            if let task = tasks[snapshot.key], snapshot.sent > task.bytesOnServer || snapshot.error != nil {
                 batch.whenWritten { [self] in removeFromJournal(snapshot.key) }
             }
             try batch.handle(.uploadReported(snapshot))
@@ -267,7 +267,7 @@ extension UploadTask {
     fileprivate init(_ row: Upload, snapshot: UploadSnapshot? = nil) {
         self.init(
             id: row.id, title: row.title, size: row.size, isSuspended: row.suspended, created: .seconds(row.created),
-            held: row.progress.held, failure: row.error, snapshot: snapshot)
+            bytesOnServer: row.progress.held, failure: row.error, snapshot: snapshot)
     }
 
     /// Whether the upload is neither suspended nor failed.

@@ -31,8 +31,8 @@ extension DownloadMachine {
     }
 
     private func canRetry(_ now: Instant) -> Bool {
-        guard let retry else { return true }
-        return now >= retry.at
+        guard let scheduledRetry else { return true }
+        return now >= scheduledRetry.at
     }
 
     /// Whether a continuation has to be compared with the present bytes: no validator identifies the rendition, or the

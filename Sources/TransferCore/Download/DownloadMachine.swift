@@ -77,8 +77,8 @@ package struct DownloadMachine: Sendable {
     package var isFinishing: Bool { phase == .finishing }
     package var failure: TransferError? { if case .failed(let error, _) = phase { error } else { nil } }
 
-    /// The current retry delay.
-    var retry: Retry? { if case .fetching(let retry) = phase { retry } else { nil } }
+    /// The retry that is scheduled after a failed connection; `nil` if there is none.
+    var scheduledRetry: Retry? { if case .fetching(let retry) = phase { retry } else { nil } }
 
     /// The state as shown to people.
     package var state: TaskState {
@@ -100,10 +100,10 @@ package struct DownloadMachine: Sendable {
     }
 
     /// Whether a connection has failed, and a retry is scheduled.
-    package var isRetrying: Bool { retry != nil && isFilling && connections.isEmpty }
+    package var isRetrying: Bool { scheduledRetry != nil && isFilling && connections.isEmpty }
 
     /// The time of the next attempt after a failed connection; `nil` if none is scheduled.
-    package var nextTry: Instant? { connections.isEmpty && isWanted && !isSuspended ? retry?.at : nil }
+    package var nextTry: Instant? { connections.isEmpty && isWanted && !isSuspended ? scheduledRetry?.at : nil }
 
     /// The reason why the task does not proceed, or the last error while it is retried, as shown to people.
     package var error: TransferError? {
@@ -143,7 +143,7 @@ package struct DownloadMachine: Sendable {
     package func position(of id: ConnectionID) -> Int64? { connections[id]?.position }
 
     /// Returns whether the bytes of a connection may be stored now.
-    package func isReceiving(_ id: ConnectionID) -> Bool {
+    package func isFlowing(_ id: ConnectionID) -> Bool {
         connections[id]?.body?.flow == .running
     }
 

@@ -12,7 +12,7 @@ package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
     /// The location, as worded in an error message.
-    package var place: String {
+    package var phrase: String {
         switch self {
         case .public: "on the internet"
         case .local: "on the local network"

@@ -153,7 +153,7 @@ package struct ReachTrail: Sendable {
     private static func refusal(host: String, space: AddressSpace) -> TransferError {
         TransferError(
             .outOfReach,
-            "\(host) is \(space.place), but the address that led to it is not; "
+            "\(host) is \(space.phrase), but the address that led to it is not; "
                 + "add \(host) to transfers.allow_private to allow it")
     }
 }

@@ -4,8 +4,6 @@ package enum TransferPriority: Int, Sendable, Codable, Comparable, CaseIterable 
     case automatic
     /// Requested by a person.
     case asked
-    /// A program is blocked on one of its bytes.
-    case reader
 
     package static func < (one: TransferPriority, other: TransferPriority) -> Bool { one.rawValue < other.rawValue }
 }

@@ -137,7 +137,7 @@ package struct UploadMachine: Sendable {
     // MARK: State
 
     /// The state as shown to people.
-    package var people: TaskState {
+    package var taskState: TaskState {
         switch state {
         case .suspended: .suspended
         case .requesting(_, _, let hasBegun): hasBegun ? .running : .queued

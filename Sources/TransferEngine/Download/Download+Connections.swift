@@ -96,7 +96,7 @@ extension Download {
 
     /// Ends a connection that must free its slot; its missing bytes are requested again later.
     func preempt(_ connection: DownloadConnection) {
-        if connection.head == nil, machine.isReceiving(connection.id) { _ = connection.flush() }
+        if connection.head == nil, machine.isFlowing(connection.id) { _ = connection.flush() }
         remove(connection)
         apply(machine.ended(connection.id, .stopped, now: engine.now, random: 0))
     }
@@ -160,7 +160,7 @@ extension Download {
             if !machine.has(connection.id), !connection.isReleased { origin = before }
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
-        if machine.isReceiving(connection.id), !connection.isEmpty, connection.canStore, !connection.flush() {
+        if machine.isFlowing(connection.id), !connection.isEmpty, connection.canStore, !connection.flush() {
             // This overrides the ending even if curl has already reached the end of the body.
             connection.ending = connection.stop
         }
@@ -171,11 +171,11 @@ extension Download {
         }
         guard let ending = connection.ending else {
             // The buffer was full at curl's last call, and has space again.
-            if connection.slot == .granted, machine.isReceiving(connection.id) { connection.handle?.resume() }
+            if connection.slot == .granted, machine.isFlowing(connection.id) { connection.handle?.resume() }
             return
         }
         // A held response may have ended while its bytes are still buffered.
-        guard connection.isEmpty || machine.isReceiving(connection.id) || ending != .complete else { return }
+        guard connection.isEmpty || machine.isFlowing(connection.id) || ending != .complete else { return }
         remove(connection)
         apply(machine.ended(connection.id, ending, now: engine.now, random: Double.random(in: 0..<1)))
     }

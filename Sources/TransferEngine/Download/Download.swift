@@ -248,7 +248,7 @@ final class Download {
 
     /// Ends the connections of a removed file, and fails its waiting readers.
     func discard() {
-        apply(machine.shutDown(TransferError(.cancelled, "the file was removed from the cache")))
+        apply(machine.shutDown(TransferError(.removed, "the file was removed from the cache")))
         process()
     }
 

@@ -94,7 +94,7 @@ final class DownloadConnection: EasyHandleReceiver {
         if isReleased { return .stop }
         guard download.engine.slots.rates.canReceive(token) else { return .pause }
         if bytes.count > buffer.room {
-            guard head == nil, download.machine.isReceiving(id) else { return .pause }
+            guard head == nil, download.machine.isFlowing(id) else { return .pause }
             guard flush() else { return .stop }
         }
         buffer.append(bytes)

@@ -69,7 +69,7 @@ final class Upload: EasyHandleReceiver {
     }
 
     /// Whether it has ended permanently.
-    var hasEnded: Bool { [.completed, .cancelled].contains(machine.people) }
+    var hasEnded: Bool { [.completed, .cancelled].contains(machine.taskState) }
 
     /// Aborts the request when the process exits. No event is sent: the persisted state counts.
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
@@ -234,7 +234,7 @@ final class Upload: EasyHandleReceiver {
 
     private func report() {
         let now = engine.now
-        let state = machine.people
+        let state = machine.taskState
         // The start of the media is reported at once.
         let start = source.resumeData.offset
         let hasBegun = machine.sent > start && reported?.sent ?? start <= start

@@ -1,164 +1,78 @@
-package import Platform
+internal import Platform
 
-// Requests of readers and people.
 extension DownloadMachine {
-    /// Opens the file. Answered at once if a server has confirmed the size, otherwise when the head of a response has
-    /// arrived. Each successful open must be followed by one `close`.
-    ///
-    /// - Parameter kind: For a probe the first request asks for the first block only, which is stored.
-    package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Instant) -> [Action] {
-        if isCached || isFinishing || pin != nil && failure == nil {
-            readers.handles += 1
-            return [.answerOpen(id, nil)]
+    /// The readers of the file: its open handles, and the opens and reads that wait for an answer.
+    struct Readers: Sendable, Equatable {
+        struct Open: Sendable, Equatable {
+            var id: WaitID
+            var since: Instant
+            var kind: ReaderKind
         }
-        if let failure = rememberedFailure(now) ?? storageFull { return [.answerOpen(id, failure)] }
-        readers.opens.append(Readers.Open(id: id, since: now, kind: kind))
-        shortenRetryDelay(now)
-        return (kind == .player ? dropQueuedProbes() : []) + plan(now)
-    }
 
-    /// Requests `range` of `generation` for a reader. Answered when every byte of it below the end of the file is
-    /// present. A player's read starts a task; a probe's read does not.
-    package mutating func read(
-        _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Instant
-    ) -> [Action] {
-        guard generation == self.generation else { return [.answerRead(id, Self.changed)] }
-        if isSatisfied(range) { return [.answerRead(id, nil)] + (kind == .player ? fill(now: now) : []) }
-        if let failure = rememberedFailure(now) ?? storageFull { return [.answerRead(id, failure)] }
-        var actions: [Action] = []
-        if kind == .player {
-            filling.start()
-            actions = raise(to: .asked) + dropQueuedProbes()
+        struct Read: Sendable, Equatable {
+            var id: WaitID
+            var range: Range<Int64>
+            var since: Instant
+            var kind: ReaderKind
         }
-        readers.reads.append(Readers.Read(id: id, range: range, since: now, kind: kind))
-        shortenRetryDelay(now)
-        return actions + plan(now)
-    }
 
-    /// Returns whether a read is unanswered.
-    package func isWaiting(_ id: WaitID) -> Bool { readers.reads.contains { $0.id == id } }
+        var opens: [Open] = []
+        var reads: [Read] = []
+        /// The number of open handles: granted opens without a close. The last close drops a response that is held for
+        /// a first read.
+        var handles = 0
 
-    static let changed = TransferError(.changed, "the file changed on the server")
+        /// Whether an open or a read waits for an answer.
+        var areBlocked: Bool { !reads.isEmpty || !opens.isEmpty }
+        /// Whether an open or a read of a player waits for an answer.
+        var havePlayer: Bool { reads.contains { $0.kind == .player } || opens.contains { $0.kind == .player } }
+        /// Whether there is no open handle, and no open or read waits for an answer.
+        var isEmpty: Bool { handles == 0 && !areBlocked }
 
-    /// Cancels a wait of a reader.
-    package mutating func cancelWait(_ id: WaitID, now: Instant) -> [Action] {
-        readers.remove(id)
-        if readers.isEmpty, !isFilling { return dropUnwanted() }
-        return plan(now)
-    }
-
-    /// Closes the file. The last close also drops a response held for a first read.
-    package mutating func close(now: Instant) -> [Action] {
-        readers.close()
-        guard readers.handles == 0, !isFilling else { return [] }
-        return dropUnwanted()
-    }
-
-    /// Requests the whole file, for a person, a reader, or automatically. A request can raise the priority of an
-    /// existing task; it clears neither a remembered failure nor a suspension.
-    package mutating func fill(_ priority: TransferPriority = .asked, now: Instant) -> [Action] {
-        guard !isCached else { return [] }
-        let changed = isFilling ? raise(to: priority) : setPriority(priority)
-        if isFilling, changed.isEmpty { return [] }
-        filling.start()
-        return changed + plan(now)
-    }
-
-    /// Requests the whole file on behalf of a person. Clears a remembered failure and a suspension.
-    package mutating func retry(now: Instant) -> [Action] {
-        guard !isCached else { return [] }
-        clearFailure()
-        filling.goal = .whole
-        return raise(to: .asked) + plan(now)
-    }
-
-    private mutating func raise(to priority: TransferPriority) -> [Action] {
-        setPriority(max(filling.priority, priority))
-    }
-
-    private mutating func setPriority(_ priority: TransferPriority) -> [Action] {
-        guard priority != filling.priority else { return [] }
-        filling.priority = priority
-        return [.prioritized(priority)]
-    }
-
-    /// Sets whether automatic tasks may run. A reader is served anyway, and turns an automatic task into a requested
-    /// one.
-    package mutating func setAllowsAutomatic(_ allowed: Bool, now: Instant) -> [Action] {
-        guard allowed != filling.allowsAutomatic else { return [] }
-        return changeFilling(now) { $0.allowsAutomatic = allowed }
-    }
-
-    /// Suspends or resumes the task.
-    package mutating func setSuspended(_ suspended: Bool, now: Instant) -> [Action] {
-        guard suspended != isSuspended, !isCached else { return [] }
-        filling.goal = suspended ? .suspended : .whole
-        if suspended { return dropUnwanted() + plan(now) }
-        clearFailure()
-        return plan(now)
-    }
-
-    /// Cancels the task. Present bytes stay, and a blocked reader still gets its bytes. A task with all its bytes
-    /// completes instead.
-    package mutating func cancel(now: Instant) -> [Action] {
-        if isFinishing { return [] }
-        filling.goal = .nothing
-        clearFailure()
-        return dropUnwanted() + plan(now)
-    }
-
-    /// Ends the download: answers all waits with the error and ends every connection.
-    package mutating func shutDown(_ error: TransferError) -> [Action] {
-        dropAll() + readers.answerAll(error)
-    }
-
-    func isSatisfied(_ range: Range<Int64>) -> Bool {
-        isCached || isFinishing || rendition.satisfies(range)
-    }
-
-    private mutating func rememberedFailure(_ now: Instant) -> TransferError? {
-        guard case .failed(let error, let until) = phase else { return nil }
-        if let until, now < until { return error }
-        clearFailure()
-        return nil
-    }
-
-    /// Clears the failure and the retry delay, and resets the records of failed attempts and server faults.
-    mutating func clearFailure() {
-        switch phase {
-        case .failed, .fetching: phase = .fetching()
-        case .awaitingAddress, .finishing, .cached: break
+        mutating func remove(_ id: WaitID) {
+            reads.removeAll { $0.id == id }
+            opens.removeAll { $0.id == id }
         }
-        attempts.reset()
-        faults = ServerFaults()
-    }
 
-    /// Shortens a long retry delay for a new reader, to one attempt a second, unless the server has set the delay.
-    private mutating func shortenRetryDelay(_ now: Instant) {
-        guard case .fetching(var retry?) = phase, !retry.isServers else { return }
-        retry.at = min(retry.at, max(now, attempts.lastTry.map { $0 + .seconds(1) } ?? now))
-        phase = .fetching(retry: retry)
-    }
+        mutating func close() { handles = max(0, handles - 1) }
 
-    /// Applies a change to the task's conditions, and starts or stops background filling accordingly.
-    mutating func changeFilling(_ now: Instant, _ change: (inout Filling) -> Void) -> [Action] {
-        let filled = filling.runsInBackground
-        change(&filling)
-        let fills = filling.runsInBackground
-        if isCached || isFinishing || fills == filled { return [] }
-        return (fills ? [] : dropUnwanted()) + plan(now)
-    }
-
-    /// Ends the connections that serve no blocked reader, except those that receive parts for probes: these are small,
-    /// and an abort would close the TCP connection, which the next file can reuse.
-    mutating func dropUnwanted() -> [Action] {
-        if !isWanted, case .awaitingAddress = phase { phase = .fetching() }
-        let serving = servingConnections()
-        return connections.abort { [connections] id in
-            serving.contains(id) || connections[id]?.isPartForProbe ?? false
+        /// Grants all waiting opens. Called once the head of a response has confirmed that the file exists, even if it
+        /// does not state the size.
+        mutating func grantOpens() -> [Action] {
+            handles += opens.count
+            return answerOpens(nil)
         }
-    }
 
-    /// Ends every connection.
-    mutating func dropAll() -> [Action] { connections.abort { _ in false } }
+        mutating func answerOpens(_ error: TransferError?) -> [Action] {
+            defer { opens = [] }
+            return opens.map { .answerOpen($0.id, error) }
+        }
+
+        mutating func answerReads(_ error: TransferError?) -> [Action] {
+            defer { reads = [] }
+            return reads.map { .answerRead($0.id, error) }
+        }
+
+        mutating func answerAll(_ error: TransferError) -> [Action] { answerOpens(error) + answerReads(error) }
+
+        /// Answers the reads whose bytes are present.
+        mutating func answerReads(where isSatisfied: (Range<Int64>) -> Bool) -> [Action] {
+            let satisfied = reads.filter { isSatisfied($0.range) }
+            if satisfied.isEmpty { return [] }
+            reads.removeAll { isSatisfied($0.range) }
+            return satisfied.map { .answerRead($0.id, nil) }
+        }
+
+        /// Fails the opens and reads that have waited too long: those for whose start time `isLate` is true.
+        mutating func giveUp(_ error: TransferError, where isLate: (Instant) -> Bool) -> [Action] {
+            let lateOpens = opens.filter { isLate($0.since) }
+            let lateReads = reads.filter { isLate($0.since) }
+            opens.removeAll { isLate($0.since) }
+            reads.removeAll { isLate($0.since) }
+            return lateOpens.map { .answerOpen($0.id, error) } + lateReads.map { .answerRead($0.id, error) }
+        }
+
+        /// The start times of all waiting opens and reads.
+        var waitStarts: [Instant] { opens.map(\.since) + reads.map(\.since) }
+    }
 }
