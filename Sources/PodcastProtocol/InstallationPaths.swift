@@ -60,7 +60,7 @@ package struct InstallationPaths: Sendable, Equatable {
     /// running.
     package var workMarkers: String { state + "/work" }
     /// The record of the automatic work during which daemons died.
-    package var workDeaths: String { state + "/deaths.json" }
+    package var workCrashes: String { state + "/deaths.json" }
     /// The file whose size is the number of consecutive daemons that died while starting.
     package var startMarker: String { state + "/starting" }
     /// The lock that a process holds while it starts a daemon, so that only one process does.

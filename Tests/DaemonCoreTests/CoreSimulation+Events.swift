@@ -210,7 +210,7 @@ extension CoreSimulation {
                 [
                     Self.register(
                         media, &rows, &last, asked: asked,
-                        session: isOwn ? ClientSession.passing : ClientSession.common),
+                        session: isOwn ? ClientSession.clientBound : ClientSession.common),
                     .begun(media, by: client), .suspended(media, false), .wanted(media, .asked),
                 ]
             }

@@ -207,7 +207,7 @@ struct CoreSimulation {
             for media in transfers.keys.sorted() { report(media) }
         case .allowDiscretionary, .clearFutureSchedules, .moveUnsent, .workEnded, .runHook: break
         case .abandon(let media, _):
-            if core.tasks.downloads[media]?.session == ClientSession.passing { abandoned.append(media) }
+            if core.tasks.downloads[media]?.session == ClientSession.clientBound { abandoned.append(media) }
         case .assessSpace:
             var evicted: [Input] = []
             let plan = plan(&evicted)

@@ -57,7 +57,7 @@ import TransferCore
         "", "{", "[{}]", "[{\"item\":{\"kind\":\"refresh\",\"id\":1e99},\"deaths\":2,\"last\":1,\"name\":\"\"}]",
     ])
     func damagedFilesSayNothing(text: String) throws {
-        for path in [home.paths.workMarkers, home.paths.workDeaths] {
+        for path in [home.paths.workMarkers, home.paths.workCrashes] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         }
         let journal = WorkJournal(paths: home.paths)
@@ -148,7 +148,7 @@ import TransferCore
         #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
         // The last end is recorded a moment after it is in the library.
         try await waitUntil(description: "nothing is held against any of them") {
-            try Data(contentsOf: URL(fileURLWithPath: home.paths.workDeaths)) == Data("[]".utf8)
+            try Data(contentsOf: URL(fileURLWithPath: home.paths.workCrashes)) == Data("[]".utf8)
         }
         await daemon.stop()
     }

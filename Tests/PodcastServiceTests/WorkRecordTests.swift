@@ -9,35 +9,35 @@ import Testing
 
     private func items(_ ids: ClosedRange<Int64>) -> [WorkItem] { ids.map { WorkItem(.refresh, id: $0) } }
 
-    @Test func twoDeathsInARowLeaveAnItemOutForADay() throws {
+    @Test func twoCrashesInARowLeaveAnItemOutForADay() throws {
         var record = WorkRecord(now: now)
-        let none = record.died(under: [guilty], now: now) { _ in "Show" }
+        let none = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         #expect(none.isEmpty && record.isSuspect(guilty) && record.skippedUntil(guilty, now: now) == nil)
-        let skipped = record.died(under: [guilty], now: now + 5) { _ in "Show" }
+        let skipped = record.recordCrash(during: [guilty], now: now + 5) { _ in "Show" }
         #expect(skipped.map(\.item) == [guilty] && skipped.first?.explanation.contains("podfs refresh 'Show'") == true)
         #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
         #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
         // Then it runs again, alone, and one more crash is enough.
         #expect(record.turn(of: [guilty], running: [], now: now + 86_405) == [guilty])
-        _ = record.died(under: [guilty], now: now + 90_000) { _ in "Show" }
+        _ = record.recordCrash(during: [guilty], now: now + 90_000) { _ in "Show" }
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
     }
 
     @Test func anEndForgetsWhatWasCounted() {
         var record = WorkRecord(now: now)
-        _ = record.died(under: [guilty], now: now) { _ in "Show" }
-        let first = record.ended(guilty)
-        let skipped = record.died(under: [guilty], now: now) { _ in "Show" }
+        _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
+        let first = record.resetCount(of: guilty)
+        let skipped = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         #expect(first && skipped.isEmpty)
-        _ = record.died(under: [guilty], now: now) { _ in "Show" }
+        _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         #expect(record.skipped(now: now).count == 1)
-        let (second, third) = (record.ended(guilty), record.ended(guilty))
+        let (second, third) = (record.resetCount(of: guilty), record.resetCount(of: guilty))
         #expect(second && !third && record.entries.isEmpty)
     }
 
-    @Test func whatHasADeathAgainstItRunsAloneAndLast() {
+    @Test func whatHasACrashAgainstItRunsAloneAndLast() {
         var record = WorkRecord(now: now)
-        _ = record.died(under: Set(items(1...3)), now: now) { _ in "Show" }
+        _ = record.recordCrash(during: Set(items(1...3)), now: now) { _ in "Show" }
         #expect(record.turn(of: items(1...6), running: [], now: now) == items(4...6))
         #expect(record.turn(of: items(1...3), running: [], now: now) == items(1...1))
         #expect(record.turn(of: items(1...3), running: [WorkItem(.sync)], now: now) == [])
@@ -51,23 +51,23 @@ import Testing
         var record = WorkRecord(now: now)
         let guilty = WorkItem(.refresh, id: guiltyID)
         var due = items(1...40).shuffled(using: &dice)
-        var deaths = 0
-        while record.skippedUntil(guilty, now: now) == nil, deaths < 10 {
+        var crashes = 0
+        while record.skippedUntil(guilty, now: now) == nil, crashes < 10 {
             // One run of the daemon.
             var running: Set<WorkItem> = []
             var turn = record.turn(of: due, running: running, now: now)
             while !turn.isEmpty {
                 running = Set(turn.prefix(8))
                 if running.contains(guilty) { break }
-                for item in running { _ = record.ended(item) }
+                for item in running { _ = record.resetCount(of: item) }
                 due.removeAll { running.contains($0) }
                 running = []
                 turn = record.turn(of: due, running: running, now: now)
             }
-            deaths += 1
-            _ = record.died(under: running, now: now) { "\($0.id)" }
+            crashes += 1
+            _ = record.recordCrash(during: running, now: now) { "\($0.id)" }
         }
-        #expect(deaths == 2)
+        #expect(crashes == 2)
         #expect(record.skipped(now: now).map(\.item) == [guilty])
     }
 
@@ -81,32 +81,32 @@ import Testing
             var due = all.shuffled(using: &dice)
             for _ in 0..<Int.random(in: 3...30, using: &dice) {
                 let running = record.turn(of: due, running: [], now: now).prefix(8)
-                for item in running { _ = record.ended(item) }
+                for item in running { _ = record.resetCount(of: item) }
                 due.removeAll { running.contains($0) }
             }
             let running = record.turn(of: due, running: [], now: now).prefix(8)
-            _ = record.died(under: Set(running), now: now) { "\($0.id)" }
+            _ = record.recordCrash(during: Set(running), now: now) { "\($0.id)" }
         }
         #expect(record.skipped(now: now).count < 10, "\(record.entries)")
     }
 
     @Test func whatAFileSaysIsBounded() {
         for number in ExtremeNumbers.integers {
-            let entry = WorkRecord.Entry(item: guilty, deaths: Int(number), last: number, name: "Show")
+            let entry = WorkRecord.Entry(item: guilty, crashes: Int(number), last: number, name: "Show")
             var record = WorkRecord([entry], now: now)
             if let until = record.skippedUntil(guilty, now: now) { #expect(until > now && until <= now + 86_400) }
-            _ = record.died(under: [guilty], now: now) { _ in "Show" }
+            _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         }
-        let many = items(1...5_000).map { WorkRecord.Entry(item: $0, deaths: 2, last: now, name: "s") }
+        let many = items(1...5_000).map { WorkRecord.Entry(item: $0, crashes: 2, last: now, name: "s") }
         #expect(WorkRecord(many, now: now).entries.count <= 1_000)
     }
 
     @Test func workThatIsGoneIsForgotten() {
         var record = WorkRecord(now: now)
-        _ = record.died(under: [guilty], now: now) { _ in "Show" }
-        _ = record.died(under: [guilty], now: now) { _ in nil }
+        _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
+        _ = record.recordCrash(during: [guilty], now: now) { _ in nil }
         #expect(record.entries.isEmpty)
-        let old = WorkRecord.Entry(item: guilty, deaths: 2, last: now - 40 * 86_400, name: "s")
+        let old = WorkRecord.Entry(item: guilty, crashes: 2, last: now - 40 * 86_400, name: "s")
         #expect(WorkRecord([old], now: now).entries == [])
     }
 }

@@ -31,7 +31,7 @@ package struct HostQueue: Sendable {
     }
 
     /// The result of a feed fetch, as far as its host is concerned.
-    package enum End: Sendable, Equatable {
+    package enum FetchOutcome: Sendable, Equatable {
         /// A response, or a failure that does not require a pause.
         case answered
         /// 429 or 503, with Retry-After if present.
@@ -123,11 +123,11 @@ package struct HostQueue: Sendable {
     /// Adds the first feed of a host to the candidates if the host has a free slot.
     private mutating func offer(_ name: String) {
         guard let host = hosts[name], host.running < perHost, let next = host.next else { return }
-        var place = candidates.count
+        var index = candidates.count
         candidates.append(Candidate(number: next.number, host: name))
-        while place > 0, candidates[(place - 1) / 2].number > candidates[place].number {
-            candidates.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
+        while index > 0, candidates[(index - 1) / 2].number > candidates[index].number {
+            candidates.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
         }
     }
 
@@ -135,23 +135,23 @@ package struct HostQueue: Sendable {
         guard let last = candidates.popLast() else { return nil }
         guard let first = candidates.first else { return last }
         candidates[0] = last
-        var place = 0
+        var index = 0
         while true {
-            var least = place
-            for child in [2 * place + 1, 2 * place + 2] where child < candidates.count {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < candidates.count {
                 if candidates[child].number < candidates[least].number { least = child }
             }
-            if least == place { return first }
-            candidates.swapAt(place, least)
-            place = least
+            if least == index { return first }
+            candidates.swapAt(index, least)
+            index = least
         }
     }
 
     /// Frees the slot of a running feed, and pauses its host after a refusal.
-    package mutating func finish(_ id: ShowID, _ end: End, now: Instant) {
+    package mutating func finish(_ id: ShowID, _ outcome: FetchOutcome, now: Instant) {
         guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
-        switch end {
+        switch outcome {
         case .answered: hosts[name]?.refusals = 0
         case .refused(let retryAfter): refuse(name, retryAfter: retryAfter, now: now)
         }
@@ -174,7 +174,7 @@ package struct HostQueue: Sendable {
     /// Removes a waiting feed. A running one stays until `finish`.
     package mutating func remove(_ id: ShowID) {
         guard !running.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
-        if let place = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: place) }
+        if let index = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: index) }
         hosts[name] = host
         offer(name)
     }

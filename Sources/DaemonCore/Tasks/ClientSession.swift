@@ -7,7 +7,7 @@ package struct ClientSession: Sendable, Equatable {
     /// The identifier of the session of downloads started by people and by readers.
     package static let common = "podfs"
     /// The identifier of the session of downloads that end with their client; they do not survive the daemon.
-    package static let passing = ""
+    package static let clientBound = ""
 
     package let configuration: SessionConfiguration
     /// Tasks that the client has created and not yet resumed, with the time of creation.
@@ -17,6 +17,6 @@ package struct ClientSession: Sendable, Equatable {
 
     /// The session identifier of its tasks in the library.
     package var identifier: String {
-        if case .background(let identifier) = configuration { identifier } else { Self.passing }
+        if case .background(let identifier) = configuration { identifier } else { Self.clientBound }
     }
 }

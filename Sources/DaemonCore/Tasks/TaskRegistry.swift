@@ -295,7 +295,7 @@ package struct TaskRegistry: Sendable {
 
     mutating func begin(_ media: MediaID, by client: ClientID) {
         sessions[client]?.created[media] = nil
-        if downloads[media]?.session == ClientSession.passing { sessions[client]?.begun.insert(media) }
+        if downloads[media]?.session == ClientSession.clientBound { sessions[client]?.begun.insert(media) }
     }
 
     mutating func forget(_ media: MediaID, by client: ClientID) {

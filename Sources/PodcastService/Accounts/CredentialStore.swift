@@ -12,14 +12,24 @@ package import TransferEngine
 /// origin for which they were entered. Thread-safe; each change replaces the file atomically.
 package final class CredentialStore<ID: Identifier>: Sendable {
     private struct Entry: Codable {
-        var show: ID
+        /// The id of the show or upload.
+        var owner: ID
         var origin: String
         var user: String
         var password: String
+
+        enum CodingKeys: String, CodingKey {
+            case owner = "show"
+            case origin, user, password
+        }
     }
 
     private struct Content: Codable {
-        var shows: [Entry]
+        var entries: [Entry]
+
+        enum CodingKeys: String, CodingKey {
+            case entries = "shows"
+        }
     }
 
     /// The key of the sync server's credentials; shows have ids from 1.
@@ -62,24 +72,24 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         guard let data = FileManager.default.contents(atPath: path),
             let content = try? JSONDecoder().decode(Content.self, from: data)
         else { throw AtomicFile.Problem(description: "\(path) is damaged or cannot be read") }
-        let found = content.shows.map {
-            ($0.show, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
+        let found = content.entries.map {
+            ($0.owner, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
         }
         return Dictionary(found, uniquingKeysWith: { _, last in last })
     }
 
-    /// The credentials of a show.
-    package subscript(_ show: ID) -> Credentials? { entries.withLock { $0[show] } }
+    /// The credentials of a show or upload.
+    package subscript(_ owner: ID) -> Credentials? { entries.withLock { $0[owner] } }
 
-    /// Stores the credentials of a show, or removes them if `nil`.
-    package func set(_ credentials: Credentials?, for show: ID) throws {
-        try change { $0[show] = credentials }
+    /// Stores the credentials of a show or upload, or removes them if `nil`.
+    package func set(_ credentials: Credentials?, for owner: ID) throws {
+        try change { $0[owner] = credentials }
     }
 
-    /// Removes the credentials of all shows except the given ones. Those of the sync server stay.
-    package func remove(except shows: Set<ID>) throws {
+    /// Removes the credentials of all shows or uploads except the given ones. Those of the sync server stay.
+    package func remove(except owners: Set<ID>) throws {
         try change { entries in
-            entries = entries.filter { shows.contains($0.key) || $0.key == Self.syncServer }
+            entries = entries.filter { owners.contains($0.key) || $0.key == Self.syncServer }
         }
     }
 
@@ -95,8 +105,8 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             body(&changed)
             guard changed != entries else { return }
             let content = Content(
-                shows: changed.sorted { $0.key < $1.key }.map {
-                    Entry(show: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)
+                entries: changed.sorted { $0.key < $1.key }.map {
+                    Entry(owner: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)
                 })
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -89,13 +89,13 @@ extension CatalogueEntry {
     /// the same feed.
     package static func merged(_ lists: [[CatalogueEntry]], limit: Int = CatalogueAnswer.limit) -> [CatalogueEntry] {
         var result: [CatalogueEntry] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         for entry in lists.joined() {
             let key = FeedAddress(entry.feedURL)?.key ?? entry.feedURL
-            if let place = places[key] {
-                result[place].complete(from: entry)
+            if let index = indices[key] {
+                result[index].complete(from: entry)
             } else if result.count < limit {
-                places[key] = result.count
+                indices[key] = result.count
                 result.append(entry)
             }
         }

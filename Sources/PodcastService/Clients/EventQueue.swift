@@ -14,7 +14,7 @@ final class EventQueue: Sendable {
         case transfer(TransferEvent)
         case connected(ClientID)
         /// A client disconnected, with these episodes still open.
-        case left(ClientID, opens: Set<EpisodeID>)
+        case disconnected(ClientID, opens: Set<EpisodeID>)
         /// A program has opened an episode.
         case opened(EpisodeID)
         /// A program has closed an episode; the open may have been granted by an earlier daemon.
@@ -123,7 +123,7 @@ extension EventQueue.Item {
     var isRecord: Bool {
         switch self {
         case .opened: true
-        case .marker, .connected, .left, .closed: false
+        case .marker, .connected, .disconnected, .closed: false
         case .transfer(let event):
             switch event {
             case .confirmed, .fileCreated, .progress, .completed: true
@@ -139,7 +139,7 @@ extension EventQueue.Item {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued
         case .transfer(.upload(.progress)), .transfer(.storageFull), .transfer(.addressRefused): false
         case .transfer: true
-        case .opened, .closed, .marker, .connected, .left: false
+        case .opened, .closed, .marker, .connected, .disconnected: false
         }
     }
 

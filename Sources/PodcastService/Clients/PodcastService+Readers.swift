@@ -195,7 +195,7 @@ extension PodcastService {
         }
         for wait in waits.values { if let id = wait.requestID { engine.cancelWait(MediaID(wait.episode), id) } }
         for episode in opens.values { engine.close(MediaID(episode)) }
-        driver.events.enqueue(.left(client.id, opens: Set(opens.values)))
+        driver.events.enqueue(.disconnected(client.id, opens: Set(opens.values)))
     }
 }
 

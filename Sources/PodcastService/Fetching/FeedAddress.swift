@@ -34,8 +34,8 @@ package struct FeedAddress: Sendable, Hashable {
         let rest = text[scheme.upperBound...].prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let at = authority.lastIndex(of: "@")
-        let place = at.map { authority[authority.index(after: $0)...] } ?? authority
-        guard let (host, written) = Self.hostAndPort(place) else { return nil }
+        let hostPort = at.map { authority[authority.index(after: $0)...] } ?? authority
+        guard let (host, written) = Self.hostAndPort(hostPort) else { return nil }
         let port = written ?? (isSecure ? 443 : 80)
         self.text = text
         self.host = host
@@ -108,15 +108,15 @@ package struct FeedAddress: Sendable, Hashable {
         }
     }
 
-    private static func hostAndPort(_ place: Substring) -> (String, Int?)? {
-        var host = place
+    private static func hostAndPort(_ hostPort: Substring) -> (String, Int?)? {
+        var host = hostPort
         var port: Int?
         let colon =
-            place.hasPrefix("[")
-            ? place.lastIndex(of: "]").flatMap { place[$0...].firstIndex(of: ":") } : place.firstIndex(of: ":")
+            hostPort.hasPrefix("[")
+            ? hostPort.lastIndex(of: "]").flatMap { hostPort[$0...].firstIndex(of: ":") } : hostPort.firstIndex(of: ":")
         if let colon {
-            let digits = place[place.index(after: colon)...]
-            host = place[..<colon]
+            let digits = hostPort[hostPort.index(after: colon)...]
+            host = hostPort[..<colon]
             // An empty port means the scheme's default (RFC 3986 §3.2.3).
             if !digits.isEmpty {
                 guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),

@@ -32,12 +32,12 @@ package struct RedirectChain: Sendable, Equatable {
     /// redirect, such as to a log-in page, makes the chain temporary.
     package var isPermanent: Bool {
         guard !hops.isEmpty else { return false }
-        var place = requested
+        var address = requested
         for hop in hops {
-            guard hop.isPermanent, Self.isSame(hop.from, place) else { return false }
-            place = hop.to
+            guard hop.isPermanent, Self.isSame(hop.from, address) else { return false }
+            address = hop.to
         }
-        return Self.isSame(place, final)
+        return Self.isSame(address, final)
     }
 
     /// Returns whether two spellings of an address are the same to a server; http and https differ.

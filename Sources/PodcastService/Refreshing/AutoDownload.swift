@@ -23,7 +23,7 @@ package struct AutoDownload: Sendable, Equatable {
         case beyond
         case played
         /// It is older than the newest episode that was heard.
-        case before
+        case olderThanHeard = "before"
         /// A person has cancelled its download or evicted it.
         case declined
         /// The server has no media for it.
@@ -96,7 +96,7 @@ package struct AutoDownload: Sendable, Equatable {
         if rules.order == .oldestUnplayed {
             matching.reverse()
             if let last = matching.lastIndex(where: \.isHeard) {
-                for episode in matching[..<last] { reasons[episode.id] = episode.played ? .played : .before }
+                for episode in matching[..<last] { reasons[episode.id] = episode.played ? .played : .olderThanHeard }
                 matching.removeFirst(last)
             }
             matching.removeAll { episode in

@@ -80,7 +80,7 @@ final class FeedPump: Sendable {
         var queue: HostQueue
         var jobs: [ShowID: Job] = [:]
         /// Running requests, until a 304 arrives or the report of any other response is drained.
-        var asked: [ShowID: RunningRequest] = [:]
+        var running: [ShowID: RunningRequest] = [:]
         var reports: [Report] = []
         var isWatched = false
         /// Whether the consumer has been woken and has not drained the reports yet.
@@ -128,48 +128,48 @@ final class FeedPump: Sendable {
     ///
     /// - Returns: the requests to send, and the slots of feeds that other code fetches.
     func start() -> (requests: [DataTask], slots: [ShowID]) {
-        let (asked, slots, isUrgent) = state.withLock { state in
-            let (asked, slots) = start(&state)
-            return (asked, slots, state.isWatched && !asked.isEmpty && Self.claimWake(&state))
+        let (requests, slots, isUrgent) = state.withLock { state in
+            let (requests, slots) = start(&state)
+            return (requests, slots, state.isWatched && !requests.isEmpty && Self.claimWake(&state))
         }
-        begin(asked)
+        begin(requests)
         if isUrgent { wake.yield() }
-        return (asked.map(request), slots)
+        return (requests.map(dataTask(for:)), slots)
     }
 
-    private func start(_ state: inout State) -> (asked: [RunningRequest], slots: [ShowID]) {
+    private func start(_ state: inout State) -> (requests: [RunningRequest], slots: [ShowID]) {
         let now = context.configuration.wallClock().seconds
-        var asked: [RunningRequest] = []
+        var requests: [RunningRequest] = []
         var slots: [ShowID] = []
         for id in state.queue.start(now: SystemClock.boottime.now) {
             guard let job = state.jobs.removeValue(forKey: id) else {
                 slots.append(id)
                 continue
             }
-            let begun = RunningRequest(job, task: context.newTask(), now: now)
-            state.asked[id] = begun
-            asked.append(begun)
-            if state.isWatched { state.reports.append(.began(begun)) }
+            let request = RunningRequest(job, task: context.newTask(), now: now)
+            state.running[id] = request
+            requests.append(request)
+            if state.isWatched { state.reports.append(.began(request)) }
         }
-        return (asked, slots)
+        return (requests, slots)
     }
 
     /// Records scheduled requests in the work journal.
-    private func begin(_ asked: [RunningRequest]) {
-        context.work.begin(asked.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
+    private func begin(_ requests: [RunningRequest]) {
+        context.work.begin(requests.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
     }
 
-    private func request(_ asked: RunningRequest) -> DataTask {
-        DataTask(asked.feedRequest.request, FeedReceiver(asked, of: self))
+    private func dataTask(for request: RunningRequest) -> DataTask {
+        DataTask(request.feedRequest.request, FeedReceiver(request, of: self))
     }
 
     // MARK: Tasks
 
     /// The displayed tasks of the running requests.
-    var tasks: [TaskInfo] { state.withLock { $0.asked.values.map(\.task) } }
+    var tasks: [TaskInfo] { state.withLock { $0.running.values.map(\.task) } }
 
     /// Whether no request is running and no report is pending.
-    var isIdle: Bool { state.withLock { $0.asked.isEmpty && $0.reports.isEmpty } }
+    var isIdle: Bool { state.withLock { $0.running.isEmpty && $0.reports.isEmpty } }
 
     // MARK: Reports
 
@@ -182,7 +182,7 @@ final class FeedPump: Sendable {
             state.isWoken = false
             let reports = state.reports
             state.reports = []
-            for case .answer(let asked, _) in reports { state.asked[asked.job.show.id] = nil }
+            for case .answer(let request, _) in reports { state.running[request.job.show.id] = nil }
             return reports
         }
     }
@@ -191,12 +191,12 @@ final class FeedPump: Sendable {
     func setWatched(_ isWatched: Bool) { state.withLock { $0.isWatched = isWatched } }
 
     /// Handles a 304, and returns the requests to send next.
-    fileprivate func handleUnchanged(_ asked: RunningRequest, _ head: ResponseHead) -> [DataTask] {
-        let id = asked.job.show.id
+    fileprivate func handleUnchanged(_ request: RunningRequest, _ head: ResponseHead) -> [DataTask] {
+        let id = request.job.show.id
         let (next, isUrgent, needsTimer) = state.withLock { state in
-            state.asked[id] = nil
+            state.running[id] = nil
             state.queue.finish(id, .answered, now: SystemClock.boottime.now)
-            state.reports.append(.unchanged(asked, head))
+            state.reports.append(.unchanged(request, head))
             let (next, slots) = start(&state)
             for id in slots { state.reports.append(.slot(id)) }
             let isUrgent =
@@ -212,7 +212,7 @@ final class FeedPump: Sendable {
         if needsTimer {
             Timers.after(Self.deliveryDelay) { self.timerFired() }
         }
-        return next.map(request)
+        return next.map(dataTask(for:))
     }
 
     private func timerFired() {
@@ -224,9 +224,9 @@ final class FeedPump: Sendable {
     }
 
     /// Handles the start of any other response, or a failure.
-    fileprivate func handleResponse(_ asked: RunningRequest, by answer: AsyncThrowingStream<DataEvent, any Error>) {
+    fileprivate func handleResponse(_ request: RunningRequest, by answer: AsyncThrowingStream<DataEvent, any Error>) {
         let isUrgent = state.withLock { state in
-            state.reports.append(.answer(asked, answer))
+            state.reports.append(.answer(request, answer))
             return Self.claimWake(&state)
         }
         if isUrgent { wake.yield() }
@@ -249,18 +249,18 @@ private final class FeedReceiver: DataReceiver {
         var answer: AsyncThrowingStream<DataEvent, any Error>.Continuation?
     }
 
-    private let asked: FeedPump.RunningRequest
+    private let request: FeedPump.RunningRequest
     private let pump: FeedPump
     private let state = Mutex(State())
 
-    init(_ asked: FeedPump.RunningRequest, of pump: FeedPump) {
-        self.asked = asked
+    init(_ request: FeedPump.RunningRequest, of pump: FeedPump) {
+        self.request = request
         self.pump = pump
     }
 
     func didReceive(_ head: ResponseHead) {
         // A 304 after a redirect is passed to the consumer, because the subscription may have to move.
-        if head.status == 304, asked.feedRequest.isConditional, head.redirects.isEmpty {
+        if head.status == 304, request.feedRequest.isConditional, head.redirects.isEmpty {
             state.withLock { $0.head = head }
         } else {
             answer().yield(.head(head))
@@ -271,7 +271,7 @@ private final class FeedReceiver: DataReceiver {
 
     func didEnd(_ error: TransferError?) -> [DataTask] {
         let head = state.withLock { $0.answer == nil ? $0.head : nil }
-        if let head, error == nil { return pump.handleUnchanged(asked, head) }
+        if let head, error == nil { return pump.handleUnchanged(request, head) }
         let answer = answer()
         if let head { answer.yield(.head(head)) }
         answer.finish(throwing: error)
@@ -286,7 +286,7 @@ private final class FeedReceiver: DataReceiver {
             state.answer = answer
             return (answer, stream)
         }
-        if let stream { pump.handleResponse(asked, by: stream) }
+        if let stream { pump.handleResponse(request, by: stream) }
         return answer
     }
 }

@@ -12,7 +12,7 @@ internal import TransferEngine
 extension Refresher {
     /// A response whose body is still arriving.
     struct StreamingResponse {
-        var asked: FeedPump.RunningRequest
+        var request: FeedPump.RunningRequest
         var events: AsyncThrowingStream<DataEvent, any Error>
     }
 
@@ -21,9 +21,9 @@ extension Refresher {
     /// - Returns: the result, and the outcome of the request for the per-host limits.
     func refreshNow(
         _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: StreamingResponse?
-    ) async -> (RefreshResult, HostQueue.End) {
-        var name = answer?.asked.job.show.name ?? "\(id)"
-        defer { if let answer { driver.finishFetch(answer.asked.task.id) } }
+    ) async -> (RefreshResult, HostQueue.FetchOutcome) {
+        var name = answer?.request.job.show.name ?? "\(id)"
+        defer { if let answer { driver.finishFetch(answer.request.task.id) } }
         do {
             guard let podcast = try library.podcast(id: id) else {
                 return (RefreshResult(name: name, added: 0, error: Self.goneText), .answered)
@@ -51,9 +51,9 @@ extension Refresher {
     private func retrieve(_ podcast: Podcast, _ answer: StreamingResponse?) async throws -> FeedFetcher.Retrieved {
         if let answer {
             let found = try await context.fetcher.receive(
-                answer.events, to: answer.asked.feedRequest, keepingIn: documents)
+                answer.events, to: answer.request.feedRequest, keepingIn: documents)
             // A delta that cannot be used: request the whole document at once.
-            guard found.head.status == 226, found.feed == nil, answer.asked.feedRequest.deltaBase != nil else {
+            guard found.head.status == 226, found.feed == nil, answer.request.feedRequest.deltaBase != nil else {
                 return found
             }
             log.warning("\(podcast.name): the server answered 226 without a usable part of the feed")
@@ -68,12 +68,12 @@ extension Refresher {
 
     private func merge(
         _ found: FeedFetcher.Retrieved, of podcast: Podcast, _ occasion: PagedFeed.Occasion
-    ) async throws -> (RefreshResult, HostQueue.End) {
+    ) async throws -> (RefreshResult, HostQueue.FetchOutcome) {
         let record = try library.refreshRecord(of: podcast.id)
         let move = FeedMove(
             chain: found.chain, head: found.head, feed: found.feed, former: record.formerAddresses, now: now())
         var result = RefreshResult(name: podcast.name, added: 0)
-        var end = HostQueue.End.answered
+        var outcome = HostQueue.FetchOutcome.answered
         switch move.outcome {
         case .notModified:
             let facts = RefreshFacts(
@@ -112,18 +112,18 @@ extension Refresher {
             }
             await kept
         case .gone, .failed, .backOff:
-            if case .backOff(let pause) = move.outcome { end = .refused(retryAfter: pause) }
+            if case .backOff(let pause) = move.outcome { outcome = .refused(retryAfter: pause) }
             var failure =
                 found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer is malformed")
             if move.outcome == .gone { failure.message = Self.endText }
             try failed(podcast, failure, head: found.head)
             result.error = failure.message
-            return (result, end)
+            return (result, outcome)
         }
         if let address = move.address { self.move(podcast, to: address, in: found.head.space) }
         if let candidate = move.verify { try await verify(candidate, for: podcast, from: found.head.space) }
         try tidier.tidy(podcast.id)
-        return (result, end)
+        return (result, outcome)
     }
 
     /// The message for a feed that is permanently gone, with the consequences.

@@ -10,24 +10,24 @@ extension Refresher {
     /// Handles the pump's reports. Reports that arrive meanwhile are handled together in the next round.
     func drainFeedReports() {
         let isWatched = driver.clients.isWatched
-        var unchanged: [(asked: FeedPump.RunningRequest, head: ResponseHead)] = []
+        var unchanged: [(request: FeedPump.RunningRequest, head: ResponseHead)] = []
         for report in feeds.drainReports(isWatched: isWatched) {
             switch report {
-            case .began(let asked):
-                if isWatched { driver.report(.fetchReported(asked.task, .running)) }
-            case .unchanged(let asked, let head): unchanged.append((asked, head))
-            case .answer(let asked, let answer):
-                refreshNow(asked.job.show.id, answer: StreamingResponse(asked: asked, events: answer))
+            case .began(let request):
+                if isWatched { driver.report(.fetchReported(request.task, .running)) }
+            case .unchanged(let request, let head): unchanged.append((request, head))
+            case .answer(let request, let answer):
+                refreshNow(request.job.show.id, answer: StreamingResponse(request: request, events: answer))
             case .slot(let id): beginSlot(id)
             }
         }
         if unchanged.isEmpty { return }
         let errors = record(unchanged)
-        context.work.remove(unchanged.map { WorkItem.refresh($0.asked.job.show.id) })
+        context.work.remove(unchanged.map { WorkItem.refresh($0.request.job.show.id) })
         for (show, error) in zip(unchanged, errors) {
-            let subject = show.asked.job.show
+            let subject = show.request.job.show
             occasions[subject.id] = nil
-            if isWatched { driver.report(.fetchReported(show.asked.task, .remote)) }
+            if isWatched { driver.report(.fetchReported(show.request.task, .remote)) }
             deliver(RefreshResult(name: subject.name, added: 0, error: error), of: subject.id)
         }
         reportIfIdle()
@@ -36,15 +36,15 @@ extension Refresher {
     /// Records 304 responses in one transaction, and applies their consequences.
     ///
     /// - Returns: for each response, an error message if it was not recorded or its show was not tidied, else `nil`.
-    private func record(_ answers: [(asked: FeedPump.RunningRequest, head: ResponseHead)]) -> [String?] {
+    private func record(_ answers: [(request: FeedPump.RunningRequest, head: ResponseHead)]) -> [String?] {
         var errors = [String?](repeating: nil, count: answers.count)
         do {
-            try loadRhythms(of: answers.map(\.asked.job.show.id))
+            try loadRhythms(of: answers.map(\.request.job.show.id))
         } catch {
             // Without their rhythms, the shows are scheduled as if nothing were known about them.
             log.error("\(error)")
         }
-        let feeds = answers.map { unchanged($0.asked.job.show, $0.head) }
+        let feeds = answers.map { unchanged($0.request.job.show, $0.head) }
         var gone: Set<ShowID> = []
         do {
             gone = try library.recordUnchanged(feeds, now: now())
@@ -66,7 +66,7 @@ extension Refresher {
             log.error("\(error)")
         }
         for (index, answer) in answers.enumerated() where errors[index] == nil {
-            let show = answer.asked.job.show
+            let show = answer.request.job.show
             if gone.contains(show.id) {
                 errors[index] = Self.goneText
                 continue

@@ -186,7 +186,7 @@ final class Refresher: ServicePart {
         let now = moment
         let (wake, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now.uptime), $0.isEmpty) }
         let held = wake.map { now.wall + ($0 - now.uptime) }
-        guard driver.core.mayRunByItself, !context.work.isHeldUp else { return held }
+        guard driver.core.mayRunByItself, !context.work.mayDelayDueWork else { return held }
         let due = (try? library.nextRefresh()) ?? nil
         // A due show that is already queued needs no timer.
         guard let due = due.map({ WallTime.seconds($0) }), due > now.wall || isQueueEmpty else { return held }
@@ -254,12 +254,12 @@ final class Refresher: ServicePart {
     /// Refreshes a show whose turn has come, or handles its response if that has already begun.
     func refreshNow(_ id: ShowID, answer: StreamingResponse?) {
         let occasion = occasions.removeValue(forKey: id) ?? .schedule
-        if let answer { driver.report(.fetchAdopted(answer.asked.task)) }
+        if let answer { driver.report(.fetchAdopted(answer.request.task)) }
         startTask { [self] in
-            let (result, end) = await refreshNow(id, occasion, answer)
-            feeds.withQueue { $0.finish(id, end, now: uptime) }
+            let (result, outcome) = await refreshNow(id, occasion, answer)
+            feeds.withQueue { $0.finish(id, outcome, now: uptime) }
             context.work.remove([WorkItem.refresh(id)])
-            if case .refused = end { refuseSlots() }
+            if case .refused = outcome { refuseSlots() }
             deliver(result, of: id)
             startRefreshes()
             reportIfIdle()

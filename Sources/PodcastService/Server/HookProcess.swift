@@ -26,7 +26,7 @@ enum HookProcess {
     private static func reap(_ pid: pid_t) {
         let process = clinux_pidfd_open(pid)
         guard process >= 0 else {
-            return DispatchQueue(label: "podfs.hook").async { _ = waitForExit(of: pid) }
+            return DispatchQueue(label: "podfs.hooks").async { _ = waitForExit(of: pid) }
         }
         let source = DispatchSource.makeReadSource(fileDescriptor: process, queue: queue)
         source.setEventHandler {

@@ -13,9 +13,9 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Shows to remove, with the addresses under which the server lists them.
     package var removes: [(podcast: ShowID, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
     /// Entries of the server's list to record at once, since they require no local change.
-    package var notes: [ServerFeed] = []
+    package var feedsToRecord: [ServerFeed] = []
     /// Pending changes to drop instead of sending them: the server's change overrides them, or is the same.
-    package var settled: [PendingSubscription] = []
+    package var obsoleteChanges: [PendingSubscription] = []
     /// Rejected addresses, with the reason, one line each and without secrets.
     package var refused: [String] = []
     /// The number of all rejected addresses; `refused` lists only the first of them.
@@ -29,21 +29,21 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Maximum number of rejections that are reported individually.
     private static let mostReported = 5
 
-    package init(add: [String], remove: [String], book: SubscriptionState) {
+    package init(add: [String], remove: [String], state: SubscriptionState) {
         // For each address, whether the server listed it before these changes, and whether it lists it after them.
         var before: [String: Bool] = [:]
         var podcastOf: [String: ShowID] = [:]
-        for feed in book.server {
+        for feed in state.server {
             before[feed.url] = feed.subscribed
             if let podcast = feed.podcast { podcastOf[feed.url] = podcast }
         }
-        let shows = Shows(book, podcastOf)
+        let shows = Shows(state, podcastOf)
         var after = before
         for url in remove { after[url] = false }
         // An address in both lists was removed and added again.
         for url in add { after[url] = true }
 
-        var room = Self.mostSubscriptions - book.local.count
+        var room = Self.mostSubscriptions - state.local.count
         var seen: Set<String> = []
         for url in add where seen.insert(url).inserted && before[url] != true {
             let show = shows.show(url)
@@ -51,12 +51,12 @@ package struct SubscriptionMerge: Sendable, Equatable {
             let net = Self.net(pending)
             if net == false, pending.contains(where: { $0.sent == true }) {
                 // The server repeats a subscription that this client has sent and that was removed locally since.
-                notes.append(ServerFeed(url: url, subscribed: true, podcast: show?.podcast))
+                feedsToRecord.append(ServerFeed(url: url, subscribed: true, podcast: show))
                 continue
             }
-            if net == false { settled += pending }
-            if let show, shows.isSubscribed(show.podcast) {
-                notes.append(ServerFeed(url: url, subscribed: true, podcast: show.podcast))
+            if net == false { obsoleteChanges += pending }
+            if let show, shows.isSubscribed(show) {
+                feedsToRecord.append(ServerFeed(url: url, subscribed: true, podcast: show))
                 continue
             }
             if let reason = Self.rejectionReason(of: url) {
@@ -72,7 +72,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
         var addresses: [ShowID: Int] = [:]
         if !remove.isEmpty {
             for (url, subscribed) in after where subscribed {
-                if let podcast = shows.show(url)?.podcast { addresses[podcast, default: 0] += 1 }
+                if let show = shows.show(url) { addresses[show, default: 0] += 1 }
             }
         }
         for url in remove where seen.insert(url).inserted && before[url] != false {
@@ -80,15 +80,15 @@ package struct SubscriptionMerge: Sendable, Equatable {
             let show = shows.show(url)
             guard before[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)
-            notes.append(ServerFeed(url: url, subscribed: false, podcast: show?.podcast))
+            feedsToRecord.append(ServerFeed(url: url, subscribed: false, podcast: show))
             guard let show else { continue }
-            if Self.net(pending) == false { settled += pending }
-            guard pending.isEmpty, shows.isSubscribed(show.podcast) else { continue }
+            if Self.net(pending) == false { obsoleteChanges += pending }
+            guard pending.isEmpty, shows.isSubscribed(show) else { continue }
             // The show stays if the server still lists it under another address.
             let own = after[url] == true ? 1 : 0
-            if addresses[show.podcast, default: 0] - own <= 0 { removed[show.podcast] = url }
+            if addresses[show, default: 0] - own <= 0 { removed[show] = url }
         }
-        notes.removeAll { note in !note.subscribed && note.podcast.map { removed[$0] == note.url } ?? false }
+        feedsToRecord.removeAll { feed in !feed.subscribed && feed.podcast.map { removed[$0] == feed.url } ?? false }
     }
 
     /// Returns whether any of the pending changes is a subscription; `nil` if there are no changes.
@@ -112,37 +112,32 @@ package struct SubscriptionMerge: Sendable, Equatable {
 
     /// The lookup of shows and pending changes by address.
     private struct Shows {
-        struct Show {
-            var podcast: ShowID
-        }
-
         let podcastOf: [String: ShowID]
         let subscribed: Set<ShowID>
         let byKey: [String: ShowID]
         let pendingByShow: [ShowID: [PendingSubscription]]
         let pendingByKey: [String: [PendingSubscription]]
 
-        init(_ book: SubscriptionState, _ podcastOf: [String: ShowID]) {
+        init(_ state: SubscriptionState, _ podcastOf: [String: ShowID]) {
             self.podcastOf = podcastOf
-            subscribed = Set(book.local.map(\.podcast))
+            subscribed = Set(state.local.map(\.podcast))
             byKey = Dictionary(
-                book.local.map { (Shows.key($0.url), $0.podcast) }, uniquingKeysWith: { first, _ in first })
-            pendingByShow = Dictionary(grouping: book.pending, by: \.podcast)
-            pendingByKey = Dictionary(grouping: book.pending) { Shows.key($0.url) }
+                state.local.map { (Shows.key($0.url), $0.podcast) }, uniquingKeysWith: { first, _ in first })
+            pendingByShow = Dictionary(grouping: state.pending, by: \.podcast)
+            pendingByKey = Dictionary(grouping: state.pending) { Shows.key($0.url) }
         }
 
         static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
 
         func isSubscribed(_ podcast: ShowID) -> Bool { subscribed.contains(podcast) }
 
-        func show(_ url: String) -> Show? {
-            if let known = podcastOf[url], subscribed.contains(known) { return Show(podcast: known) }
-            let podcast = byKey[Shows.key(url)] ?? podcastOf[url] ?? pendingByKey[Shows.key(url)]?.first?.podcast
-            return podcast.map(Show.init)
+        func show(_ url: String) -> ShowID? {
+            if let known = podcastOf[url], subscribed.contains(known) { return known }
+            return byKey[Shows.key(url)] ?? podcastOf[url] ?? pendingByKey[Shows.key(url)]?.first?.podcast
         }
 
-        func pending(_ show: Show?, _ url: String) -> [PendingSubscription] {
-            let ofShow = show.flatMap { pendingByShow[$0.podcast] } ?? []
+        func pending(_ show: ShowID?, _ url: String) -> [PendingSubscription] {
+            let ofShow = show.flatMap { pendingByShow[$0] } ?? []
             let ofAddress = pendingByKey[Shows.key(url)] ?? []
             return ofShow + ofAddress.filter { !ofShow.contains($0) }
         }
@@ -158,15 +153,15 @@ package struct SubscriptionUpload: Sendable, Equatable {
 
     /// Creates the upload. A show that is no longer subscribed is removed under each of its addresses in the server's
     /// list, or under its local one if the list has none; a show that has moved, under its former local address.
-    package init(_ changes: [PendingSubscription], book: SubscriptionState) {
+    package init(_ changes: [PendingSubscription], state: SubscriptionState) {
         self.changes = changes
-        let local = Set(book.local.lazy.map(\.podcast))
+        let local = Set(state.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
         // The server's addresses for the removed shows, collected in one pass: there are few changes and many shows.
         let gone = Set(changes.lazy.filter { !$0.subscribed }.map(\.podcast)).subtracting(local)
         var there: [ShowID: [String]] = [:]
         if !gone.isEmpty {
-            for feed in book.server where feed.subscribed && !added.contains(feed.url) {
+            for feed in state.server where feed.subscribed && !added.contains(feed.url) {
                 if let podcast = feed.podcast, gone.contains(podcast) { there[podcast, default: []].append(feed.url) }
             }
         }
@@ -187,12 +182,12 @@ package struct SubscriptionUpload: Sendable, Equatable {
     }
 
     /// Splits an upload that is too large into two halves; `nil` if it has only one change.
-    package func halves(_ book: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
+    package func halves(_ state: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
         guard changes.count > 1 else { return nil }
         let middle = changes.count / 2
         return (
-            SubscriptionUpload(Array(changes[..<middle]), book: book),
-            SubscriptionUpload(Array(changes[middle...]), book: book)
+            SubscriptionUpload(Array(changes[..<middle]), state: state),
+            SubscriptionUpload(Array(changes[middle...]), state: state)
         )
     }
 }

@@ -86,9 +86,9 @@ struct SyncClient: Sendable {
         let says = "\(host): the server answered \(head.status)"
         switch head.status {
         case 300...399:
-            let place = head["location"].map { PrivateAddress($0).visible } ?? "another address"
+            let target = head["location"].map { PrivateAddress($0).visible } ?? "another address"
             return SyncFailure(
-                code: .unusable, message: "\(says) and points to \(place); log in at the address where it is now")
+                code: .unusable, message: "\(says) and points to \(target); log in at the address where it is now")
         case 401, 403:
             return SyncFailure(
                 code: .refused,

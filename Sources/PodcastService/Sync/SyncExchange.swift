@@ -261,7 +261,7 @@ final class SyncExchange: ServicePart {
 
     /// Applies the server's changes.
     private func apply(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
-        try library.recordServerState(merge.notes, settled: merge.settled)
+        try library.recordServerState(merge.feedsToRecord, settled: merge.obsoleteChanges)
         // A moved show may appear as a removal and an addition: refresh the removed shows first, so that those that
         // have moved adopt their new addresses.
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {

@@ -240,12 +240,12 @@ package enum SyncAnswers {
             let kind = (object["action"] as? String).flatMap({ SyncAction.Kind(rawValue: $0.lowercased()) }),
             let time = SyncTime.seconds(object["timestamp"])
         else { return nil }
-        func place(_ key: String) -> Int? {
+        func seconds(_ key: String) -> Int? {
             SyncTime.number(object[key]).flatMap { $0 >= 0 ? min(Int($0), SyncedState.longest) : nil }
         }
         return SyncAction(
             podcast: podcast, episode: episode, guid: text(object["guid"]), kind: kind, device: text(object["device"]),
-            timestamp: time, started: place("started"), position: place("position"), total: place("total"))
+            timestamp: time, started: seconds("started"), position: seconds("position"), total: seconds("total"))
     }
 
     private static func object(_ body: [UInt8]) throws(Malformed) -> [String: Any] {

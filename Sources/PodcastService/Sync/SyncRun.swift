@@ -34,7 +34,7 @@ struct SyncRun: Sendable {
         let answer = try await client.send(messages.subscriptions(since: since))
         let found = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
         for line in found.skipped.warnings("the entries of the server's list") { log.warning("sync: \(line)") }
-        let merge = SubscriptionMerge(add: found.add, remove: found.remove, book: try library.subscriptionBook())
+        let merge = SubscriptionMerge(add: found.add, remove: found.remove, state: try library.subscriptionBook())
         for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
         if merge.refusedCount > merge.refused.count {
             log.warning("sync: in total, \(merge.refusedCount) addresses of the server were rejected")
@@ -44,15 +44,15 @@ struct SyncRun: Sendable {
 
     /// Sends the pending changes.
     func sendSubscriptions() async throws {
-        let book = try library.subscriptionBook()
-        var rest = book.pending[...]
+        let state = try library.subscriptionBook()
+        var rest = state.pending[...]
         while !rest.isEmpty {
-            try await send(SubscriptionUpload(Array(rest.prefix(Self.batch)), book: book), book)
+            try await send(SubscriptionUpload(Array(rest.prefix(Self.batch)), state: state), state)
             rest = rest.dropFirst(Self.batch)
         }
     }
 
-    private func send(_ upload: SubscriptionUpload, _ book: SubscriptionState) async throws {
+    private func send(_ upload: SubscriptionUpload, _ state: SubscriptionState) async throws {
         try library.markSent(upload.changes)
         do {
             let answer = try await client.send(messages.subscriptions(since: nil), body: messages.body(upload))
@@ -63,9 +63,9 @@ struct SyncRun: Sendable {
                 log.warning("sync: the server rejects \(RedactedURL.text(renamed.old))")
             }
         } catch let failure as SyncFailure where failure.code == .rejected {
-            if let (one, other) = upload.halves(book) {
-                try await send(one, book)
-                try await send(other, book)
+            if let (one, other) = upload.halves(state) {
+                try await send(one, state)
+                try await send(other, state)
             } else {
                 // A retry would be rejected again.
                 for change in upload.changes {

@@ -89,7 +89,7 @@ extension CoreDriver {
         case .transfer, .opened: write([item])
         case .marker(let work): work()
         case .connected(let client): report(.connected(client))
-        case .left(let client, let episodes): owner?.clientDisconnected(client, closing: episodes)
+        case .disconnected(let client, let episodes): owner?.clientDisconnected(client, closing: episodes)
         case .closed(let episode): owner?.closed(episode)
         }
     }
@@ -103,7 +103,7 @@ extension CoreDriver {
             } catch LibraryError.noSuchEpisode(let id) {
                 log.debug("episode \(id) was removed while an event of it was pending")
             }
-        case .marker, .connected, .left, .closed: break
+        case .marker, .connected, .disconnected, .closed: break
         }
     }
 

@@ -61,13 +61,13 @@ extension CoreDriver {
     ///
     /// - Returns: the episode of each file, by file name.
     private func addFiles(to snapshot: inout StorageSnapshot) throws -> [String: EpisodeID] {
-        let places = Dictionary(
+        let indices = Dictionary(
             snapshot.transfers.enumerated().map { ($1.id.episode, $0) }, uniquingKeysWith: { first, _ in first })
         var episodes: [String: EpisodeID] = [:]
         for rendition in try library.evictionCandidates() {
             episodes[rendition.file] = rendition.episode
-            if let place = places[rendition.episode], !rendition.complete {
-                snapshot.transfers[place].file = rendition.file
+            if let index = indices[rendition.episode], !rendition.complete {
+                snapshot.transfers[index].file = rendition.file
             } else {
                 let opened = WallTime.seconds(rendition.lastOpened)
                 let completed = core.space.completions[MediaID(rendition.episode)]

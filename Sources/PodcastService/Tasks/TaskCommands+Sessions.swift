@@ -126,16 +126,16 @@ extension TaskCommands {
     /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. Call only if no other
     /// client has resumed the task.
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
-        let isPassing = downloads[MediaID(episode)]?.session == ClientSession.passing
+        let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
         if driver.clients.openEpisodes.contains(episode) {
             // A program has the episode open: the task becomes an ordinary download started by a reader.
-            guard !isEphemeral, isPassing else { return }
+            guard !isEphemeral, isClientBound else { return }
             return try driver.change { batch in
                 let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
                 if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: nil)) }
             }
         }
-        if isPassing { try await cancel(episode) }
+        if isClientBound { try await cancel(episode) }
         if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: row) }
     }
 

@@ -23,7 +23,7 @@ final class TaskCommands: ServicePart {
     /// Restores the downloads of the previous daemon.
     func start() throws {
         // The clients of these downloads disconnected when the previous daemon exited.
-        for download in try library.downloads(session: ClientSession.passing) {
+        for download in try library.downloads(session: ClientSession.clientBound) {
             try library.removeDownload(id: download.id)
         }
         let tasks = try library.downloads().sorted { $0.id < $1.id }.compactMap { try driver.task(of: $0) }

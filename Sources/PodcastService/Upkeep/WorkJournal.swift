@@ -38,9 +38,9 @@ package final class WorkJournal: Sendable {
     package func open(now: Int64, name: (WorkItem) -> String?) -> [WorkRecord.Entry] {
         state.withLock { state in
             state.record = WorkRecord(Self.entries(paths), now: now)
-            let left = Self.markers(paths, bootID: bootID)
-            let skipped = state.record.died(under: left, now: now, name: name)
-            if !left.isEmpty { save(state.record) }
+            let interrupted = Self.markers(paths, bootID: bootID)
+            let skipped = state.record.recordCrash(during: interrupted, now: now, name: name)
+            if !interrupted.isEmpty { save(state.record) }
             state.descriptor = Glibc.open(paths.workMarkers, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             write(state)
             return skipped
@@ -80,7 +80,7 @@ package final class WorkJournal: Sendable {
             state.running.subtract(items)
             if state.running.count != before { write(state) }
             var isOther = false
-            for item in items where state.record.ended(item) { isOther = true }
+            for item in items where state.record.resetCount(of: item) { isOther = true }
             if isOther { save(state.record) }
             return isOther || state.running.count != before
         }
@@ -105,7 +105,7 @@ package final class WorkJournal: Sendable {
 
     /// Whether work runs while some item has a crash count. Due work may then have to wait, so that such an item runs
     /// alone.
-    package var isHeldUp: Bool {
+    package var mayDelayDueWork: Bool {
         state.withLock { state in !state.running.isEmpty && !state.record.entries.isEmpty }
     }
 
@@ -128,14 +128,14 @@ package final class WorkJournal: Sendable {
     }
 
     private static func entries(_ paths: InstallationPaths) -> [WorkRecord.Entry] {
-        read(paths.workDeaths).flatMap { try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0) } ?? []
+        read(paths.workCrashes).flatMap { try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0) } ?? []
     }
 
     private func save(_ record: WorkRecord) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         guard let data = try? encoder.encode(record.entries) else { return }
-        try? AtomicFile.write([UInt8](data), to: paths.workDeaths, mode: 0o600, isSoleWriter: true)
+        try? AtomicFile.write([UInt8](data), to: paths.workCrashes, mode: 0o600, isSoleWriter: true)
     }
 
     /// Parses the markers: one per line between the boot id and a full stop. Bytes after that belong to an earlier,

@@ -37,26 +37,32 @@ package struct WorkRecord: Sendable, Equatable {
     package struct Entry: Sendable, Codable, Equatable {
         package var item: WorkItem
         /// The number of consecutive crashes.
-        package var deaths: Int
+        package var crashes: Int
         /// The time at which the last crash was detected, in seconds since 1970.
         package var last: Int64
         /// The display name.
         package var name: String
 
-        package init(item: WorkItem, deaths: Int, last: Int64, name: String) {
+        private enum CodingKeys: String, CodingKey {
+            case item
+            case crashes = "deaths"
+            case last, name
+        }
+
+        package init(item: WorkItem, crashes: Int, last: Int64, name: String) {
             self.item = item
-            self.deaths = deaths
+            self.crashes = crashes
             self.last = last
             self.name = name
         }
 
         /// The time until which the item is skipped, in seconds since 1970; `nil` after a single crash, which
         /// another item or a kill may have caused.
-        package var skippedUntil: Int64? { deaths >= WorkRecord.mostDeaths ? last + WorkRecord.pause : nil }
+        package var skippedUntil: Int64? { crashes >= WorkRecord.crashLimit ? last + WorkRecord.pause : nil }
     }
 
     /// Number of consecutive crashes after which an item is skipped.
-    package static let mostDeaths = 2
+    package static let crashLimit = 2
     /// Seconds for which an item is skipped: a day. Then it is tried again, because the server or podfs may have
     /// changed.
     package static let pause: Int64 = 86_400
@@ -73,8 +79,8 @@ package struct WorkRecord: Sendable, Equatable {
             var entry = entry
             // A clock that was set back must not extend the pause.
             entry.last = min(entry.last, now)
-            entry.deaths = min(entry.deaths, Self.mostDeaths)
-            guard entry.deaths > 0, entry.last > now - Self.countLifetime else { continue }
+            entry.crashes = min(entry.crashes, Self.crashLimit)
+            guard entry.crashes > 0, entry.last > now - Self.countLifetime else { continue }
             known[entry.item] = entry
         }
     }
@@ -86,7 +92,7 @@ package struct WorkRecord: Sendable, Equatable {
     /// Records a crash while these items ran.
     ///
     /// - Returns: the entries of those that are skipped from now on.
-    package mutating func died(under items: Set<WorkItem>, now: Int64, name: (WorkItem) -> String?) -> [Entry] {
+    package mutating func recordCrash(during items: Set<WorkItem>, now: Int64, name: (WorkItem) -> String?) -> [Entry] {
         var skipped: [Entry] = []
         for item in items {
             guard let name = name(item) else {
@@ -94,8 +100,8 @@ package struct WorkRecord: Sendable, Equatable {
                 known[item] = nil
                 continue
             }
-            let deaths = min((known[item]?.deaths ?? 0) + 1, Self.mostDeaths)
-            let entry = Entry(item: item, deaths: deaths, last: now, name: name)
+            let crashes = min((known[item]?.crashes ?? 0) + 1, Self.crashLimit)
+            let entry = Entry(item: item, crashes: crashes, last: now, name: name)
             known[item] = entry
             if entry.skippedUntil != nil { skipped.append(entry) }
         }
@@ -105,7 +111,7 @@ package struct WorkRecord: Sendable, Equatable {
     /// Resets the count of an item that has finished.
     ///
     /// - Returns: whether the item had a count.
-    package mutating func ended(_ item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
+    package mutating func resetCount(of item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
 
     /// Returns the time until which an item is skipped, in seconds since 1970; `nil` if it may run.
     package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {

@@ -48,7 +48,7 @@ struct AutoDownloadRulesTests {
         let next = try plan(heard, 2, order)
         #expect(next.enqueue == [5, 4])
         #expect(
-            next.reasons == [1: .played, 2: .before, 3: .played, 4: .wanted, 5: .wanted, 6: .beyond])
+            next.reasons == [1: .played, 2: .olderThanHeard, 3: .played, 4: .wanted, 5: .wanted, 6: .beyond])
         // Downloads begin with the episode in progress.
         let begun = episodes([none, { $0.position = 100 }, none, none])
         #expect(try plan(begun, 2, order).enqueue == [3, 2])

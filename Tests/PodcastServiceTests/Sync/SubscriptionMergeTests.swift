@@ -8,7 +8,7 @@ import TransferCore
 @Suite struct SubscriptionMergeTests {
     private let url = "https://a.example/feed"
 
-    private func book(
+    private func state(
         server: [ServerFeed] = [], local: [(Int64, String)] = [], pending: [PendingSubscription] = []
     ) -> SubscriptionState {
         SubscriptionState(
@@ -18,39 +18,39 @@ import TransferCore
     }
 
     @Test func whatIsNewThereIsSubscribedTo() {
-        let merge = SubscriptionMerge(add: [url, url], remove: [], book: book())
+        let merge = SubscriptionMerge(add: [url, url], remove: [], state: state())
         #expect(merge.adds == [url])
     }
 
     @Test(arguments: ["https://a.example/feed", "http://a.example/feed", "https://A.example/feed/"])
     func anotherSpellingIsTheSameShow(spelling: String) {
-        let merge = SubscriptionMerge(add: [spelling], remove: [], book: book(local: [(1, url)]))
+        let merge = SubscriptionMerge(add: [spelling], remove: [], state: state(local: [(1, url)]))
         #expect(merge.adds.isEmpty)
-        #expect(merge.notes == [ServerFeed(url: spelling, subscribed: true, podcast: 1)])
+        #expect(merge.feedsToRecord == [ServerFeed(url: spelling, subscribed: true, podcast: 1)])
     }
 
     @Test func whatIsRemovedThereLeaves() {
         let merge = SubscriptionMerge(
             add: [], remove: [url],
-            book: book(server: [ServerFeed(url: url, subscribed: true, podcast: 1)], local: [(1, url)]))
+            state: state(server: [ServerFeed(url: url, subscribed: true, podcast: 1)], local: [(1, url)]))
         #expect(merge.removes.map(\.podcast) == [1])
-        #expect(merge.notes.isEmpty, "it is noted when it is done")
+        #expect(merge.feedsToRecord.isEmpty, "it is recorded when it is done")
     }
 
     @Test func aShowIsKnownByTheServersAddressAlso() {
         let old = "https://old.example/feed"
         let merge = SubscriptionMerge(
             add: [], remove: [old],
-            book: book(server: [ServerFeed(url: old, subscribed: true, podcast: 1)], local: [(1, url)]))
+            state: state(server: [ServerFeed(url: old, subscribed: true, podcast: 1)], local: [(1, url)]))
         #expect(merge.removes.map(\.url) == [old])
     }
 
     @Test func aShowThatStaysUnderAnotherAddressStays() {
         let old = "http://a.example/feed"
         let server = [ServerFeed(url: old, subscribed: true, podcast: 1)]
-        let merge = SubscriptionMerge(add: [url], remove: [old], book: book(server: server, local: [(1, old)]))
+        let merge = SubscriptionMerge(add: [url], remove: [old], state: state(server: server, local: [(1, old)]))
         #expect(merge.adds.isEmpty && merge.removes.isEmpty)
-        #expect(merge.notes.count == 2)
+        #expect(merge.feedsToRecord.count == 2)
     }
 
     /// Comparing each show with all others took minutes.
@@ -60,11 +60,11 @@ import TransferCore
         let local = urls.enumerated().map { (Int64($0), $1) }
         let begin = ContinuousClock.now
         let merge = SubscriptionMerge(
-            add: [urls[7]], remove: urls, book: book(server: server, local: Array(local.dropLast())))
+            add: [urls[7]], remove: urls, state: state(server: server, local: Array(local.dropLast())))
         #expect(merge.removes.count == 5_998)
         let upload = SubscriptionUpload(
             (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: ShowID(Int64($0)), subscribed: false) },
-            book: book(server: server))
+            state: state(server: server))
         #expect(upload.remove.count == 6_000)
         // About a second on a loaded machine in a debug build.
         #expect(ContinuousClock.now - begin < .seconds(20))
@@ -74,36 +74,36 @@ import TransferCore
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let added = PendingSubscription(url: url, podcast: 1, subscribed: true)
         let kept = SubscriptionMerge(
-            add: [], remove: [url], book: book(server: known, local: [(1, url)], pending: [added]))
-        #expect(kept.removes.isEmpty && kept.settled.isEmpty)
+            add: [], remove: [url], state: state(server: known, local: [(1, url)], pending: [added]))
+        #expect(kept.removes.isEmpty && kept.obsoleteChanges.isEmpty)
 
         let gone = [ServerFeed(url: url, subscribed: false, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
-        let back = SubscriptionMerge(add: [url], remove: [], book: book(server: gone, pending: [removed]))
+        let back = SubscriptionMerge(add: [url], remove: [], state: state(server: gone, pending: [removed]))
         #expect(back.adds == [url])
-        #expect(back.settled == [removed])
+        #expect(back.obsoleteChanges == [removed])
     }
 
     @Test func anEchoIsNoNews() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
-        let merge = SubscriptionMerge(add: [url], remove: [], book: book(server: known, pending: [removed]))
-        #expect(merge == SubscriptionMerge(add: [], remove: [], book: book()))
+        let merge = SubscriptionMerge(add: [url], remove: [], state: state(server: known, pending: [removed]))
+        #expect(merge == SubscriptionMerge(add: [], remove: [], state: state()))
     }
 
     /// The show is subscribed and sent, the response is lost, and the show is removed again.
     @Test func anEchoOfAnUnansweredRequestDoesNotBringAShowBack() {
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false, sent: true)
-        let merge = SubscriptionMerge(add: [url], remove: [], book: book(pending: [removed]))
-        #expect(merge.adds.isEmpty && merge.settled.isEmpty)
-        #expect(merge.notes == [ServerFeed(url: url, subscribed: true, podcast: 1)])
+        let merge = SubscriptionMerge(add: [url], remove: [], state: state(pending: [removed]))
+        #expect(merge.adds.isEmpty && merge.obsoleteChanges.isEmpty)
+        #expect(merge.feedsToRecord == [ServerFeed(url: url, subscribed: true, podcast: 1)])
     }
 
     @Test func whatBothHaveRemovedNeedNotBeSent() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
-        let merge = SubscriptionMerge(add: [], remove: [url], book: book(server: known, pending: [removed]))
-        #expect(merge.settled == [removed])
+        let merge = SubscriptionMerge(add: [], remove: [url], state: state(server: known, pending: [removed]))
+        #expect(merge.obsoleteChanges == [removed])
         #expect(merge.removes.isEmpty)
     }
 
@@ -115,7 +115,7 @@ import TransferCore
         "https://a.example/" + String(repeating: "x", count: 64 << 10),
     ])
     func hostileAddressesAreRefused(url: String) {
-        let merge = SubscriptionMerge(add: [url], remove: [url + "?"], book: book())
+        let merge = SubscriptionMerge(add: [url], remove: [url + "?"], state: state())
         #expect(merge.adds.isEmpty)
         #expect(merge.refusedCount == 1)
         #expect(merge.refused.allSatisfy { $0.utf8.count < 500 && !$0.contains("pass@") })
@@ -123,7 +123,7 @@ import TransferCore
 
     @Test func tenThousandAreNotAllTaken() {
         let many = (0..<10_000).map { "https://h\($0).example/feed" }
-        let merge = SubscriptionMerge(add: many, remove: [], book: book(local: [(1, url)]))
+        let merge = SubscriptionMerge(add: many, remove: [], state: state(local: [(1, url)]))
         #expect(merge.adds.count == SubscriptionMerge.mostSubscriptions - 1)
         #expect(merge.refusedCount == 10_000 - merge.adds.count)
         #expect(merge.refused.count == 5)
@@ -134,7 +134,7 @@ import TransferCore
     @Test func aShowIsRemovedByTheAddressThatTheServerHas() {
         let server = [ServerFeed(url: "https://spelled.example/", subscribed: true, podcast: 7)]
         let upload = SubscriptionUpload(
-            [PendingSubscription(url: url, podcast: 7, subscribed: false)], book: book(server: server))
+            [PendingSubscription(url: url, podcast: 7, subscribed: false)], state: state(server: server))
         #expect(upload.remove == ["https://spelled.example/"])
     }
 
@@ -144,11 +144,11 @@ import TransferCore
             PendingSubscription(url: old.url, podcast: 7, subscribed: false),
             PendingSubscription(url: url, podcast: 7, subscribed: true),
         ]
-        let upload = SubscriptionUpload(changes, book: book(server: [old], local: [(7, url)]))
+        let upload = SubscriptionUpload(changes, state: state(server: [old], local: [(7, url)]))
         #expect(upload.add == [url] && upload.remove == [old.url])
         // Another device has reported the new URL to the server.
         let known = [old, ServerFeed(url: url, subscribed: true, podcast: 7)]
-        let rest = SubscriptionUpload([changes[0]], book: book(server: known, local: [(7, url)]))
+        let rest = SubscriptionUpload([changes[0]], state: state(server: known, local: [(7, url)]))
         #expect(rest.add.isEmpty && rest.remove == [old.url])
     }
 }
