@@ -174,7 +174,7 @@ final class KernelSide: Sendable {
     }
 
     /// Returns the queued replies to these requests.
-    func waitingAnswers(to requests: Set<UInt64>) -> [Message] {
+    func queuedReplies(to requests: Set<UInt64>) -> [Message] {
         inbox.withLock { $0.messages.filter { requests.contains($0.unique) } }
     }
 

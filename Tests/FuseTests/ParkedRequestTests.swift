@@ -74,7 +74,7 @@ struct ParkedRequestTests {
         #expect(filesystem.parked.withLock { $0.isEmpty })
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)
-        #expect(kernel.waitingAnswers(to: Set(ids)).isEmpty)
+        #expect(kernel.queuedReplies(to: Set(ids)).isEmpty)
         #expect((0...number).contains(interrupted))
     }
 

@@ -13,7 +13,7 @@ import Testing
         /// Copies `$1` to `$2`.
         let script: String
 
-        var isInstalled: Bool { program.map(ChildProcess.isInstalled) ?? true }
+        var isInstalled: Bool { program.map(InstalledProgram.exists) ?? true }
     }
 
     private static let archive = #"-C "${1%/*}" -cf "$2.tar" -- "${1##*/}""#
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: ChildProcess.isInstalled("rsync"), "rsync is not installed"), arguments: [nil, 300_000, 400_000])
+        .enabled(if: InstalledProgram.exists("rsync"), "rsync is not installed"), arguments: [nil, 300_000, 400_000])
     func rsyncCopiesNothingTwice(_ length: Int?) async throws {
         let show = try await MountedShow(length: length)
         let copy = show.home.directory.file("copy")
@@ -127,7 +127,7 @@ import Testing
         #expect(count.output.hasPrefix("\(zeros.count) "), "\(count.output)")
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("file"), "file is not installed"))
+    @Test(.enabled(if: InstalledProgram.exists("file"), "file is not installed"))
     func fileReportsTheTypeOfAnUncachedEpisode() async throws {
         let show = try await MountedShow(length: 200_000)
         let ogg = Array("OggS\u{0}\u{2}".utf8) + [UInt8](repeating: 0, count: 300_000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The kernel caches a show's names: a listing from its cache must equal one that the filesystem could have returned.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"))
 struct FolderStreamTests {
     /// Reads directory streams with getdents64(2), a part at a time, and makes changes with `podfs rename`.
     ///
@@ -197,15 +197,15 @@ struct FolderStreamTests {
     @Test func aSecondListingAsksForNoNames() async throws {
         let show = try await MountedShow(episodes: 600)
         // No request is in progress: the events of the subscription have been delivered.
-        let few = try await Self.costOfAKeptListing(show)
+        let few = try await Self.costOfCachedListing(show)
         #expect(try await show.home.run("rename", MountedShow.show + "/2026-01-02 Episode 2.mp3", "B").exitCode == 0)
         #expect(try await Self.cost(show) > few)
-        _ = try await Self.costOfAKeptListing(show)
+        _ = try await Self.costOfCachedListing(show)
     }
 
     @Test func namesAreCachedAgainAfterAPartialListing() async throws {
         let show = try await MountedShow(episodes: 600)
-        _ = try await Self.costOfAKeptListing(show)
+        _ = try await Self.costOfCachedListing(show)
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
         let program = "import os, sys; names = os.scandir(sys.argv[1]); next(names); names.close()"
         for number in 2...4 {
@@ -214,12 +214,12 @@ struct FolderStreamTests {
             #expect(try await ChildProcess.run("python3", ["-c", program, folder]).exitCode == 0)
             let other = "\(MountedShow.show)/New \(number).mp3"
             #expect(try await show.home.run("rename", other, "Newer \(number)").exitCode == 0)
-            _ = try await Self.costOfAKeptListing(show)
+            _ = try await Self.costOfCachedListing(show)
         }
     }
 
     /// Lists the folder until the kernel answers nearly all of it, and returns the cost of that listing.
-    private static func costOfAKeptListing(_ show: MountedShow) async throws -> Int {
+    private static func costOfCachedListing(_ show: MountedShow) async throws -> Int {
         var cost = Int.max
         try await waitUntil(description: "a listing is answered by the kernel") {
             cost = try await Self.cost(show)
@@ -231,7 +231,7 @@ struct FolderStreamTests {
     @Test(.enabled(if: getuid() == 0, "root alone may make the kernel forget"))
     func forgottenAttributesAreListedAgainInOneRequest() async throws {
         let show = try await MountedShow(episodes: 600)
-        _ = try await Self.costOfAKeptListing(show)
+        _ = try await Self.costOfCachedListing(show)
         // The folder's inode stays in the kernel, and with it the cached names.
         let holder = try ChildProcess(
             "sh", ["-c", "cd \"$0\" && echo here && exec sleep 600", "\(show.mount.mountPoint)/\(MountedShow.show)"])
@@ -242,6 +242,6 @@ struct FolderStreamTests {
             // Names without cached attributes were requested together with these in groups, not one by one.
             #expect(try await Self.cost(show) < 300)
         }
-        _ = try await Self.costOfAKeptListing(show)
+        _ = try await Self.costOfCachedListing(show)
     }
 }

@@ -49,7 +49,7 @@ import Testing
         #expect(!show.requests(1).isEmpty)
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("file"), "file is not installed")) func theListIsConfigured()
+    @Test(.enabled(if: InstalledProgram.exists("file"), "file is not installed")) func theListIsConfigured()
         async throws
     {
         let show = try await MountedShow(configuration: "indexers = [\"file\", \"my indexer\"]\n")
@@ -74,7 +74,7 @@ import Testing
     // MARK: Thumbnails
 
     private static let canMakeThumbnails =
-        ChildProcess.isInstalled("ffmpegthumbnailer") && ChildProcess.isInstalled("ffmpeg")
+        InstalledProgram.exists("ffmpegthumbnailer") && InstalledProgram.exists("ffmpeg")
 
     /// Mounts a show with one video.
     private static func videoShow(configuration: String) async throws -> MountedShow {

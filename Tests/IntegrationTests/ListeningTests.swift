@@ -101,7 +101,7 @@ struct ListeningTests {
         }
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("mpv"), "mpv is not installed"))
+    @Test(.enabled(if: InstalledProgram.exists("mpv"), "mpv is not installed"))
     func mpvReportsByItsScriptWithoutABus() async throws {
         let station = try await Station(hasBus: false)
         let script = station.show.home.directory.file("podfs.lua")
@@ -122,7 +122,7 @@ struct ListeningTests {
     }
 
     @Test(
-        .enabled(if: ChildProcess.isInstalled("mpv"), "mpv is not installed"),
+        .enabled(if: InstalledProgram.exists("mpv"), "mpv is not installed"),
         .enabled(if: FileManager.default.fileExists(atPath: mpris), "mpv-mpris is not installed"))
     func mpvReportsByMPRIS() async throws {
         let station = try await Station()
@@ -134,7 +134,7 @@ struct ListeningTests {
 
     /// VLC does not run as root, so it plays as another user.
     @Test(
-        .enabled(if: ChildProcess.isInstalled("cvlc"), "vlc is not installed"),
+        .enabled(if: InstalledProgram.exists("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"))
     func vlcReportsByMPRIS() async throws {
         let station = try await Station()

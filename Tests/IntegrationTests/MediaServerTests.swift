@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("minidlnad"), "needs the Debian package minidlna"))
+    @Test(.enabled(if: InstalledProgram.exists("minidlnad"), "needs the Debian package minidlna"))
     func minidlnaListsWhatIsNotDownloaded() async throws {
         let port = try Nginx.freePort()
         let configuration = try folder.write(
@@ -91,7 +91,7 @@ import Testing
 
     @Test(
         .enabled(
-            if: ChildProcess.isInstalled("mpd") && ChildProcess.isInstalled("mpc"),
+            if: InstalledProgram.exists("mpd") && InstalledProgram.exists("mpc"),
             "needs the Debian packages mpd and mpc"))
     func mpdScansAndThenPlays() async throws {
         let socket = folder.file("socket")

@@ -74,8 +74,8 @@ import Testing
         // The files belong to the user, and only the user has access.
         let owner = try await ordinary.run("stat", "-c", "%u", ordinary.episode)
         #expect(owner.output == "\(OrdinaryHome.user)\n")
-        let evicted = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode)
-        #expect(evicted.exitCode == 0, "\(evicted.error)")
+        let marked = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode)
+        #expect(marked.exitCode == 0, "\(marked.error)")
         #expect(try await ordinary.runAsRoot(["ls", ordinary.mount.mountPoint]).says(EACCES))
     }
 

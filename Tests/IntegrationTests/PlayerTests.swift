@@ -6,7 +6,7 @@ import Testing
 /// Players on uncached episodes: their output must equal that for the original.
 @Suite(
     .timeLimit(.minutes(5)),
-    .enabled(if: ChildProcess.isInstalled("ffmpeg") && ChildProcess.isInstalled("ffprobe"), "ffmpeg is not installed"))
+    .enabled(if: InstalledProgram.exists("ffmpeg") && InstalledProgram.exists("ffprobe"), "ffmpeg is not installed"))
 struct PlayerTests {
     enum Format: String, CaseIterable, Sendable {
         case mp3
@@ -106,7 +106,7 @@ struct PlayerTests {
         }
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("mpv"), "mpv is not installed"), arguments: Format.allCases)
+    @Test(.enabled(if: InstalledProgram.exists("mpv"), "mpv is not installed"), arguments: Format.allCases)
     func mpvPlaysTheSameFromTheMiddle(_ format: Format) async throws {
         let station = try await Station()
         _ = try station.show.home.directory.makeDirectory("results")
@@ -122,7 +122,7 @@ struct PlayerTests {
 
     /// VLC does not run as root, so it plays as another user.
     @Test(
-        .enabled(if: ChildProcess.isInstalled("cvlc"), "vlc is not installed"),
+        .enabled(if: InstalledProgram.exists("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"),
         arguments: Format.allCases)
     func vlcPlaysTheSame(_ format: Format) async throws {

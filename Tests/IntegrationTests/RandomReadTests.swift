@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"), arguments: [1, 2])
+        .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"), arguments: [1, 2])
     func everyWayToReadGivesTheSameBytes(_ seed: Int) async throws {
         let size = 6_000_001
         let content = MountedShow.content(1, size: size)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await ChildProcess.run("cmp", [show.path(1), original]).exitCode == 0)
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"))
+    @Test(.enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"))
     func theReaderFindsAByteThatDiffers() async throws {
         let folder = try TemporaryDirectory()
         var bytes = TestContent(seed: 1, size: 300_000).bytes
@@ -104,7 +104,7 @@ import Testing
         """#
 
     @Test(
-        .enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"), arguments: [500_000, 1_000, nil])
+        .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"), arguments: [500_000, 1_000, nil])
     func theFileEndsWhereItEndsForWhoDoesNotAsk(_ length: Int?) async throws {
         // The kernel has the size in the feed, and its readahead goes beyond the true end.
         let show = try await MountedShow(episodes: 4, length: length)
@@ -161,7 +161,7 @@ import Testing
             "sh", ["-c", "cd \"$0\" && exec fio --verify_state_save=0 \"$@\"", folder.path] + job + options)
     }
 
-    @Test(.enabled(if: ChildProcess.isInstalled("fio"), "fio is not installed"))
+    @Test(.enabled(if: InstalledProgram.exists("fio"), "fio is not installed"))
     func fioVerifiesWhatItWrote() async throws {
         let ways = [
             ["--rw=read"], ["--rw=randread"], ["--rw=randread", "--direct=1"], ["--rw=randread", "--ioengine=mmap"],

@@ -21,7 +21,7 @@ struct SystemCallProbe {
     /// The paths by the names used in expressions.
     let paths: [String: String]
 
-    static let isPossible = ChildProcess.isInstalled("python3")
+    static let isPossible = InstalledProgram.exists("python3")
 
     private static let program = #"""
         import ctypes, errno, fcntl, json, mmap, os, socket, stat, struct, sys

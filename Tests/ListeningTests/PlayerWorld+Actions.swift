@@ -49,7 +49,7 @@ extension PlayerWorld {
         let middle = Double.random(in: 0..<lengths[file], using: &random)
         begin(index, at: random.pick(0, 0, 0, 0, 2, middle))
         // Another player has the same episode loaded.
-        if players.count(where: { $0.file == file && $0.hasFile }) > 1 { disturb(file, 22_000) }
+        if players.count(where: { $0.file == file && $0.hasFile }) > 1 { exempt(file, 22_000) }
         let opens = file < Self.episodes
         let isOpenedFirst = random.chance(70)
         if opens, isOpenedFirst { send(.opened(EpisodeID(Int64(file)))) }
@@ -69,12 +69,12 @@ extension PlayerWorld {
         count("starts")
         note("\(players[index].name) starts \(players[index].file ?? -1) at \(position), \(players[index].status)")
         players[index].start(at: position, now: now)
-        if let file = players[index].file { disturb(file, 12_000, by: index) }
+        if let file = players[index].file { exempt(file, 12_000, by: index) }
     }
 
     /// Ends playback of a file, which other players may have open too.
     private mutating func finish(_ index: Int) {
-        if let file = players[index].file { disturb(file, 11_000, by: index) }
+        if let file = players[index].file { exempt(file, 11_000, by: index) }
     }
 
     mutating func seek(_ index: Int, to position: Double, isOwn: Bool = true) {
@@ -86,7 +86,7 @@ extension PlayerWorld {
         players[index].seek(to: position, at: now)
         if isOwn { players[index].seeked = now }
         let others = players.count { $0.file == file && $0.hasFile } > 1
-        disturb(file, isAnnounced && !others ? 1_300 : 11_000, by: isNear ? nil : index)
+        exempt(file, isAnnounced && !others ? 1_300 : 11_000, by: isNear ? nil : index)
         if isAnnounced { send(.seeked(players[index].id, players[index].position(at: now))) }
     }
 
@@ -101,7 +101,7 @@ extension PlayerWorld {
         }
         players[index].setSpeed(players[index].status == .playing ? players[index].rate : 0, at: now)
         if let file = players[index].file {
-            disturb(file, players.count { $0.file == file && $0.hasFile } > 1 ? 11_000 : 500, by: index)
+            exempt(file, players.count { $0.file == file && $0.hasFile } > 1 ? 11_000 : 500, by: index)
         }
         announce(index)
     }
@@ -139,7 +139,7 @@ extension PlayerWorld {
             advance(30)
         }
         // The signals of a long burst are dropped, and the player is read some seconds later.
-        if let file = players[index].file { disturb(file, 11_000) }
+        if let file = players[index].file { exempt(file, 11_000) }
     }
 
     /// The player waits for bytes.
@@ -149,7 +149,7 @@ extension PlayerWorld {
         players[index].setSpeed(0, at: now)
         advance(.random(in: 500...9_000, using: &random))
         if players[index].isPlaying, players[index].speed == 0 { players[index].setSpeed(players[index].rate, at: now) }
-        disturb(file, 11_000)
+        exempt(file, 11_000)
     }
 
     /// Plays the next file, the same one again, or stops.

@@ -34,7 +34,7 @@ struct PlayerWorld {
     private var queue: [(time: Int, number: Int, message: Message)] = []
     private var sent = 0
     /// The time from which the stored position of each episode must be correct again.
-    private var settled: [Int]
+    private var exemptUntil: [Int]
     /// The player that has acted last on each episode: its position counts when no other one plays.
     private var actors: [Int?] = Array(repeating: nil, count: episodes)
     /// The episodes that the hostile program has claimed to play.
@@ -63,7 +63,7 @@ struct PlayerWorld {
         }
         countsSleep = random.chance(50)
         hostile = random.chance(25) ? PlayerID(":1.666") : nil
-        settled = Array(repeating: 0, count: Self.episodes)
+        exemptUntil = Array(repeating: 0, count: Self.episodes)
         self.random = random
         for player in players { join(player.id) }
         if let hostile { send(.appeared(hostile, name: "hostile", process: 666)) }
@@ -136,7 +136,7 @@ struct PlayerWorld {
             }
             // Some do not answer while they load.
             let isLoading = players[index].position(at: now) < 3 && random.chance(10)
-            if isLoading, let file = players[index].file { disturb(file, 11_000) }
+            if isLoading, let file = players[index].file { exempt(file, 11_000) }
             send(.position(id, isLoading ? nil : players[index].position(at: now)))
         case .seek(let id, let track, let target):
             guard let index = index(id), players[index].hasFile, players[index].obeys,
@@ -182,7 +182,7 @@ struct PlayerWorld {
                 violate("\(position) is stored for an episode that ends at \(end)")
             }
             if change.played, !before.played { judgeMark(number) }
-            if change.played != before.played { disturb(number, 11_000) }
+            if change.played != before.played { exempt(number, 11_000) }
         }
         if let resume = verdict.resume { send(.answered(id, session: session, resume: resume)) }
     }
@@ -192,7 +192,7 @@ struct PlayerWorld {
     mutating func sleep(_ milliseconds: Int) {
         note("sleeps")
         slept += milliseconds
-        if countsSleep { for file in 0..<Self.episodes { disturb(file, 20_000) } }
+        if countsSleep { for file in 0..<Self.episodes { exempt(file, 20_000) } }
     }
 
     /// The daemon dies; the next one has only what is stored.
@@ -213,7 +213,7 @@ struct PlayerWorld {
             join(players[index].id)
             if let file = players[index].file, file < Self.episodes {
                 send(.opened(EpisodeID(Int64(file))))
-                disturb(file, 12_000)
+                exempt(file, 12_000)
             }
         }
         if let hostile { send(.appeared(hostile, name: "hostile", process: 666)) }
@@ -224,7 +224,7 @@ struct PlayerWorld {
         stored[file].played = played
         stored[file].position = position
         actors[file] = nil
-        disturb(file, 31_000)
+        exempt(file, 31_000)
     }
 
     mutating func claim(_ file: Int) { claimed.insert(file) }
@@ -234,10 +234,10 @@ struct PlayerWorld {
     /// - Parameters:
     ///   - grace: Milliseconds, in addition to some latencies.
     ///   - actor: The number of the player that has acted.
-    mutating func disturb(_ file: Int, _ grace: Int, by actor: Int? = nil) {
+    mutating func exempt(_ file: Int, _ grace: Int, by actor: Int? = nil) {
         guard file < Self.episodes else { return }
         if let actor { actors[file] = actor }
-        settled[file] = max(settled[file], now + grace + 6 * latency)
+        exemptUntil[file] = max(exemptUntil[file], now + grace + 6 * latency)
     }
 
     // MARK: Invariants
@@ -277,13 +277,13 @@ struct PlayerWorld {
         let duration = min(lengths[file], stored[file].duration ?? lengths[file])
         let begin = duration - ListeningRules.tail(of: duration)
         let isThere = players.contains { $0.file == file && $0.position(at: now) > begin - 12 * $0.rate }
-        let hasBeen = settled[file] > now
+        let hasBeen = exemptUntil[file] > now
         if !isThere, !hasBeen { violate("episode \(file) is played, but no player is in its tail") }
     }
 
     /// Compares the stored positions with the places where the players have been in the last ten seconds.
     private mutating func check() {
-        for file in 0..<Self.episodes where now >= settled[file] && !claimed.contains(file) {
+        for file in 0..<Self.episodes where now >= exemptUntil[file] && !claimed.contains(file) {
             let here = players.filter { $0.file == file && $0.hasFile }
             let waits = ListeningRules.isInProgress(played: stored[file].played, position: stored[file].position)
             let ready =

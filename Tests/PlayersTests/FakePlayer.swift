@@ -31,8 +31,8 @@ final class FakePlayer: Sendable {
 
     /// The positions in seconds that were set by `SetPosition`.
     var seeks: [Double] { state.seeks.withLock { $0 } }
-    /// The number of readings of the position.
-    var readings: Int { state.readings.withLock { $0 } }
+    /// The number of `Get` calls, each of which reads the position.
+    var positionReads: Int { state.positionReads.withLock { $0 } }
 
     /// Changes the values and announces them.
     func announce(_ change: (inout Values) -> Void) {
@@ -60,7 +60,7 @@ final class FakePlayer: Sendable {
     private final class State: Sendable {
         let values: Mutex<Values>
         let seeks = Mutex<[Double]>([])
-        let readings = Mutex(0)
+        let positionReads = Mutex(0)
 
         init(_ values: Values) { self.values = Mutex(values) }
     }
@@ -77,7 +77,7 @@ final class FakePlayer: Sendable {
             return []
         }
         if call.calls(properties, "Get") {
-            state.readings.withLock { $0 += 1 }
+            state.positionReads.withLock { $0 += 1 }
             let position = state.values.withLock { $0.position }
             call.reply { reply in reply.variant("x") { $0.append(position) } }
             return []

@@ -113,7 +113,7 @@ struct PlayerWatchTests {
         }
         #expect(PlayerList.names(at: bus.address) == ["vlc"])
         #expect(PlayerList.names(at: "unix:path=/nonexistent/bus") == nil)
-        #expect(player.readings == 0)
+        #expect(player.positionReads == 0)
         #expect(mount.reports.withLock { $0.isEmpty })
         player.stop()
         watch.stop()

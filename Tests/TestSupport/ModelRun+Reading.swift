@@ -24,7 +24,7 @@ extension ModelRun {
             noteRenewal(episode.id, began...Self.now)
             return
         }
-        let file = try await openAgain(path)
+        let file = try await openExpectingSuccess(path)
         // No waiting here: fstat(2) of an open file must be correct at once.
         let found = try await subject.status(of: file)
         let isTagged = Self.isTagged(path, episode)
@@ -80,7 +80,7 @@ extension ModelRun {
 
     /// Opens a file; an error is a difference from the model. The kernel may still have the name of an older rendition,
     /// whose open fails with ESTALE: the subject retries by itself.
-    private func openAgain(_ path: [String]) async throws -> Subject.File {
+    private func openExpectingSuccess(_ path: [String]) async throws -> Subject.File {
         do {
             return try await subject.open(path)
         } catch let error as ModelErrno {

@@ -46,7 +46,7 @@ struct VideoConnection {
         case .redirect(let status, let place):
             try refuse(VideoServer.Answer(status: status, fields: [("Location", place)]), request)
             return false
-        case .dropBody, .deafen, .dropAnswer, nil: break
+        case .dropBody, .stall, .dropAnswer, nil: break
         }
         if request.headers["Expect"]?.lowercased() == "100-continue" {
             try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
@@ -200,7 +200,7 @@ struct VideoConnection {
     ) throws {
         var end = request.length
         switch request.fault {
-        case .dropBody(let count)?, .deafen(let count)?: end = min(end, count)
+        case .dropBody(let count)?, .stall(let count)?: end = min(end, count)
         default: break
         }
         let start = ContinuousClock.now
@@ -218,12 +218,12 @@ struct VideoConnection {
             if left > .zero { usleep(UInt32(left / .microseconds(1))) }
         }
         if end < request.length {
-            if case .deafen? = request.fault { waitToBeAskedAgain(request) }
+            if case .stall? = request.fault { waitForNextRequest(request) }
             throw Broken()
         }
     }
 
-    private func waitToBeAskedAgain(_ request: Request) {
+    private func waitForNextRequest(_ request: Request) {
         shutdown(socket, Int32(SHUT_WR))
         let deadline = ContinuousClock.now + .seconds(240)
         while server.calls.count <= request.number + 1, ContinuousClock.now < deadline { usleep(10_000) }

@@ -44,7 +44,7 @@ package final class VideoServer: Sendable {
         case dropBody(after: Int)
         /// After this many bytes of the body the server neither reads nor sends, and keeps the connection open until
         /// the next request.
-        case deafen(after: Int)
+        case stall(after: Int)
         /// The request is processed, and the connection ends without a response.
         case dropAnswer
         case redirect(Int, to: String)

@@ -17,8 +17,8 @@ final class EngineBench: Sendable {
         /// Events that wait while the owner is busy; `nil` while it is not.
         var waiting: [TransferEvent]?
 
-        /// Stores the contents of an event.
-        mutating func take(_ event: TransferEvent) {
+        /// Applies an event to the files.
+        mutating func apply(_ event: TransferEvent) {
             switch event {
             case .confirmed(let key, let generation, let pin):
                 if sources[key]?.generation != generation { sources[key]?.file = nil }
@@ -73,7 +73,7 @@ final class EngineBench: Sendable {
     func start() throws {
         let engine = try TransferEngine(
             configuration: configuration, cacheFolder: cacheFolder,
-            events: { [weak self] event in self?.take(event) })
+            events: { [weak self] event in self?.receive(event) })
         running.withLock { $0 = engine }
     }
 
@@ -122,17 +122,17 @@ final class EngineBench: Sendable {
         }
     }
 
-    private func take(_ event: TransferEvent) {
-        let isTaken = owner.withLock { owner in
+    private func receive(_ event: TransferEvent) {
+        let isApplied = owner.withLock { owner in
             owner.events.append(event)
             if owner.waiting != nil {
                 owner.waiting?.append(event)
                 return false
             }
-            owner.take(event)
+            owner.apply(event)
             return true
         }
-        if isTaken { running.withLock { $0 }?.acknowledgeEvents(1) }
+        if isApplied { running.withLock { $0 }?.acknowledgeEvents(1) }
     }
 
     /// Makes the owner busy, like a library in a large transaction: events wait until it is free.
@@ -142,7 +142,7 @@ final class EngineBench: Sendable {
         let count = owner.withLock { owner in
             let waiting = owner.waiting ?? []
             owner.waiting = nil
-            waiting.forEach { owner.take($0) }
+            waiting.forEach { owner.apply($0) }
             return waiting.count
         }
         running.withLock { $0 }?.acknowledgeEvents(count)

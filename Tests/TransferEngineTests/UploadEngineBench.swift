@@ -39,7 +39,7 @@ final class UploadEngineBench: Sendable {
         configuration.limits.stall = .seconds(120)
         let engine = try TransferEngine(configuration: configuration, cacheFolder: folder.file("cache")) {
             [weak self] event in
-            if case .upload(let event) = event { self?.take(event) }
+            if case .upload(let event) = event { self?.receive(event) }
         }
         owner.withLock { $0.engine = engine }
     }
@@ -66,7 +66,7 @@ final class UploadEngineBench: Sendable {
     var records: [UploadResumeData] { owner.withLock { $0.records } }
     var doubts: Int { owner.withLock { $0.doubts } }
 
-    private func take(_ event: UploadEvent) {
+    private func receive(_ event: UploadEvent) {
         switch event {
         case .record(let key, let id, let data):
             owner.withLock { $0.records.append(data) }

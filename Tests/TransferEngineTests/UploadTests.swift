@@ -69,7 +69,7 @@ import TransferCore
         let bench = try UploadEngineBench(size: 24_000_000)
         bench.server.change { $0.speaksTus = speaksTus }
         bench.server.misbehave {
-            ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .deafen(after: 100_000) : nil
+            ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .stall(after: 100_000) : nil
         }
         try await bench.run()
         try bench.expectWhole()

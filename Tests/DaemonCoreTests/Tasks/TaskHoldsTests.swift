@@ -10,28 +10,28 @@ struct TaskHoldsTests {
         holds.suspend(1, by: "a")
         holds.suspend(1, by: "a")
         holds.suspend(1, by: "b")
-        let result1 = holds.resume(1, by: "a")
-        #expect(result1)
+        let isResumed = holds.resume(1, by: "a")
+        #expect(isResumed)
         #expect(holds.isHeld(1))
-        let result2 = holds.resume(1, by: "a")
-        #expect(result2)
+        let isResumedTwice = holds.resume(1, by: "a")
+        #expect(isResumedTwice)
         #expect(holds.isHeld(1))
-        let result3 = holds.resume(1, by: "b")
-        #expect(result3)
+        let isResumedByOther = holds.resume(1, by: "b")
+        #expect(isResumedByOther)
         #expect(!holds.isHeld(1))
     }
 
     @Test mutating func nobodyTakesBackAnothersSuspension() {
         holds.suspend(1, by: "a")
-        let result4 = holds.resume(1, by: "b")
-        #expect(!result4)
-        let result5 = holds.resume(2, by: "a")
-        #expect(!result5)
+        let isResumedByOther = holds.resume(1, by: "b")
+        #expect(!isResumedByOther)
+        let isOtherTaskResumed = holds.resume(2, by: "a")
+        #expect(!isOtherTaskResumed)
         #expect(holds.isHeld(1))
-        let result6 = holds.resume(1, by: "a")
-        #expect(result6)
-        let result7 = holds.resume(1, by: "a")
-        #expect(!result7)
+        let isResumed = holds.resume(1, by: "a")
+        #expect(isResumed)
+        let isResumedTwice = holds.resume(1, by: "a")
+        #expect(!isResumedTwice)
     }
 
     @Test mutating func suspensionsEndWithTheirClient() {
@@ -40,21 +40,21 @@ struct TaskHoldsTests {
         holds.suspend(1, by: "a")
         holds.suspend(3, by: "a")
         holds.suspend(3, by: "b")
-        let result8 = holds.removeAll(by: "a")
-        #expect(result8 == [1, 2])
+        let released = holds.removeAll(by: "a")
+        #expect(released == [1, 2])
         #expect(!holds.isHeld(1) && !holds.isHeld(2) && holds.isHeld(3))
-        let result9 = holds.removeAll(by: "a")
-        #expect(result9 == [])
-        let result10 = holds.removeAll(by: "b")
-        #expect(result10 == [3])
+        let releasedAgain = holds.removeAll(by: "a")
+        #expect(releasedAgain == [])
+        let releasedByOther = holds.removeAll(by: "b")
+        #expect(releasedByOther == [3])
     }
 
     @Test mutating func aTaskThatHasEndedIsHeldByNobody() {
         holds.suspend(1, by: "a")
         holds.remove(1)
         #expect(!holds.isHeld(1))
-        let result11 = holds.removeAll(by: "a")
-        #expect(result11 == [])
+        let released = holds.removeAll(by: "a")
+        #expect(released == [])
     }
 
     /// Compares with the simplest model: a list of (client, task) pairs.
@@ -72,14 +72,14 @@ struct TaskHoldsTests {
                 model.append((client, task))
             case 4...5:
                 let index = model.firstIndex { $0 == (client, task) }
-                let result12 = holds.resume(task, by: client)
-                #expect(result12 == (index != nil))
+                let isResumed = holds.resume(task, by: client)
+                #expect(isResumed == (index != nil))
                 if let index { model.remove(at: index) }
             case 6:
                 let before = Set(model.map(\.task))
                 model.removeAll { $0.client == client }
-                let result13 = holds.removeAll(by: client)
-                #expect(result13 == before.subtracting(model.map(\.task)).sorted())
+                let released = holds.removeAll(by: client)
+                #expect(released == before.subtracting(model.map(\.task)).sorted())
             default:
                 holds.remove(task)
                 model.removeAll { $0.task == task }

@@ -50,26 +50,26 @@ struct Distinguishability: Sendable {
     /// The last served state of each episode.
     private var known: [Int: Said] = [:]
     /// The episodes with each sign in their last served state.
-    private var keepers: [Sign: [Int]] = [:]
+    private var servedOwners: [Sign: [Int]] = [:]
 
     /// Records a served document.
     mutating func note(_ document: [Said]) {
         for said in document { known[said.identity] = said }
-        keepers.removeAll(keepingCapacity: true)
+        servedOwners.removeAll(keepingCapacity: true)
         for said in known.values {
-            for sign in Self.signs(of: said) { keepers[sign, default: []].append(said.identity) }
+            for sign in Self.signs(of: said) { servedOwners[sign, default: []].append(said.identity) }
         }
     }
 
     /// - Parameter document: The next document.
     func holds(for document: [Said]) -> Bool {
         // The episode of each sign in the document; -1 if there are several.
-        var bearers: [Sign: Int] = [:]
+        var nextOwner: [Sign: Int] = [:]
         var present: [Int: Said] = [:]
         for said in document {
             present[said.identity] = said
             for sign in Self.signs(of: said) {
-                bearers[sign] = bearers[sign, default: said.identity] == said.identity ? said.identity : -1
+                nextOwner[sign] = nextOwner[sign, default: said.identity] == said.identity ? said.identity : -1
             }
         }
         let hasSeveralNames =
@@ -80,15 +80,15 @@ struct Distinguishability: Sendable {
             let own = Self.signs(of: said)
             if let old {
                 let isKnown = own.contains { sign in
-                    bearers[sign] == said.identity && keepers[sign] == [said.identity]
+                    nextOwner[sign] == said.identity && servedOwners[sign] == [said.identity]
                         && Self.agrees(sign, said, old, hasSeveralNames)
                 }
                 guard isKnown else { return false }
             }
             for sign in own {
-                for other in keepers[sign] ?? [] where other != said.identity {
-                    guard let keeper = known[other] else { continue }
-                    let confuses = Self.agrees(sign, said, keeper, hasSeveralNames)
+                for other in servedOwners[sign] ?? [] where other != said.identity {
+                    guard let owner = known[other] else { continue }
+                    let confuses = Self.agrees(sign, said, owner, hasSeveralNames)
                     if !Self.isHarmless(sign, of: said, before: old, now: present[other], confuses) { return false }
                 }
             }

@@ -4,7 +4,8 @@ import TransferCore
 
 /// The expected rows of a show, computed with knowledge of each item's identity.
 struct ExpectedLibrary {
-    struct Kept {
+    /// An expected row; the key in `entries` is the identity of its item.
+    struct Entry {
         var said: Said
         let firstSeen: Int64
         var changed: Int64
@@ -29,13 +30,13 @@ struct ExpectedLibrary {
         var text: String
     }
 
-    private(set) var kept: [Int: Kept] = [:]
+    private(set) var entries: [Int: Entry] = [:]
 
     mutating func merge(_ items: [Said], isWhole: Bool, now: Int64) -> Change {
         var change = Change()
         for said in items {
-            guard var row = kept[said.identity] else {
-                kept[said.identity] = Kept(said: said, firstSeen: now, changed: now)
+            guard var row = entries[said.identity] else {
+                entries[said.identity] = Entry(said: said, firstSeen: now, changed: now)
                 change.inserted.insert(said.identity)
                 continue
             }
@@ -48,34 +49,34 @@ struct ExpectedLibrary {
             if hasOtherLength || row.said.place != said.place { row.confirmed = nil }
             row.listed = true
             row.said = said
-            kept[said.identity] = row
+            entries[said.identity] = row
         }
         guard isWhole else { return change }
         let present = Set(items.map(\.identity))
-        for (identity, row) in kept where row.listed && !present.contains(identity) {
-            kept[identity]?.listed = false
+        for (identity, row) in entries where row.listed && !present.contains(identity) {
+            entries[identity]?.listed = false
             if !row.buried { change.unlisted.insert(identity) }
         }
         return change
     }
 
     mutating func bury(_ identity: Int, now: Int64) {
-        guard kept[identity]?.buried == false else { return }
-        kept[identity]?.buried = true
-        kept[identity]?.changed = now
+        guard entries[identity]?.buried == false else { return }
+        entries[identity]?.buried = true
+        entries[identity]?.changed = now
     }
 
     mutating func confirm(_ identity: Int, size: Int64, now: Int64) {
-        guard kept[identity]?.confirmed != size else { return }
-        kept[identity]?.changed = now
-        kept[identity]?.confirmed = size
+        guard entries[identity]?.confirmed != size else { return }
+        entries[identity]?.changed = now
+        entries[identity]?.confirmed = size
     }
 
     /// Compares all rows, and records ids and names of new ones.
     mutating func compare(_ rows: [Episode], _ result: MergeResult, _ change: Change) throws(Mistake) {
         var found: [Int: Episode] = [:]
         for row in rows {
-            guard let identity = Said.identity(inNotes: row.notes), kept[identity] != nil else {
+            guard let identity = Said.identity(inNotes: row.notes), entries[identity] != nil else {
                 throw Mistake(text: "row \(row.id) holds nothing that was published")
             }
             if let other = found.updateValue(row, forKey: identity) {
@@ -84,14 +85,14 @@ struct ExpectedLibrary {
             }
             try compare(row, identity)
         }
-        for (identity, row) in kept where !row.buried && found[identity] == nil {
+        for (identity, row) in entries where !row.buried && found[identity] == nil {
             throw Mistake(identity: identity, text: "has no row")
         }
-        let shown = kept.filter { !$0.value.buried }
+        let shown = entries.filter { !$0.value.buried }
         guard rows.count == shown.count, result.podcast.episodes == shown.count else {
             throw Mistake(text: "\(rows.count) rows, \(result.podcast.episodes) counted, \(shown.count) are right")
         }
-        let owners = Dictionary(kept.compactMap { key, row in row.id.map { ($0, key) } }) { first, _ in first }
+        let owners = Dictionary(entries.compactMap { key, row in row.id.map { ($0, key) } }) { first, _ in first }
         let reported = Change(
             inserted: Set(result.inserted.compactMap { owners[$0] }),
             updated: Set(result.updated.compactMap { owners[$0] }),
@@ -103,7 +104,7 @@ struct ExpectedLibrary {
     }
 
     private mutating func compare(_ row: Episode, _ identity: Int) throws(Mistake) {
-        guard var right = kept[identity] else { return }
+        guard var right = entries[identity] else { return }
         func require(_ condition: Bool, _ text: @autoclosure () -> String) throws(Mistake) {
             guard !condition else { return }
             throw Mistake(
@@ -115,11 +116,11 @@ struct ExpectedLibrary {
             try require(row.id == id, "was row \(id)")
             try require(row.name.utf8.elementsEqual(name.utf8), "was the file “\(name)”")
         } else {
-            try require(!kept.values.contains { $0.id == row.id }, "took the row of another")
-            try require(!kept.values.contains { $0.name == row.name }, "took the name of another")
+            try require(!entries.values.contains { $0.id == row.id }, "took the row of another")
+            try require(!entries.values.contains { $0.name == row.name }, "took the name of another")
             right.id = row.id
             right.name = row.name
-            kept[identity] = right
+            entries[identity] = right
         }
         let said = right.said
         try require(!right.buried, "is buried")

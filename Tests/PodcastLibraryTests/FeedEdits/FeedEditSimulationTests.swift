@@ -55,7 +55,7 @@ struct FeedEditSimulationTests {
             }
             try useLibrary(library, &expected, &fortnight.dice, now: now)
         }
-        #expect(expected.kept.count > 2)
+        #expect(expected.entries.count > 2)
     }
 
     /// Processes an answer like a refresh; `nil` if it is not a feed.
@@ -79,13 +79,13 @@ struct FeedEditSimulationTests {
     private func useLibrary(
         _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededGenerator, now: Int64
     ) throws {
-        let shown = expected.kept.filter { !$0.value.buried }.keys.sorted()
-        if dice.chance(15), let identity = shown.randomElement(using: &dice), let id = expected.kept[identity]?.id {
+        let shown = expected.entries.filter { !$0.value.buried }.keys.sorted()
+        if dice.chance(15), let identity = shown.randomElement(using: &dice), let id = expected.entries[identity]?.id {
             let size = Int64.random(in: 1_000_000...90_000_000, using: &dice)
             try library.confirm(episode: id, size: size, now: now)
             expected.confirm(identity, size: size, now: now)
         }
-        if dice.chance(5), let identity = shown.randomElement(using: &dice), let id = expected.kept[identity]?.id {
+        if dice.chance(5), let identity = shown.randomElement(using: &dice), let id = expected.entries[identity]?.id {
             _ = try library.bury(episodes: [id], now: now)
             expected.bury(identity, now: now)
         }

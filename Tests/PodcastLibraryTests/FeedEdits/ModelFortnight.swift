@@ -85,33 +85,33 @@ struct ModelFortnight: Sendable {
 
     private mutating func feed(_ hour: Int, _ mishap: Mishap?) -> Answer {
         var items = publisher.document
-        if mishap == .empty, take(hour, .empty, []) { items = [] }
+        if mishap == .empty, record(hour, .empty, []) { items = [] }
         if mishap == .cut {
             let part = Array(items.prefix(Int.random(in: 0...items.count, using: &dice)))
-            if take(hour, .cut, part) { return serve(.feed(part, isWhole: false), part) }
+            if record(hour, .cut, part) { return serve(.feed(part, isWhole: false), part) }
         }
         return serve(.feed(items, isWhole: true), items)
     }
 
     private mutating func document(_ hour: Int, _ mishap: Mishap?) -> Answer {
         var items = publisher.document
-        if mishap == .empty, take(hour, .empty, []) { items = [] }
+        if mishap == .empty, record(hour, .empty, []) { items = [] }
         var encoding = ModelDocument.Encoding.utf8
-        if mishap == .mislabelled, take(hour, .mislabelled, items) { encoding = .mislabelled }
-        if mishap == .mixed, take(hour, .mixed, items) { encoding = .windows1252CalledUTF8 }
+        if mishap == .mislabelled, record(hour, .mislabelled, items) { encoding = .mislabelled }
+        if mishap == .mixed, record(hour, .mixed, items) { encoding = .windows1252CalledUTF8 }
         let document = ModelDocument(
             items, dateSpelling: publisher.dateSpelling, encoding: encoding, using: &dice)
         if mishap == .cut {
             var cut = document
             let part = Array(items.prefix(cut.cut(using: &dice)))
-            if take(hour, .cut, part) { return serve(.document(cut, items: part, isWhole: false), part) }
+            if record(hour, .cut, part) { return serve(.document(cut, items: part, isWhole: false), part) }
         }
         return serve(.document(document, items: items, isWhole: true), items)
     }
 
     /// Records a mishap that leaves these items. Returns `false`, without a record, if the episodes could not be
     /// distinguished.
-    private mutating func take(_ hour: Int, _ mishap: Mishap, _ items: [Said]) -> Bool {
+    private mutating func record(_ hour: Int, _ mishap: Mishap, _ items: [Said]) -> Bool {
         guard distinguishability.holds(for: items) else { return false }
         note(hour, mishap)
         return true
