@@ -19,7 +19,7 @@ struct DiskSpaceTests {
         let path = FilePath(folder.path)
         let size: Int64 = 1 << 20
         // Other programs may write meanwhile: one of a few attempts is undisturbed.
-        try await waitUntil(description: "free space falls by what was written") {
+        try await waitUntil(description: "free space falls by the bytes written") {
             let before = try DiskSpace(at: path)
             try folder.write("block", repeatElement(UInt8(1), count: Int(size)))
             let after = try DiskSpace(at: path)

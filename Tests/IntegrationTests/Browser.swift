@@ -42,7 +42,7 @@ final class Browser: Sendable {
         let driver = driver
         try await driver.waitForOutput("started successfully on port ")
         var port = ""
-        try await waitUntil(description: "the driver's port is told") {
+        try await waitUntil(description: "the driver prints its port") {
             let rest = driver.output.components(separatedBy: "started successfully on port ").last ?? ""
             port = String(rest.prefix { $0.isNumber })
             return rest.contains(".")

@@ -61,7 +61,7 @@ struct BrowserTests {
         try await browser.open("\(show.mount.mountPoint)/index.html")
         #expect(try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1)
         try await browser.click(".shelf a")
-        try await waitUntil(description: "the show's page is there") {
+        try await waitUntil(description: "the show's page is loaded") {
             try await browser.value("document.title", as: String.self) == MountedShow.show
         }
         #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 3)
@@ -75,7 +75,7 @@ struct BrowserTests {
         #expect(try await browser.value("document.querySelector('audio').paused", as: Bool.self))
         // A click on a chapter plays from its start.
         try await browser.click("button[data-start='40.0']")
-        try await waitUntil(description: "it plays from the chapter on") {
+        try await waitUntil(description: "the player is in the chapter") {
             try await browser.value("document.querySelector('audio').currentTime", as: Double.self) > 40.1
         }
         #expect(try await browser.value("document.querySelector('audio').currentTime", as: Double.self) < 59)
@@ -85,21 +85,21 @@ struct BrowserTests {
         #expect(try await browser.value("Math.round(document.querySelector('audio').duration)", as: Int.self) == 60)
         // Seek back.
         try await browser.run("const a=document.querySelector('audio');a.pause();a.currentTime=5;a.play()")
-        try await waitUntil(description: "it plays from elsewhere") {
+        try await waitUntil(description: "the player has left the chapter") {
             let place = try await browser.value("document.querySelector('audio').currentTime", as: Double.self)
             return place > 5.1 && place < 40
         }
         // Playing another episode pauses the first.
         try await browser.run("document.querySelectorAll('audio')[1].play()")
-        try await waitUntil(description: "the first is silent") {
+        try await waitUntil(description: "the first player is paused") {
             try await browser.value("document.querySelector('audio').paused", as: Bool.self)
         }
         // The page pauses the first before the browser has requested the second.
-        try await waitUntil(description: "both are fetched") {
+        try await waitUntil(description: "both episodes are requested") {
             Set(server.requests.map(\.path)).isSuperset(of: ["/3.mp3", "/2.mp3"])
         }
         // The played episode is cached, and the reloaded page says so.
-        try await waitUntil(deadline: .seconds(120), description: "the mark has changed") {
+        try await waitUntil(deadline: .seconds(120), description: "both episodes are marked as cached") {
             try await browser.open(Self.page(show))
             return try await browser.value("document.querySelectorAll('.cached').length", as: Int.self) == 2
         }
@@ -115,7 +115,7 @@ struct BrowserTests {
         #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")
         try await browser.open("\(show.mount.mountPoint)/index.html")
         try await browser.click(".views a")
-        try await waitUntil(description: "the view's page is there") {
+        try await waitUntil(description: "the view's page is loaded") {
             try await browser.value("document.querySelector('h1').textContent", as: String.self) == "50% of #1?"
         }
         #expect(try await browser.value("document.querySelectorAll('a[data-player]').length", as: Int.self) == 2)
@@ -126,7 +126,7 @@ struct BrowserTests {
         let links = "[...document.querySelectorAll('.inside .line a')].every(a=>/\\/Example%20Show\\//.test(a.href))"
         #expect(try await browser.value(links, as: Bool.self))
         try await browser.click("nav a")
-        try await waitUntil(description: "the shelf is there again") {
+        try await waitUntil(description: "the shelf is shown again") {
             try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1
         }
         try await browser.open("\(show.mount.mountPoint)/.status.html")
@@ -202,7 +202,7 @@ struct BrowserTests {
         _ = try await browser.value("new Promise(done=>setTimeout(()=>done(1),500))", as: Int.self)
         #expect(try await browser.value("document.title", as: String.self) == MountedShow.show)
         #expect(server.requests(for: "/canary").isEmpty)
-        try await waitUntil(description: "the browser says what it has refused") {
+        try await waitUntil(description: "the browser reports the blocked content") {
             try await browser.console().contains { $0.contains("Content Security Policy") }
         }
     }
@@ -226,12 +226,12 @@ struct BrowserTests {
         // The last one has no player before it is opened.
         let last = ".episodes>li:last-child"
         try await browser.click("\(last) summary")
-        try await waitUntil(description: "it has a player") {
+        try await waitUntil(description: "the episode has a player") {
             try await browser.value("document.querySelectorAll('\(last) audio').length", as: Int.self) == 1
         }
         #expect(show.server.requests.isEmpty)
         try await browser.run("document.querySelector('\(last) audio').play()")
-        try await waitUntil(description: "it plays") {
+        try await waitUntil(description: "the episode plays") {
             try await browser.value("document.querySelector('\(last) audio').currentTime>.1", as: Bool.self)
         }
         // The list can be filtered.

@@ -46,7 +46,7 @@ import Testing
             try await Self.names("\(show.mount.mountPoint)/\(MountedShow.show)").contains("2026-01-04 Episode 4.mp3")
         }
         #expect(try await Self.stat("s", show.path(4)) == "300000")
-        try await waitUntil(description: "it is among the newest") {
+        try await waitUntil(description: "the episode is in Latest") {
             try await Self.names("\(show.mount.mountPoint)/Latest").contains { $0.contains("Episode 4 ") }
         }
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(try await Self.stat("b", show.path(2)) == "1")
         let downloaded = try await show.home.run("download", "--wait", show.path(2))
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
-        try await waitUntil(description: "all of it tells that it is here") {
+        try await waitUntil(description: "file and link have the downloaded size") {
             // 300,000 bytes are 585.9 blocks of 512.
             let (file, followed) = (try await Self.stat("b", show.path(2)), try await Self.stat("b", link))
             return file == "586" && followed == "586"
@@ -67,7 +67,7 @@ import Testing
         try await Self.walk(show)
         let evicted = try await show.home.run("evict", show.path(2))
         #expect(evicted.exitCode == 0, "\(evicted.error)")
-        try await waitUntil(description: "all of it tells that it has gone") {
+        try await waitUntil(description: "the file is not cached and the link is gone") {
             let (file, followed) = (try await Self.stat("b", show.path(2)), try await Self.stat("b", link))
             return file == "1" && followed.isEmpty
         }
@@ -103,16 +103,16 @@ import Testing
             let names = try await Self.names(show.mount.mountPoint)
             return names.contains("Another Name") && !names.contains(MountedShow.show)
         }
-        try await waitUntil(description: "the old name leads nowhere") {
+        try await waitUntil(description: "the old path no longer exists") {
             try await Self.stat("s", show.path(1)).isEmpty
         }
         try await Self.walk(show)
         let left = try await show.home.run("unsubscribe", "Another Name")
         #expect(left.exitCode == 0, "\(left.error)")
-        try await waitUntil(description: "the folder has gone") {
+        try await waitUntil(description: "the folder is no longer listed") {
             try await !Self.names(show.mount.mountPoint).contains("Another Name")
         }
-        try await waitUntil(description: "its name leads nowhere") {
+        try await waitUntil(description: "its path no longer exists") {
             try await Self.stat("s", "\(show.mount.mountPoint)/Another Name").isEmpty
         }
     }
@@ -131,7 +131,7 @@ import Testing
             server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
             let refreshed = try await show.home.run("refresh")
             #expect(refreshed.exitCode == 0, "\(refreshed.error)")
-            try await waitUntil(description: "the feed's claim is told") {
+            try await waitUntil(description: "the size is the feed's") {
                 try await Self.stat("s", show.path(1)) == "\(claim)"
             }
         }
@@ -154,7 +154,7 @@ import Testing
         last = try await accessed()
         try await waitUntil(description: "a second passes") { Int(time(nil)) > last }
         try await reader.end()
-        try await waitUntil(description: "the close is seen") { try await accessed() > last }
+        try await waitUntil(description: "the access time has changed") { try await accessed() > last }
         _ = try await show.home.run("unmount", show.mount.mountPoint)
         try await show.remount()
         // The library stores it to the minute.

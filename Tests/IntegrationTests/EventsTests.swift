@@ -53,7 +53,7 @@ struct EventsTests {
         show.home.killDaemon()
         let second = try await show.home.run("download", "Example Show/2026-01-02 Episode 2.mp3", "--wait")
         #expect(second.exitCode == 0, "\(second.error)")
-        try await waitUntil(description: "the second end is seen") {
+        try await waitUntil(description: "the second completion is reported") {
             try lines(watcher.output).filter { $0.event == "completed" }.count == 2
         }
         watcher.kill(SIGINT)

@@ -12,12 +12,12 @@ import Testing
         let count = Mutex(0)
         let trimmer = HeapTrimmer(pause: .milliseconds(50)) { count.withLock { $0 += 1 } }
         for _ in 0..<100 { trimmer.recordWork() }
-        try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
+        try await waitUntil(description: "memory is trimmed") { count.withLock { $0 } == 1 }
         // An idle process has no timer: nothing happens during five pauses.
         try await Task.sleep(for: .milliseconds(250))
         #expect(count.withLock { $0 } == 1)
         trimmer.recordWork()
-        try await waitUntil(description: "it is given back again") { count.withLock { $0 } == 2 }
+        try await waitUntil(description: "memory is trimmed again") { count.withLock { $0 } == 2 }
     }
 
     @Test func trimmingWaitsForTheEndOfTheWork() async throws {
@@ -36,7 +36,7 @@ import Testing
             last = clock.now
             trimmer.recordWork()
         }
-        try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
+        try await waitUntil(description: "memory is trimmed") { count.withLock { $0 } == 1 }
     }
 
     /// Returns the private resident bytes of this process; proc_pid_statm(5).
@@ -62,7 +62,7 @@ import Testing
             for (index, block) in blocks.enumerated() where index % 1_000 != 0 { free(block) }
             let trimmer = HeapTrimmer(pause: .milliseconds(10))
             trimmer.recordWork()
-            try await waitUntil(description: "it goes back") { try Self.residentOwn() < before + 20_000_000 }
+            try await waitUntil(description: "memory is trimmed") { try Self.residentOwn() < before + 20_000_000 }
         }
     }
 }

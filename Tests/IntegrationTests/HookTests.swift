@@ -88,7 +88,7 @@ struct HookTests {
         #expect(signals.map { $0 & 0x7FFF_FFFF } == [0, 0], "\(said)")
         // Its exit status is collected: no zombie stays.
         let daemon = try #require(show.home.daemonProcessIdentifier)
-        try await waitUntil(description: "no child is left") {
+        try await waitUntil(description: "the daemon has no child process") {
             try String(contentsOfFile: "/proc/\(daemon)/task/\(daemon)/children", encoding: .utf8).isEmpty
         }
         gate.open()

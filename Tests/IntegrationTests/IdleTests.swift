@@ -27,7 +27,7 @@ import Testing
         for process in processes {
             // A repeating timer is unset for a moment after each expiration.
             var quiet = 0
-            try await waitUntil(deadline: .seconds(60), description: "process \(process) has nothing to wake for") {
+            try await waitUntil(deadline: .seconds(60), description: "process \(process) has no timer due") {
                 quiet = try Self.isToWakeSoon(process) ? 0 : quiet + 1
                 return quiet == 20
             }

@@ -61,7 +61,7 @@ import Testing
         let there = Device(name: "there", home: home, mount: try home.makeMountPoint())
         try await here.login(server)
         try await there.login(server)
-        try await waitUntil(description: "the subscription arrives") {
+        try await waitUntil(description: "the show is subscribed") {
             try await home.run("list").output.contains(MountedShow.show)
         }
         let mounted = try await home.run("mount", there.mount.mountPoint)
@@ -75,11 +75,11 @@ import Testing
         }
         #expect(try await here.play(("started", 0), ("seeked", 751), ("paused", 754)) == "")
         #expect(try await here.list("In Progress") == [Self.link, "playlist.m3u8"])
-        try await waitUntil(description: "it is in progress there") {
+        try await waitUntil(description: "the episode is in progress on the other device") {
             try await there.list("In Progress") == [Self.link, "playlist.m3u8"]
         }
         // The seek may have been sent before the pause.
-        try await waitUntil(description: "the pause arrives") {
+        try await waitUntil(description: "the position is synced") {
             try await there.value("position", of: 2) == "754"
         }
         let action = try #require(server.actions.last)
@@ -89,7 +89,7 @@ import Testing
         #expect(try await there.play(("started", 0)) == "751.0\n")
         #expect(try await there.play(("seeked", 1_466), ("playing", 1_470.5), ("stopped", 1_472)) == "")
         #expect(try await there.value("played", of: 2) == "1")
-        try await waitUntil(description: "it is played here") { try await here.value("played", of: 2) == "1" }
+        try await waitUntil(description: "the episode is played") { try await here.value("played", of: 2) == "1" }
         #expect(try await here.value("position", of: 2) == nil)
         #expect(try await here.list("In Progress") == ["playlist.m3u8"])
         #expect(try await here.list("Unplayed").contains { $0.hasPrefix("2026-01-02") } == false)

@@ -116,7 +116,7 @@ struct ListeningTests {
         try await station.expectPosition(285, tolerance: 1)
         #expect(try await station.value("played") == "0")
         _ = try await station.mpv(arguments[0], arguments[1], arguments[2], from: 262, until: 275)
-        try await waitUntil(description: "it is played") { try await station.value("played") == "1" }
+        try await waitUntil(description: "the episode is played") { try await station.value("played") == "1" }
         #expect(try await station.value("position") == nil)
         try await station.bus.stop()
     }

@@ -61,7 +61,7 @@ import Testing
             try await ChildProcess.run("curl", ["-s", "-m", "60", "--noproxy", "*"] + arguments)
         }
         let address = "http://127.0.0.1:\(port)"
-        try await waitUntil(deadline: .seconds(120), description: "it has scanned all: \(server.error)") {
+        try await waitUntil(deadline: .seconds(120), description: "all episodes are scanned: \(server.error)") {
             try await curl(address).output.contains("<td>\(Self.episodes)</td>")
         }
         try await checkThatNothingWasDownloaded()
@@ -76,7 +76,7 @@ import Testing
             """
         var found = ""
         // A file is counted before it is listed.
-        try await waitUntil(description: "all are listed: \(found)") {
+        try await waitUntil(description: "all episodes are listed: \(found)") {
             found = try await curl(
                 "-H", "Content-Type: text/xml", "-H", "SOAPAction: \"\(service)#Browse\"", "--data", browse,
                 "\(address)/ctl/ContentDir"
@@ -114,7 +114,7 @@ import Testing
         func mpc(_ arguments: String...) async throws -> String {
             try await ChildProcess.run("mpc", ["--host", socket] + arguments).output
         }
-        try await waitUntil(deadline: .seconds(120), description: "it has scanned all: \(player.error)") {
+        try await waitUntil(deadline: .seconds(120), description: "all episodes are scanned: \(player.error)") {
             try await mpc("stats").contains(/Songs: +30\n/)
         }
         try await checkThatNothingWasDownloaded()

@@ -44,7 +44,7 @@ import Testing
         try clock.move(bySeconds: 26 * 3_600)
         try sync.start()
         try videos.start()
-        try await waitUntil(deadline: .seconds(120), description: "all has arrived") {
+        try await waitUntil(deadline: .seconds(120), description: "all changes and the upload are sent") {
             let isSent = try await home.run("sync", "status").output.contains("all changes are sent")
             return isSent && videos.videos.first?.movie != nil
         }

@@ -318,7 +318,7 @@ struct PassthroughTests {
             print("\\n".join(errors) if errors else "done")
             """
         let child = try await python(program, show)
-        try await waitUntil(deadline: .seconds(120), description: "the program reads") {
+        try await waitUntil(deadline: .seconds(120), description: "the program has read") {
             !child.isRunning || FileManager.default.fileExists(atPath: show.home.directory.file("ready"))
         }
         gate.open()
@@ -345,6 +345,6 @@ extension MountedShow {
     /// Waits until the mount's process has received every release: the kernel does not wait for it.
     fileprivate func waitUntilReleased() async throws {
         let connection = try await FuseConnection(at: mount.mountPoint)
-        try await waitUntil(deadline: .seconds(60), description: "no request is left") { try connection.waiting == 0 }
+        try await waitUntil(deadline: .seconds(60), description: "no request waits") { try connection.waiting == 0 }
     }
 }

@@ -57,7 +57,7 @@ import Testing
         show.server.serve("/1.mp3", Self.resource) { $0.index == 0 ? .throttle(bytesPerSecond: 1_000_000) : .normal }
         #expect(try await show.home.run("download", show.path(1)).exitCode == 0)
         // Two seconds at that rate: a checkpoint of at least the first second has been written.
-        try await waitUntil(deadline: .seconds(60), description: "half of it is here") {
+        try await waitUntil(deadline: .seconds(60), description: "half of the episode is received") {
             Int(try await show.attribute("bytes_received", of: show.path(1)) ?? "") ?? 0 > 2_200_000
         }
         let mount = try await show.mountProcess()
@@ -67,7 +67,7 @@ import Testing
         try await show.home.waitUntilDaemonHasEnded()
         // Any command starts a daemon, which resumes its tasks.
         #expect(try await show.home.run("daemon").exitCode == 0)
-        try await waitUntil(deadline: .seconds(60), description: "the episode is whole") {
+        try await waitUntil(deadline: .seconds(60), description: "the episode is cached") {
             try await show.home.run("list", MountedShow.show).output.contains("cached")
         }
         let next = try #require(show.requests(1).dropFirst().first)
@@ -115,7 +115,7 @@ import Testing
         }
         // The download continues.
         gate.open()
-        try await waitUntil(deadline: .seconds(60), description: "the episode is whole") {
+        try await waitUntil(deadline: .seconds(60), description: "the episode is cached") {
             try await show.home.run("list", MountedShow.show).output.contains("cached")
         }
         #expect(show.requests(1).count == 1)
@@ -132,7 +132,7 @@ import Testing
         #expect(show.mount.isMounted)
         // Reads fail during the attempt to unmount; afterwards the reader is unaffected.
         var part = try await reader.read(2_000_000..<2_010_000)
-        try await waitUntil(deadline: .seconds(60), description: "the reader goes on") {
+        try await waitUntil(deadline: .seconds(60), description: "the reader gets data again") {
             if part.error == EIO { part = try await reader.read(2_000_000..<2_010_000) }
             return part.error != EIO
         }

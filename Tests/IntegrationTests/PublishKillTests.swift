@@ -143,7 +143,7 @@ import Testing
         server.stop()
         server.change { $0.bytesPerSecond = Self.bytes / 2 }
         let command = try start()
-        try await waitUntil(description: "it waits for the server") {
+        try await waitUntil(description: "the upload waits for the server") {
             try await home.run("status", "--json").output.contains("\"state\": \"queued\"")
         }
         for _ in 0..<2 {

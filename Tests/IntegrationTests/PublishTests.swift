@@ -36,7 +36,7 @@ import Testing
     }
 
     private func arrival() async throws {
-        try await waitUntil(description: "it has arrived") {
+        try await waitUntil(description: "the upload has arrived") {
             if server.videos.first?.movie == nil { return false }
             return try await tasks().isEmpty
         }
@@ -141,7 +141,7 @@ import Testing
     @Test func waitingReportsThatTheServerIsUnreachable() async throws {
         server.stop()
         let command = try home.start("publish", file(), "--to", server.url(), "--title", "My talk", "--wait")
-        try await waitUntil(description: "it says so") { command.error.contains("podfs retries it") }
+        try await waitUntil(description: "the command reports the retry") { command.error.contains("podfs retries it") }
         #expect(command.isRunning)
         try server.start()
         let result = try await command.wait()
@@ -202,7 +202,7 @@ import Testing
         let mount = try home.makeMountPoint()
         #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
         #expect(try await publish(file()).exitCode == 0)
-        try await waitUntil(description: "the status has the upload") {
+        try await waitUntil(description: "the status lists the upload") {
             let status = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status.json"]).output
             return status.contains("\"kind\": \"upload\"") && status.contains("\"path\": \"My talk\"")
         }
@@ -210,7 +210,7 @@ import Testing
         let text = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
         #expect(text.contains("upload:\(id) My talk\n"), "\(text)")
         server.change { $0.bytesPerSecond = nil }
-        try await waitUntil(description: "it leaves the status") {
+        try await waitUntil(description: "the status lists no task") {
             try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output == "no active tasks\n"
         }
         try expectWhole()

@@ -142,7 +142,7 @@ import Testing
         let first = try ChildProcess("cat", [show.path(1)])
         try await gate.waitUntilReached()
         let second = try ChildProcess("cat", [show.path(1)])
-        try await waitUntil(deadline: .seconds(60), description: "the second reader has what is there") {
+        try await waitUntil(deadline: .seconds(60), description: "the second reader has received bytes") {
             second.output.utf8.count > 0
         }
         gate.open()

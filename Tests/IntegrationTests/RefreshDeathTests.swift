@@ -41,7 +41,7 @@ import Testing
         let gate = Gate(heldAt: 0)
         publish(60, behindItsHead: gate)
         let cut = try home.start("import", list)
-        try await waitUntil(description: "the import has come to the feed that is held") {
+        try await waitUntil(description: "the import requests the feed whose body is held") {
             server.requests(for: "/60.xml").count == 1
         }
         home.killDaemon()
@@ -60,7 +60,7 @@ import Testing
         publish(80, behindItsHead: second)
         let requests = server.requests.count
         let refresh = try home.start("refresh")
-        try await waitUntil(description: "the refresh has come to the feed that is held") {
+        try await waitUntil(description: "the refresh requests the feed whose body is held") {
             server.requests(for: "/80.xml").count == 2 && server.requests.count > requests + 60
         }
         home.killDaemon()
@@ -84,11 +84,11 @@ import Testing
         #expect(try await home.run("subscribe", server.url("/1.xml")).exitCode == 0)
         for death in 1...2 {
             let watcher = try home.start("events")
-            try await waitUntil(description: "the feed is asked for by itself") {
+            try await waitUntil(description: "the feed is requested automatically") {
                 server.requests(for: "/1.xml").count == 1 + death
             }
             // A due refresh starts before the daemon writes its pid file.
-            try await waitUntil(description: "the daemon has a number") { home.daemonProcessIdentifier != nil }
+            try await waitUntil(description: "the daemon has a PID file") { home.daemonProcessIdentifier != nil }
             watcher.kill()
             home.killDaemon()
             try await home.waitUntilDaemonHasEnded()

@@ -77,7 +77,7 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == 0)
         #expect(Self.old.matches(try await reader.read(0..<4_096).bytes))
-        try await waitUntil(deadline: .seconds(60), description: "the first part is here") {
+        try await waitUntil(deadline: .seconds(60), description: "the first part is received") {
             try await show.attribute("bytes_received", of: show.path(1)) == "1000000"
         }
         gate.open()

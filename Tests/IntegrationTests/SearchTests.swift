@@ -160,7 +160,7 @@ import Testing
         let hanging = try ChildProcess("ls", ["\(root)/.search/tide"])
         try await gate.waitUntilReached()
         // The search task is visible, and the rest of the folder responds.
-        try await waitUntil(deadline: .seconds(60), description: "the mount hears of the search") {
+        try await waitUntil(deadline: .seconds(60), description: "the mount lists the search") {
             let status = try await ChildProcess.run("cat", ["\(root)/.status"])
             return status.output.hasPrefix("1 running") && status.output.contains(" tide\n")
         }

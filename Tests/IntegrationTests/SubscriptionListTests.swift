@@ -157,7 +157,7 @@ struct SubscriptionListTests {
         #expect(list.exitCode == 0)
         #expect(list.error.contains("had no backup: it was recreated from the subscription list"), "\(list.error)")
         #expect(list.output.split(separator: "\n").map { $0.prefix { $0 != ":" } } == ["B", "Eins  &  zwei", "Last"])
-        try await waitUntil(description: "the feeds are here") {
+        try await waitUntil(description: "the feeds are listed") {
             let list = try await home.run("list").output
             return list.contains("B: 1 episode\n") && list.contains("Eins  &  zwei: 3 episodes\n")
                 && list.contains("Last: 0 episodes (failed: \(server.url("/c.xml")): the server answered 500")
@@ -175,7 +175,7 @@ struct SubscriptionListTests {
         server.serve("/20.xml") { _ in Behaviour.normal.holdHead(gate) }
         let file = try write((1...40).map { ("x", server.url("/\($0).xml")) })
         let child = try home.start("import", file)
-        try await waitUntil(description: "some are here") {
+        try await waitUntil(description: "some feeds are requested") {
             FileManager.default.fileExists(atPath: home.library) && server.requests.count >= 20
         }
         home.killDaemon()

@@ -96,7 +96,7 @@ import Testing
         let cached = "\(root)/Downloaded/\(name.dropLast())"
         #expect(try await output("stat", "-L", "-c", "%s", cached) == "300000\n")
         _ = try await show.home.run("evict", show.path(2))
-        try await waitUntil(deadline: .seconds(60), description: "the link has gone") {
+        try await waitUntil(deadline: .seconds(60), description: "the link is gone") {
             try await ChildProcess.run("stat", [cached]).exitCode != 0
         }
         #expect(try await output("ls", "\(root)/Downloaded") == "playlist.m3u8\n")
@@ -115,7 +115,7 @@ import Testing
         let feed = FeedBuilder.show(MountedShow.show, episodes: 4, length: 300_000) { server.url("/\($0).mp3") }
         server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         #expect(try await show.home.run("refresh").output == "1 new episode in Example Show\n")
-        try await waitUntil(deadline: .seconds(60), description: "the playlist is told to have changed") {
+        try await waitUntil(deadline: .seconds(60), description: "the playlist has another size") {
             try await output("stat", "-c", "%s", playlist) != before
         }
         #expect(try await output("cat", playlist).contains("\n2026-01-04 Episode 4.mp3\n"))

@@ -81,23 +81,23 @@ import Testing
         let watch = try terminal("status", "--watch")
         try await watch.waitForText("no active tasks")
         watch.type("\u{1A}")
-        try await waitUntil(description: "it stops") {
+        try await waitUntil(description: "the command is stopped") {
             let status = try String(contentsOfFile: "/proc/\(watch.processIdentifier)/stat", encoding: .utf8)
             return status.contains(") T ")
         }
-        try await waitUntil(description: "the last picture is on the terminal that was there before") {
+        try await waitUntil(description: "the last frame is on the main screen") {
             let after = watch.text.components(separatedBy: Self.leave).dropFirst().last ?? ""
             return PseudoTerminal.withoutSequences(after).hasPrefix("no active tasks")
         }
         #expect(watch.echoes)
         watch.signal(SIGCONT)
-        try await waitUntil(description: "it draws again") {
+        try await waitUntil(description: "the command draws again") {
             watch.text.components(separatedBy: Self.enter).count == 3
         }
-        try await waitUntil(description: "it has the keyboard again") { !watch.echoes }
+        try await waitUntil(description: "echo is off again") { !watch.echoes }
         watch.signal(SIGTERM)
         #expect(try await watch.wait() == .signalled(SIGTERM))
-        try await waitUntil(description: "it has left the screen twice") {
+        try await waitUntil(description: "the alternate screen is left twice") {
             watch.text.components(separatedBy: Self.leave).count == 3
         }
     }
@@ -137,7 +137,7 @@ import Testing
         for (key, answer, state) in [("s", "suspended", "suspended"), ("r", "resumed", "running")] {
             watch.type(key)
             try await waitForPicture(watch) { $0.contains("\(answer) \(path)") }
-            try await waitUntil(description: "it is \(state)") {
+            try await waitUntil(description: "the episode is \(state)") {
                 try await show.home.run("list", MountedShow.show).output.split(separator: "\n").contains {
                     $0.contains("Episode 1.mp3") && $0.contains(state)
                 }
@@ -157,7 +157,7 @@ import Testing
         try await watch.waitForText("no active tasks")
         let first = try #require(show.home.daemonProcessIdentifier)
         show.home.killDaemon()
-        try await waitUntil(description: "a successor is there") {
+        try await waitUntil(description: "the next daemon runs") {
             show.home.daemonProcessIdentifier.map { $0 != first } ?? false
         }
         let gate = try await beginDownload()
@@ -182,7 +182,7 @@ import Testing
         #expect(try await download.wait() == .exited(0))
         #expect(try String(contentsOfFile: output, encoding: .utf8) == "1 episode downloaded\n")
         // The line is cleared at the end. The terminal's output may arrive after the exit.
-        try await waitUntil(description: "the line is gone") { download.text.hasSuffix("\r\u{1B}[K") }
+        try await waitUntil(description: "the progress line is erased") { download.text.hasSuffix("\r\u{1B}[K") }
         let silent = try await show.home.run("download", "Example Show", "--wait")
         #expect(
             silent.exitCode == 0 && silent.output == "2 episodes downloaded\n" && silent.error.isEmpty,
@@ -193,13 +193,13 @@ import Testing
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let download = try show.home.start("download", path, "Example Show/2026-01-02 Episode 2.mp3", "--wait")
-        try await waitUntil(description: "one is here and the other half") {
+        try await waitUntil(description: "one episode is cached and the other partly received") {
             let list = try await show.home.run("list", MountedShow.show).output
             return list.contains("Episode 2.mp3  293.0 KiB  cached") && list.contains("running 33.3%")
         }
         let first = try #require(show.home.daemonProcessIdentifier)
         show.home.killDaemon()
-        try await waitUntil(description: "a successor is there") {
+        try await waitUntil(description: "the next daemon runs") {
             show.home.daemonProcessIdentifier.map { $0 != first } ?? false
         }
         gate.open()

@@ -51,14 +51,14 @@ struct PlayerWatchTests {
         let report = try #require(mount.last(.started, "vlc.instance7"))
         #expect(report.episode == 1 && report.duration == 1_000 && abs(report.position - 0.4) < 0.3)
         #expect(report.process == getpid())
-        try await waitUntil(description: "it is moved") { late.seeks == [497] }
+        try await waitUntil(description: "the player is moved") { late.seeks == [497] }
         try await waitUntil(description: "the seek is reported") { mount.last(.seeked, "vlc.instance7") != nil }
         late.set { $0.position = 500_250_000 }
         late.announce { $0.status = "Paused" }
         try await waitUntil(description: "the pause is reported") { mount.last(.paused, "vlc.instance7") != nil }
         #expect(mount.last(.paused, "vlc.instance7")?.position == 500.25)
         late.stop()
-        try await waitUntil(description: "its end is reported") { mount.last(.stopped, "vlc.instance7") != nil }
+        try await waitUntil(description: "the end is reported") { mount.last(.stopped, "vlc.instance7") != nil }
         #expect(late.seeks == [497], "once")
         watch.closed(1)
         try await waitUntil(description: "the connection ends after the last close") { !watch.isRunning }
@@ -84,13 +84,13 @@ struct PlayerWatchTests {
         ]
         watch.opened(1)
         let flood = try FakePlayer("flood", on: bus.address, .init(url: Self.url))
-        try await waitUntil(description: "its start is reported") { mount.last(.started, "flood") != nil }
+        try await waitUntil(description: "the start is reported") { mount.last(.started, "flood") != nil }
         flood.seek((0..<10_000).map { $0 * 90_000 % 900_000_000 })
         flood.announce { $0.url = "file:///" + huge }
         let good = try FakePlayer("good", on: bus.address, .init(url: Self.url, position: 60_000_000))
-        try await waitUntil(description: "another player is heard") { mount.last(.started, "good") != nil }
+        try await waitUntil(description: "the other player's start is reported") { mount.last(.started, "good") != nil }
         good.announce { $0.status = "Paused" }
-        try await waitUntil(description: "its pause is reported") { mount.last(.paused, "good") != nil }
+        try await waitUntil(description: "the other player's pause is reported") { mount.last(.paused, "good") != nil }
         let reports = mount.reports.withLock { $0 }
         #expect(Set(reports.map(\.player)).isSubset(of: ["flood", "good"]), "\(Set(reports.map(\.player)))")
         #expect(reports.count < 50, "\(reports.count)")

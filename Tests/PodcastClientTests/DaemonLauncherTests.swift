@@ -202,7 +202,7 @@ struct DaemonLauncherTests {
             FileManager.default.fileExists(atPath: directory.file("starts"))
         }
         let server = try daemon(welcome())
-        try await waitUntil(description: "all are connected") { found.withLock { $0 } == 4 }
+        try await waitUntil(description: "all clients are connected") { found.withLock { $0 } == 4 }
         #expect(try String(contentsOfFile: directory.file("starts"), encoding: .utf8) == "daemon\n")
         try await server.wait(for: .hello, count: 4)
     }

@@ -166,7 +166,7 @@ struct DaemonLinkTests {
                     link.send(.read, [UInt8(request % 256)]) { _ in answered.append(request) }
                     if request % 20 == 0 { try await waitUntil { answered.entries.count > request - 20 } }
                 }
-                try await waitUntil(description: "everything is answered") { answered.entries.count >= 600 }
+                try await waitUntil(description: "all requests are answered") { answered.entries.count >= 600 }
                 over.append(true)
             }
             try await group.waitForAll()

@@ -73,7 +73,7 @@ final class FakeDaemon: Sendable {
     /// Waits for `count` frames of a kind, and returns all of that kind.
     @discardableResult
     func wait(for kind: Frame.Kind, count: Int = 1) async throws -> [Frame] {
-        try await waitUntil(description: "\(count) frames of the kind \(kind) come") {
+        try await waitUntil(description: "\(count) frames of the kind \(kind) arrive") {
             frames.count { $0.kind == kind } >= count
         }
         return frames.filter { $0.kind == kind }

@@ -33,7 +33,7 @@ import Testing
     @Test func aFileThatIsMovedIntoTheFolderIsNoticed() async throws {
         let watch = FolderWatch(folder.path)
         let waits = Waits(watch)
-        try await waitUntil(description: "it is noticed") {
+        try await waitUntil(description: "the file is noticed") {
             try move(into: folder.path)
             return waits.entries.contains(true)
         }
@@ -61,7 +61,7 @@ import Testing
     @Test func aFolderThatCannotBeWatchedIsPolled() async throws {
         let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
         let waits = Waits(watch)
-        try await waitUntil(description: "it is looked at") { waits.entries.count > 3 }
+        try await waitUntil(description: "the folder is polled") { waits.entries.count > 3 }
         watch.stop()
         try await waitUntil(description: "the thread ends") { waits.entries.last == false }
     }
@@ -72,7 +72,7 @@ import Testing
         for _ in 0..<2 {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             let move = OneWait(watch)
-            try await waitUntil(description: "it is watched") { try isWatched(path) }
+            try await waitUntil(description: "the folder is watched") { try isWatched(path) }
             try self.move(into: path)
             try await move.isOver()
             let removal = OneWait(watch)

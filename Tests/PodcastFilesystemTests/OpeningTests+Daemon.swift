@@ -112,7 +112,7 @@ extension OpeningTests {
         mounted.notifier.clear()
         let open = mounted.open(node)
         try await daemon.wait(for: .open, count: 2)
-        try await waitUntil(description: "the kernel is told") { mounted.notifier.messages == [.attributes(node)] }
+        try await waitUntil(description: "the node is invalidated") { mounted.notifier.messages == [.attributes(node)] }
         #expect(open.answer == nil)
         // Nothing else is sent to the kernel before it has requested the attributes.
         let other = try mounted.subscribe("Other")
@@ -120,7 +120,7 @@ extension OpeningTests {
             daemon.send(
                 Event(sequence: 1, time: 1_700_000_000, .show(id, name: name, formerName: nil)))
         }
-        try await waitUntil(description: "the events have arrived") {
+        try await waitUntil(description: "the entry is invalidated") {
             mounted.notifier.messages.contains(.entry(parent: .root, name: "Other"))
         }
         #expect(mounted.notifier.messages.count { $0 == .attributes(node) } == 1)

@@ -59,7 +59,7 @@ struct OpeningTests {
         let file = try mounted.store(content, of: try mounted.episode())
         try await tampering.apply(to: file.path.string)
         if case .open? = mounted.open(try node(mounted)).answer { Issue.record("opened without a look") }
-        try await waitUntil(description: "the daemon is asked for") { mounted.wasStarted }
+        try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
     }
 
     @Test func theDaemonIsNotifiedOfLocalOpens() async throws {
@@ -73,7 +73,7 @@ struct OpeningTests {
             return
         }
         let id = try mounted.episode().id
-        try await waitUntil(description: "the daemon is told") { daemon.opened == [id] }
+        try await waitUntil(description: "the daemon is notified of the open") { daemon.opened == [id] }
         mounted.release(try node(mounted), open.handle)
         #expect(daemon.frames.isEmpty)
     }

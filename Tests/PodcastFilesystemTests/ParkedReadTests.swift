@@ -324,7 +324,7 @@ struct ParkedReadTests {
             Issue.record("a read after the end")
             return
         }
-        try await waitUntil(description: "the daemon is left") { !daemon.isConnected }
+        try await waitUntil(description: "the link has disconnected") { !daemon.isConnected }
     }
 
     @Test func failingParkedReadsCancelsThemInTheDaemon() async throws {

@@ -160,7 +160,7 @@ struct PassthroughTests {
             time(nil) >= begin + seconds
         }
         mounted.release(node, try open(mounted, node).handle)
-        try await waitUntil(description: "the daemon is told again") { daemon.opened.count >= 2 }
+        try await waitUntil(description: "the daemon is notified again") { daemon.opened.count >= 2 }
         #expect(daemon.opened.allSatisfy { $0 == id } && daemon.opened.count <= seconds + 1)
     }
 

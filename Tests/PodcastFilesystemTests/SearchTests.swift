@@ -333,7 +333,7 @@ struct SearchTests {
         found.daemon.send(event)
         for name in ["tide", "high tide"] {
             let parent = try mounted.entry(".search", name, "One").node
-            try await waitUntil(description: "the name under \(name) is forgotten") {
+            try await waitUntil(description: "the name under \(name) is invalidated") {
                 mounted.notifier.messages.contains(.entry(parent: parent, name: Self.episode))
             }
         }
@@ -350,7 +350,7 @@ struct SearchTests {
         #expect(mounted.setxattr(term, "user.podfs.task", "refresh").answer == .error(.invalidArgument))
         #expect(mounted.setxattr(show, "user.podfs.task", "resume", uid: 5).answer == .error(.notPermitted))
         let reply = mounted.setxattr(show, "user.podfs.task", "pin")
-        try await waitUntil(description: "the action comes") { found.daemon.commands.count == 2 }
+        try await waitUntil(description: "the command arrives") { found.daemon.commands.count == 2 }
         let episodes = try mounted.library.episodes(of: found.ids[0]).map(\.id)
         #expect(found.daemon.commands.last == .act(.pin, episodes: episodes))
         #expect(reply.answer == nil)

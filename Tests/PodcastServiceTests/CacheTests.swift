@@ -106,7 +106,7 @@ struct CacheTests {
         await daemon.stop()
         // The next daemon restores the waiting downloads.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 900_000, keepFree: 0) }
-        try await waitUntil(description: "the rest is complete") { try cached(second) == [2, 3, 4, 5] }
+        try await waitUntil(description: "the other downloads are complete") { try cached(second) == [2, 3, 4, 5] }
         await second.stop()
     }
 
@@ -125,7 +125,7 @@ struct CacheTests {
         #expect(try cached(daemon) == [1, 2, 3])
         client.close(third)
         // No reader is left: the limit applies again.
-        try await waitUntil(description: "the limit holds") { try cached(daemon) == [1, 2] }
+        try await waitUntil(description: "the cache is within its limit") { try cached(daemon) == [1, 2] }
         await daemon.stop()
     }
 
@@ -162,7 +162,7 @@ struct CacheTests {
         gate.open()
         let daemon = try await home.start { $0.storage = StorageLimits(capacity: 390_000, keepFree: 0) }
         let second = try await daemon.connect()
-        try await waitUntil(description: "one is whole, the others wait") {
+        try await waitUntil(description: "one download is complete, the others wait") {
             try await second.tasks().map(\.waitsForSpace) == [true, true]
         }
         #expect(try cached(daemon) == [1])
@@ -187,7 +187,7 @@ struct CacheTests {
         let (daemon, client) = try await start(capacity: 1 << 40, keepFree: disk.total)
         let first = try daemon.episode(1).id
         try await client.act(.download, first)
-        try await waitUntil(description: "the download rests") {
+        try await waitUntil(description: "the download is suspended") {
             try await client.tasks().first?.state == .suspended
         }
         #expect(try await client.tasks().first?.error?.contains("cache.keep_free") == true)
@@ -213,7 +213,7 @@ struct CacheTests {
         let id = try daemon.episode(1).id
         #expect(try daemon.episode(1).lastOpened == nil)
         client.connection.post(.opened, EpisodeReference(episode: id).payload)
-        try await waitUntil(description: "the open is noted") { try daemon.episode(1).lastOpened != nil }
+        try await waitUntil(description: "the open is recorded") { try daemon.episode(1).lastOpened != nil }
         await daemon.stop()
     }
 }

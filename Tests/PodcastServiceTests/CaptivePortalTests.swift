@@ -46,7 +46,7 @@ import TransferEngine
         home.publish(episodes: 3)
         home.web.clearLog()
         #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
-        try await waitUntil(description: "the failure is forgotten, and the episode is read") {
+        try await waitUntil(description: "the failure has expired, and the episode is read") {
             (try? await client.connection.exchange(.read, request.payload))?.kind == .grant
         }
         #expect(home.web.requests(for: "/login").isEmpty)

@@ -65,7 +65,7 @@ extension FoundShowTests {
         async let first = search("tide", client)
         try await gate.waitUntilReached()
         async let second = search("Tide", other)
-        try await waitUntil(description: "both searches show") {
+        try await waitUntil(description: "both searches are listed") {
             try await client.tasks().filter { $0.kind == .search }.map(\.path).sorted() == ["Tide", "tide"]
         }
         #expect(try await client.tasks().allSatisfy { $0.state == .running && $0.episode == nil })

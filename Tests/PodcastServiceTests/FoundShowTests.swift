@@ -162,8 +162,8 @@ struct FoundShowTests {
         _ = try await other.read(episode, 100_000..<200_000)
         #expect(home.cacheFiles.count == 1)
         other.close(episode)
-        try await waitUntil(description: "the file goes") { home.cacheFiles.isEmpty }
-        try await waitUntil(description: "the episode is as before") {
+        try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
+        try await waitUntil(description: "the episode's rendition is removed") {
             try daemon.library.rendition(of: episode) == nil && daemon.library.episode(id: episode)?.generation == 2
         }
         // It can be read again.
@@ -183,13 +183,13 @@ struct FoundShowTests {
         let episode = try #require(try daemon.library.episodes(of: id).first).id
         _ = try await reader.open(episode)
         _ = try await reader.read(episode, 0..<1_000)
-        try await waitUntil(description: "the download shows") {
+        try await waitUntil(description: "the download is listed") {
             try await client.tasks().contains { $0.episode == episode }
         }
         // The mount is killed.
         reader.connection.close()
-        try await waitUntil(description: "the file goes") { home.cacheFiles.isEmpty }
-        try await waitUntil(description: "the task goes") { try await client.tasks().isEmpty }
+        try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
+        try await waitUntil(description: "no task is listed") { try await client.tasks().isEmpty }
         #expect(try daemon.library.downloads().isEmpty)
         gate.open()
         await daemon.stop()
@@ -216,7 +216,7 @@ struct FoundShowTests {
         // A close whose open this daemon never received still releases the file.
         lease.end()
         mount.close(episodes[1])
-        try await waitUntil(description: "the file goes") { home.cacheFiles.count == 1 }
+        try await waitUntil(description: "the file is removed") { home.cacheFiles.count == 1 }
         #expect(try second.library.rendition(of: episodes[0]) != nil)
         await second.stop()
     }

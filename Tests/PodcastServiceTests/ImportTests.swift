@@ -86,7 +86,7 @@ struct ImportTests {
         _ = try await client.perform(.refresh(podcasts: []))
         home.publish("Show", episodes: 3)
         _ = try await client.perform(.refresh(podcasts: []))
-        try await waitUntil(description: "the hook has run for the third") {
+        try await waitUntil(description: "the hook has run for the third episode") {
             (try? String(contentsOfFile: marks, encoding: .utf8)) == "Episode 3\n"
         }
         await daemon.stop()
@@ -124,7 +124,7 @@ struct ImportTests {
         let web = home.web
         try await withThrowingTaskGroup(of: ImportResult.self) { group in
             for number in 1...6 { group.addTask { try await self.add("/\(number).xml", to: client) } }
-            try await waitUntil(description: "two feeds are asked for") { web.requests.count == 2 }
+            try await waitUntil(description: "two feeds are requested") { web.requests.count == 2 }
             // Other requests are answered meanwhile.
             #expect(try await client.tasks().count == 2)
             gate.open()
@@ -167,7 +167,7 @@ struct ImportTests {
                 .command, WireJSON.encode(Command.importShow(ImportItem(url: home.web.url("/\(number).xml"))))
             ) { _ in }
         }
-        try await waitUntil(description: "two feeds are asked for") { home.web.requests.count == 2 }
+        try await waitUntil(description: "two feeds are requested") { home.web.requests.count == 2 }
         client.connection.close()
         // A message on another connection, sent after the end, is received by the second round at the latest.
         for _ in 0..<3 { #expect(try await other.tasks().count == 2) }
@@ -175,7 +175,7 @@ struct ImportTests {
         let before = daemon.idle.entries.count
         other.connection.close()
         gate.open()
-        try await waitUntil(description: "the daemon has nothing left to do") { daemon.idle.entries.count > before }
+        try await waitUntil(description: "the daemon is idle") { daemon.idle.entries.count > before }
         let podcasts = try daemon.library.podcasts()
         #expect(podcasts.count == 2 && podcasts.allSatisfy { $0.episodes == 30 && $0.state == Podcast.active })
         #expect(home.web.requests.count == 2)

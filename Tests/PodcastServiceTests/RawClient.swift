@@ -43,7 +43,7 @@ final class RawClient: Sendable {
     /// threads.
     func next() async throws -> Frame? {
         var frame: Frame?
-        try await waitUntil(description: "a frame comes") {
+        try await waitUntil(description: "a frame arrives") {
             while true {
                 frame = try decoder.withLock { try $0.next() }
                 if frame != nil { return true }

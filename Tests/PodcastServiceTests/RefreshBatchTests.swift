@@ -86,7 +86,7 @@ struct RefreshBatchTests {
         let podcasts = try library.podcasts()
         #expect(podcasts.allSatisfy { $0.httpStatus == 304 && $0.nextRefresh != nil && $0.etag != nil })
         #expect(home.web.requests.dropFirst(before).map(\.status) == Array(repeating: 304, count: 150))
-        try await waitUntil(description: "all ends are told") { statuses.withLock { $0.count } == 150 }
+        try await waitUntil(description: "every refresh has ended") { statuses.withLock { $0.count } == 150 }
         #expect(statuses.withLock { $0.allSatisfy { $0 == 304 } })
         #expect(try await client.tasks().isEmpty)
         await daemon.stop()
@@ -129,7 +129,7 @@ struct RefreshBatchTests {
         for number in 1...2 { publish(number, behindItsHead: gate) }
         let gone = try show(1, of: daemon).id
         async let refreshed = refresh(client)
-        try await waitUntil(description: "both are asked for") { home.web.requests.count == 5 }
+        try await waitUntil(description: "both feeds are requested") { home.web.requests.count == 5 }
         _ = try await client.perform(.unsubscribe(podcast: gone))
         gate.open()
         let results = try await refreshed
@@ -146,7 +146,7 @@ struct RefreshBatchTests {
         let gate = Gate(heldAt: 0)
         for number in 1...2 { publish(number, behindItsHead: gate) }
         async let refreshed = refresh(client)
-        try await waitUntil(description: "as many are asked for as may be") { home.web.requests.count == 7 }
+        try await waitUntil(description: "two more feeds are requested") { home.web.requests.count == 7 }
         #expect(try await client.tasks().map(\.path).sorted() == ["Show 1", "Show 2"])
         _ = try await client.perform(
             .set(podcast: try show(3, of: daemon).id, assignments: ["user_agent=Other/1"]))
@@ -170,7 +170,7 @@ struct RefreshBatchTests {
         let gate = Gate(heldAt: 0)
         publish(1, behindItsHead: gate)
         async let slow = refresh(client, try show(1, of: daemon).id)
-        try await waitUntil(description: "the first is asked for") { home.web.requests.count == 3 }
+        try await waitUntil(description: "the first feed is requested") { home.web.requests.count == 3 }
         #expect(try await refresh(client, try show(2, of: daemon).id) == [RefreshResult(name: "Show 2", added: 0)])
         #expect(try show(2, of: daemon).httpStatus == 304 && show(1, of: daemon).httpStatus == 200)
         gate.open()
@@ -186,7 +186,7 @@ struct RefreshBatchTests {
         publish(1, behindItsHead: gate)
         let before = try show(1, of: daemon)
         async let refreshed = daemon.service.refresher.refresh([before.id])
-        try await waitUntil(description: "the feed is asked for") { home.web.requests.count == 2 }
+        try await waitUntil(description: "the feed is requested") { home.web.requests.count == 2 }
         await daemon.stop()
         #expect(try await refreshed.map { $0.error != nil } == [true])
         #expect(try show(1, of: daemon) == before)

@@ -43,7 +43,7 @@ struct SchedulingTests {
     @Test func aFeedIsFetchedAgainByItselfAndNewEpisodesAreThere() async throws {
         home.publish(etag: "\"a\"")
         let (daemon, client) = try await start(eager)
-        try await waitUntil(description: "a conditional request comes by itself") {
+        try await waitUntil(description: "a conditional request is sent automatically") {
             home.web.requests(for: "/feed.xml").contains { $0.headers["if-none-match"] == "\"a\"" }
         }
         home.publish(episodes: 2, etag: "\"b\"")
@@ -205,7 +205,7 @@ struct SchedulingTests {
         home.publish(episodes: 4)
         _ = try await refresh(client)
         try await client.completion(of: try daemon.episode(4).id)
-        try await waitUntil(description: "the third newest has gone") { try daemon.episode(2).cachedBytes == 0 }
+        try await waitUntil(description: "the second episode is evicted") { try daemon.episode(2).cachedBytes == 0 }
         #expect(try daemon.episode(3).complete)
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
         await daemon.stop()
@@ -224,7 +224,7 @@ struct SchedulingTests {
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
         // Requesting the download again reverts that.
         try await client.act(.download, newest)
-        try await waitUntil(description: "it is here again") { try daemon.episode(2).complete }
+        try await waitUntil(description: "the episode is complete again") { try daemon.episode(2).complete }
         await daemon.stop()
     }
 

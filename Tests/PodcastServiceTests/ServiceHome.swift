@@ -178,7 +178,7 @@ struct ServiceClient: Sendable {
     @discardableResult
     func event(_ description: String, where predicate: (Event) -> Bool) async throws -> Event {
         var found: Event?
-        try await waitUntil(description: "an event comes: \(description)") {
+        try await waitUntil(description: "an event arrives: \(description)") {
             found = events.entries.first(where: predicate)
             return found != nil
         }

@@ -93,7 +93,7 @@ struct SessionTests {
         try await half(client, id)
         session.close()
         try await state(.remote, of: id, client)
-        try await waitUntil(description: "the file has gone, and the library knows") {
+        try await waitUntil(description: "the file and its rendition are removed") {
             try home.cacheFiles.isEmpty && daemon.library.rendition(of: id) == nil
         }
         await daemon.stop()
@@ -143,7 +143,7 @@ struct SessionTests {
 
         // The next daemon resumes the task by itself, and the one after that still reports its end.
         let second = try await home.start()
-        try await waitUntil(description: "its end is kept") { try !second.library.events(since: 0).isEmpty }
+        try await waitUntil(description: "its final event is stored") { try !second.library.events(since: 0).isEmpty }
         await second.stop()
         let third = try await home.start()
         for _ in 0..<2 {

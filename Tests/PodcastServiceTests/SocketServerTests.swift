@@ -108,7 +108,7 @@ struct SocketServerTests {
             #expect(answers.count <= 66, "round \(round)")
             for answer in answers { answer() }
         }
-        try await waitUntil(description: "the rest is answered too") {
+        try await waitUntil(description: "the remaining requests are answered") {
             for answer in takeWaiting() { answer() }
             return answered.withLock { $0 } == 300
         }

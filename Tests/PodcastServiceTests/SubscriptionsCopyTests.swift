@@ -19,7 +19,7 @@ struct SubscriptionsCopyTests {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/1.xml"))
-        try await waitUntil(description: "the first is in the copy") { names == ["One"] }
+        try await waitUntil(description: "the first show is in the copy") { names == ["One"] }
         let mode = try FileManager.default.attributesOfItem(atPath: home.paths.subscriptionsCopy)[.posixPermissions]
         #expect(mode as? Int == 0o600)
         _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/2.xml"))))
@@ -57,7 +57,7 @@ struct SubscriptionsCopyTests {
         try await waitUntil(description: "the feeds are fetched") {
             try next.library.podcasts().map(\.state) == ["active", "failed", "active"]
         }
-        try await waitUntil(description: "the third has its reason") {
+        try await waitUntil(description: "the third show's failure is recorded") {
             try next.library.podcast(named: "Three")?.httpStatus == 404
         }
         let podcasts = try next.library.podcasts()

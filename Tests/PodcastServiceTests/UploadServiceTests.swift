@@ -308,9 +308,9 @@ import TransferEngine
         let client = try await daemon.connect()
         let id = try await publish(request(), client).id
         client.connection.close()
-        try await waitUntil(description: "it has arrived") { server.videos.first?.movie != nil }
+        try await waitUntil(description: "the upload has arrived") { server.videos.first?.movie != nil }
         #expect(daemon.idle.entries.isEmpty)
-        try await waitUntil(description: "the daemon may leave") { !daemon.idle.entries.isEmpty }
+        try await waitUntil(description: "the daemon is idle") { !daemon.idle.entries.isEmpty }
         #expect(try daemon.library.upload(id: id) == nil)
         await daemon.stop()
     }

@@ -110,7 +110,7 @@ import TransferCore
         let daemon = try await home.start()
         let second = try await daemon.connect()
         try await waitUntil(description: "the other show is refreshed") { web.requests(for: "/good.xml").count == 1 }
-        try await waitUntil(description: "it is written") {
+        try await waitUntil(description: "the refresh is recorded") {
             try daemon.library.podcast(id: good)?.nextRefresh ?? 0 > now
         }
         #expect(web.requests(for: "/bad.xml").isEmpty)
@@ -140,14 +140,14 @@ import TransferCore
         for show in shows { try library.setNextRefresh(podcast: show, 1) }
         let daemon = try await home.start()
         let watcher = try await daemon.connect()
-        try await waitUntil(description: "all are refreshed") {
+        try await waitUntil(description: "all shows are refreshed") {
             try daemon.library.podcasts().allSatisfy { $0.nextRefresh ?? 0 > now }
         }
         // Each refresh ends before the next begins.
         let states = watcher.events.entries.filter { $0.task?.kind == .refresh }.compactMap(\.task?.state)
         #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
         // The last end is recorded a moment after it is in the library.
-        try await waitUntil(description: "nothing is held against any of them") {
+        try await waitUntil(description: "no item has a crash count") {
             try Data(contentsOf: URL(fileURLWithPath: home.paths.workCrashes)) == Data("[]".utf8)
         }
         await daemon.stop()
@@ -190,8 +190,8 @@ import TransferCore
         #expect(task.state == .suspended && task.error?.contains("podfs resume upload:\(upload.id)") == true)
         #expect(home.web.requests.isEmpty)
         try await client.perform(.actOnUploads(.resume, ids: [upload.id]))
-        try await waitUntil(description: "it is sent, and refused") { !home.web.requests(for: "/post").isEmpty }
-        try await waitUntil(description: "it has ended") { skipped().isEmpty }
+        try await waitUntil(description: "the upload's request is sent") { !home.web.requests(for: "/post").isEmpty }
+        try await waitUntil(description: "the upload is no longer skipped") { skipped().isEmpty }
         await daemon.stop()
     }
 }

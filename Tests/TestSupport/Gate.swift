@@ -28,7 +28,7 @@ package final class Gate: Sendable {
 
     /// Waits until a response has sent all permitted bytes and is paused.
     package func waitUntilReached(deadline: Duration = .seconds(60)) async throws {
-        try await waitUntil(deadline: deadline, description: "a response comes to the gate") {
+        try await waitUntil(deadline: deadline, description: "a response reaches the gate") {
             state.withLock { !$0.waiting.isEmpty || ($0.limit == nil && $0.reached != nil) }
         }
     }

@@ -91,7 +91,7 @@ package final class HTTPTestServer: Sendable {
         deadline: Duration = .seconds(60), where predicate: (LoggedRequest) -> Bool = { _ in true }
     ) async throws -> LoggedRequest {
         var found: LoggedRequest?
-        try await waitUntil(deadline: deadline, description: "a certain request comes") {
+        try await waitUntil(deadline: deadline, description: "a matching request arrives") {
             found = requests.first(where: predicate)
             return found != nil
         }

@@ -38,7 +38,7 @@ struct DataReceiverTests {
         }
 
         func waitForEnds(_ count: Int) async throws {
-            try await waitUntil(description: "\(count) answers have ended") {
+            try await waitUntil(description: "\(count) responses have ended") {
                 state.withLock { $0.ends.count } == count
             }
         }
@@ -80,7 +80,7 @@ struct DataReceiverTests {
         bench.server.serve("/feed", Resource(text: "x")) { _ in .holdHead(gate) }
         let chains = (0..<3).map { _ in Chain([request("/feed"), request("/feed")]) }
         try bench.engine.send(chains.flatMap(\.first))
-        try await waitUntil(description: "all are asked for") { bench.server.requests.count == 3 }
+        try await waitUntil(description: "all requests are sent") { bench.server.requests.count == 3 }
         let engine = try bench.engine
         bench.shutDown()
         for chain in chains {

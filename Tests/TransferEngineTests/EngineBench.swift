@@ -239,13 +239,13 @@ final class EngineBench: Sendable {
     }
 
     func waitUntilWhole(_ keys: MediaID...) async throws {
-        try await wait("\(keys) are whole") { Set(completed.keys).isSuperset(of: keys) }
+        try await wait("\(keys) are complete") { Set(completed.keys).isSuperset(of: keys) }
     }
 
     /// Waits until the engine has received `count` bytes of a file.
     func waitUntilReceived(_ key: MediaID, _ count: Int) async throws {
         let engine = try engine
-        try await wait("\(count) bytes of \(key) are here") {
+        try await wait("\(count) bytes of \(key) are received") {
             await engine.snapshots().contains { $0.key == key && $0.received >= Int64(count) }
         }
     }

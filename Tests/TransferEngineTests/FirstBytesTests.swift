@@ -19,7 +19,7 @@ import TransferCore
     /// - Returns: The number of opens.
     private func openUntilTheFirstBytesAreHere() async throws -> Int {
         var opens = 0
-        try await bench.wait("the first bytes are here") {
+        try await bench.wait("the first bytes are received") {
             opens += 1
             let grant = try await bench.open(1)
             #expect(grant.file == nil && grant.present.isEmpty)

@@ -56,7 +56,7 @@ import TransferCore
         defer { reading.cancel() }
 
         try await ip("addr", "del", "\(Self.address)/32", "dev", "lo")
-        try await bench.wait("the loss is noticed") {
+        try await bench.wait("the lost connection is reported") {
             try await bench.snapshot(1)?.error?.code == .unreachable
         }
         gate.open()

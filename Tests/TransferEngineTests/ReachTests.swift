@@ -147,7 +147,7 @@ struct ReachTests {
         bench.know(source)
         #expect(await failure { try await bench.open(1) }?.code == .outOfReach)
         try bench.fill(1)
-        try await bench.wait("it has failed") { bench.failures.contains { $0.code == .outOfReach } }
+        try await bench.wait("the download has failed") { bench.failures.contains { $0.code == .outOfReach } }
         #expect(local.connectionsAccepted == 0)
         source.key = 2
         source.reach = .local
@@ -176,7 +176,7 @@ struct ReachTests {
         source.reach = .local
         bench.know(source)
         try bench.fill(1)
-        try await bench.wait("it has failed") { !bench.failures.isEmpty }
+        try await bench.wait("the download has failed") { !bench.failures.isEmpty }
         #expect(bench.failures.first?.code == .outOfReach && inside.connectionsAccepted == 0)
     }
 }

@@ -49,7 +49,7 @@ import TransferCore
         bench.server.serve("/b.mp3", resource) { _ in .status(403) }
         know(bench, "/a.mp3", "/b.mp3")
         try bench.fill(1)
-        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        try await bench.wait("the download has failed") { bench.failures.count == 1 }
         #expect(bench.failures == [TransferError(.missing, "the server answered 404")])
     }
 
@@ -95,7 +95,7 @@ import TransferCore
         bench.server.serve("/a.mp3", resource)
         know(bench, "/a.mp3", hashes: [FileHash(.sha256, [String(repeating: "0", count: 64)])])
         try bench.fill(1)
-        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        try await bench.wait("the download has failed") { bench.failures.count == 1 }
         #expect(bench.failures == [ExpectedHashes.mismatch])
         #expect(bench.facts[1] == nil && bench.source(1)?.file == nil && bench.source(1)?.generation == 2)
         #expect(try await bench.snapshot(1)?.state == .failed)

@@ -17,7 +17,7 @@ import TransferCore
         }
         bench.know(DownloadSource(key: 1, url: bench.server.url("/old.mp3"), generation: 1))
         try bench.fill(1)
-        try await bench.wait("its address is refused") { bench.refusals.count == 1 }
+        try await bench.wait("the address is refused") { bench.refusals.count == 1 }
         return bench
     }
 
@@ -50,7 +50,7 @@ import TransferCore
         try await bench.wait("a reader waits") { try await bench.engine.waits(1) == 1 }
         try bench.engine.renew(1, sameAddress ? [.init(url: bench.server.url("/old.mp3"))] : [])
         #expect(await reader == TransferError(.missing, "the server answered 410"))
-        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        try await bench.wait("the download has failed") { bench.failures.count == 1 }
         #expect(bench.snapshots(1).last?.state == .failed)
         #expect(bench.server.requests.count == 3, "the final address, then the first one")
     }
@@ -60,7 +60,7 @@ import TransferCore
         let path = bench.add(1, resource)
         bench.server.remove(path)
         try bench.fill(1)
-        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        try await bench.wait("the download has failed") { bench.failures.count == 1 }
         bench.server.serve("/moved.mp3", resource)
         try bench.engine.setLocations(1, [.init(url: bench.server.url("/moved.mp3"))])
         try await bench.waitUntilWhole(1)

@@ -263,7 +263,7 @@ import TransferCore
             request.index == 0 ? .close(after: 30_000) : request.index < 3 ? .resource(page) : .normal
         }
         try bench.fill(1)
-        try await bench.wait("it fails") { !bench.failures.isEmpty }
+        try await bench.wait("the download fails") { !bench.failures.isEmpty }
         #expect(bench.failures == [TransferError(.unusable, "the server sent a web page instead of media")])
         #expect(try await bench.snapshot(1)?.present.text == "0-29999")
         try bench.fill(1)

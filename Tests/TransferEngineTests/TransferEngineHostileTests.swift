@@ -72,7 +72,7 @@ import TransferCore
             request.index == 0 ? .close(after: 500_000) : .gzipLabelled()
         }
         try bench.fill(1)
-        try await bench.wait("it fails") { bench.failures.count == 1 }
+        try await bench.wait("the download fails") { bench.failures.count == 1 }
         #expect(bench.failures[0] == TransferError(.unusable, "the server sent the file with Content-Encoding gzip"))
         #expect(try await bench.snapshot(1)?.present.text == "0-499999")
         #expect(try await bench.read(1, 0..<500_000) == content.bytes(in: 0..<500_000))

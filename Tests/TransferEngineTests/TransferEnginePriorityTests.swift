@@ -54,8 +54,8 @@ import TransferCore
         try bench.fill(1, priority: .automatic)
         try await bench.waitUntilReceived(1, 500_000)
         try bench.engine.setDiscretionary(allowed: false)
-        try await bench.wait("its connection ends") { bench.server.requests(for: running)[0].isFinished }
-        try await bench.wait("it says what it waits for") { bench.snapshots(1).last?.isWaitingForConditions == true }
+        try await bench.wait("the connection has ended") { bench.server.requests(for: running)[0].isFinished }
+        try await bench.wait("the download waits") { bench.snapshots(1).last?.isWaitingForConditions == true }
         #expect(bench.snapshots(1).last?.state == .queued)
         try bench.fill(2, priority: .automatic)
         try await bench.wait("the second waits too") { try await bench.snapshot(2)?.isWaitingForConditions == true }
@@ -74,7 +74,7 @@ import TransferCore
         bench.add(1, resource)
         try bench.engine.setDiscretionary(allowed: false)
         try bench.fill(1, priority: .automatic)
-        try await bench.wait("it waits") { try await bench.snapshot(1)?.isWaitingForConditions == true }
+        try await bench.wait("the download waits") { try await bench.snapshot(1)?.isWaitingForConditions == true }
         #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
         try await bench.waitUntilWhole(1)
         #expect(bench.snapshots(1).last?.priority == .asked)
@@ -89,7 +89,7 @@ import TransferCore
         bench.know(source)
         try bench.engine.setDiscretionary(allowed: false)
         try bench.fill(1, priority: .automatic)
-        try await bench.wait("it waits") { try await bench.snapshot(1)?.isWaitingForConditions == true }
+        try await bench.wait("the download waits") { try await bench.snapshot(1)?.isWaitingForConditions == true }
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
     }

@@ -33,7 +33,7 @@ import TransferCore
         try bench.fill(1, 2)
         var received: [Int] = []
         var elapsed = 0.0
-        try await bench.wait("three megabytes are here") {
+        try await bench.wait("three megabytes are received") {
             received = try await bench.engine.snapshots().map { Int($0.received) }
             elapsed = clock.now - start
             #expect(Double(received.reduce(0, +)) <= Double(limit) * elapsed + Double(burst(limit, connections: 2)))

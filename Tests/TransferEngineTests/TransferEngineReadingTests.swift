@@ -27,7 +27,7 @@ import TransferCore
         #expect(bench.share(path, of: content.size) == 1)
         #expect(bench.server.requests(for: path)[0].headers["User-Agent"] == "podfs-test")
         #expect(bench.server.requests(for: path)[0].headers["Accept-Encoding"] == "identity")
-        try await bench.wait("the state is told") { bench.snapshots(1).last?.state == .cached }
+        try await bench.wait("the state is reported") { bench.snapshots(1).last?.state == .cached }
         #expect(bench.snapshots(1).map(\.received) == bench.snapshots(1).map(\.received).sorted())
         #expect(bench.snapshots(1).last?.received == Int64(content.size))
     }
@@ -53,7 +53,7 @@ import TransferCore
         let path = bench.add(1, resource(small))
         bench.beBusy()
         #expect(try await bench.read(1, 0..<1_000) == small.bytes(in: 0..<1_000))
-        try await bench.wait("it is complete") { bench.snapshots(1).last?.state == .cached }
+        try await bench.wait("the download is complete") { bench.snapshots(1).last?.state == .cached }
         // The owner has no file yet: a new download would create another one.
         #expect(bench.source(1)?.file == nil)
         #expect(try await bench.snapshot(1)?.state == .cached)
@@ -61,7 +61,7 @@ import TransferCore
         #expect(bench.server.requests(for: path).count == 1)
         #expect(try bench.engine.fileNames.count == 1)
         bench.beFree()
-        try await bench.wait("the download is let go") { try await bench.snapshot(1) == nil }
+        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
         #expect(bench.server.requests(for: path).count == 1)
     }
@@ -74,7 +74,7 @@ import TransferCore
         #expect(try await bench.snapshot(1)?.state == .remote)
         try bench.engine.close(1)
         try await bench.wait("the request has ended") { bench.server.requests(for: path).allSatisfy(\.isFinished) }
-        try await bench.wait("the download is let go") { try await bench.snapshot(1) == nil }
+        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(try bench.engine.fileNames == [])
         #expect(bench.server.requests(for: path)[0].bodyBytesWritten < large.size, "it was not fetched unread")
         #expect(bench.source(1)?.confirmedSize == Int64(large.size))
@@ -169,7 +169,7 @@ import TransferCore
         let told = bench.events.count
         try bench.start()
         try bench.fill(1)
-        try await bench.wait("it is told to be whole") {
+        try await bench.wait("completion is reported again") {
             bench.events.dropFirst(told).contains { event in
                 if case .completed(1, _, let facts) = event { facts.sha256 == digest } else { false }
             }
@@ -292,7 +292,7 @@ import TransferCore
         let contents = (1...100).map { TestContent(seed: UInt64($0), size: 200_000 + $0 * 11) }
         for (index, content) in contents.enumerated() { bench.add(MediaID(Int64(index + 1)), resource(content)) }
         for key in 1...100 { try bench.fill(MediaID(Int64(key))) }
-        try await bench.wait("all are whole") { bench.completed.count == 100 }
+        try await bench.wait("all downloads are complete") { bench.completed.count == 100 }
         for (index, content) in contents.enumerated() { #expect(try bench.holds(MediaID(Int64(index + 1)), content)) }
         #expect(bench.server.peakConcurrentRequests <= 10)
         #expect(bench.server.requests.count == 100)
@@ -314,7 +314,7 @@ import TransferCore
             }
             try await group.waitForAll()
         }
-        try await bench.wait("all are whole") { bench.completed.count == 100 }
+        try await bench.wait("all downloads are complete") { bench.completed.count == 100 }
     }
 
     @Test func backgroundFillingKeepsToItsLimits() async throws {
@@ -322,7 +322,7 @@ import TransferCore
         let gate = Gate(heldAt: 1_000)
         for key in 1...5 { bench.add(MediaID(Int64(key)), resource(content), [.hold(gate)]) }
         for key in 1...5 { try bench.fill(MediaID(Int64(key))) }
-        _ = try await bench.wait("two have begun") { bench.server.requests.count == 2 }
+        _ = try await bench.wait("two downloads have begun") { bench.server.requests.count == 2 }
         // A reader does not wait behind these.
         let small = TestContent(seed: 2, size: 10_000)
         bench.add(9, resource(small))

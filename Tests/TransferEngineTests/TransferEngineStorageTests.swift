@@ -19,7 +19,7 @@ import TransferCore
         let path = bench.add(1, resource)
         #expect(await failure { try await bench.read(1, 3_900_000..<3_900_100) }?.code == nil)
         try bench.fill(1)
-        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         let error = TransferError(.diskFull, "no space left in the cache")
         #expect(bench.snapshots(1).last?.error == error)
         #expect(bench.snapshots(1).last?.isTask == true)
@@ -44,7 +44,7 @@ import TransferCore
         let bench = try EngineBench(in: disk.path)
         bench.add(1, resource)
         try bench.fill(1)
-        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         try await disk.grow(to: 16)
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
@@ -84,13 +84,13 @@ import TransferCore
         try bench.engine.setStorageFull(full)
         #expect(await reader == full)
         try await bench.wait("the connection has ended") { bench.server.requests(for: path)[0].isFinished }
-        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         #expect(bench.snapshots(1).last?.error == full)
         #expect(try await bench.read(1, 0..<1_000_000) == content.bytes(in: 0..<1_000_000))
         bench.add(2, resource)
         #expect(await failure { try await bench.open(2) } == full)
         try bench.fill(1, 2)
-        try await bench.wait("the second is suspended too") { bench.snapshots(2).last?.state == .suspended }
+        try await bench.wait("the second download is suspended too") { bench.snapshots(2).last?.state == .suspended }
         #expect(bench.server.requests.count == 1, "a person cannot overrule it")
         #expect(bench.storageFailures.isEmpty, "it knows")
         try bench.engine.setStorageFull(nil)
@@ -106,11 +106,11 @@ import TransferCore
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 3_900_000)
         let name = try #require(bench.source(1)?.file)
-        try await bench.wait("a checkpoint says so") { try bench.engine.file(name)?.received == 3_900_000 }
+        try await bench.wait("the bytes are in a checkpoint") { try bench.engine.file(name)?.received == 3_900_000 }
         let file = try #require(try await bench.onLoop { $0.download(1)?.file })
         try failSync(of: file)
         gate.open()
-        try await bench.wait("it fails") { bench.snapshots(1).last?.state == .failed }
+        try await bench.wait("the download fails") { bench.snapshots(1).last?.state == .failed }
         #expect(bench.completed.isEmpty && bench.failures.map(\.code) == [.failed])
         #expect(try bench.engine.file(name)?.complete == false)
         try bench.fill(1)
@@ -169,7 +169,7 @@ import TransferCore
         bench.add(1, resource)
         let ballast = try disk.fill()
         #expect(await failure { try await bench.read(1, 0..<10) }?.code == .diskFull)
-        try await bench.wait("its owner is told") { bench.storageFailures.map(\.key) == [1] }
+        try await bench.wait("the full storage is reported") { bench.storageFailures.map(\.key) == [1] }
         #expect(bench.source(1)?.file == nil)
         #expect(try await bench.snapshot(1)?.state == .suspended)
         try FileManager.default.removeItem(atPath: ballast)
@@ -189,7 +189,7 @@ import TransferCore
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 1_000_000)
         let name = try #require(bench.source(1)?.file)
-        try await bench.wait("a checkpoint says so") { try bench.engine.file(name)?.received == 1_000_000 }
+        try await bench.wait("the bytes are in a checkpoint") { try bench.engine.file(name)?.received == 1_000_000 }
         // Otherwise the next checkpoint would reuse the space of a spare file.
         let spares = try FileManager.default.contentsOfDirectory(atPath: bench.cacheFolder)
             .filter { $0.hasPrefix("checkpoint.") }
@@ -199,8 +199,8 @@ import TransferCore
         // The file's last block has room for the next byte, but there is none for the checkpoint that must record it.
         gate.advance(to: 1_000_001)
         try await bench.waitUntilReceived(1, 1_000_001)
-        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
-        try await bench.wait("its owner is told") { bench.storageFailures.map(\.key) == [1] }
+        try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the full storage is reported") { bench.storageFailures.map(\.key) == [1] }
         #expect(try bench.engine.file(name)?.received == 1_000_000)
         gate.open()
         bench.shutDown()

@@ -17,7 +17,7 @@ import TransferCore
         try await bench.waitUntilReceived(1, 1_000_000)
         bench.setSuspended(1, true)
         try bench.engine.setSuspended(1, true, load: bench.loader(1))
-        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         try await bench.wait("the connection has ended") { bench.server.requests(for: path)[0].isFinished }
         #expect(try await bench.read(1, 2_000_000..<2_000_010) == content.bytes(in: 2_000_000..<2_000_010))
         #expect(bench.completed.isEmpty, "a reader gets what it asks for, and no more")
@@ -32,7 +32,7 @@ import TransferCore
         let path = bench.add(1, resource)
         bench.setSuspended(1, true)
         #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
-        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         #expect(bench.completed.isEmpty)
         #expect(bench.server.requests(for: path).count == 1)
     }
@@ -43,7 +43,7 @@ import TransferCore
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 1_000_000)
         try await bench.engine.cancel(1)
-        try await bench.wait("it is let go") { try await bench.snapshot(1) == nil }
+        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(bench.snapshots(1).last?.state == .remote)
         #expect(bench.snapshots(1).last?.isTask == false)
         try bench.fill(1)
@@ -66,7 +66,7 @@ import TransferCore
         let file = try #require(try bench.engine.file(name))
         #expect(file.received == 1_000_000, "the checkpoint says so too")
         #expect(data.fits(generation: file.generation, validator: file.validator, total: file.total))
-        try await bench.wait("it is let go") { try await bench.snapshot(1) == nil }
+        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(bench.snapshots(1).last?.state == .remote)
         #expect(try await bench.engine.cancelProducingResumeData(1) == nil, "it is not at hand")
         #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == expected)
@@ -92,7 +92,7 @@ import TransferCore
         gate.advance(to: 2_000_000)
         try await bench.waitUntilReceived(1, 2_000_000)
         async let answer = bench.engine.cancelProducingResumeData(1)
-        try await bench.wait("it is cancelled") { bench.snapshots(1).last?.isTask == false }
+        try await bench.wait("the task is cancelled") { bench.snapshots(1).last?.isTask == false }
         try await bench.onLoop { $0.queues.storage.resume() }
         let data = try #require(try await answer)
         #expect(data.present == "0-1999999")
@@ -120,7 +120,7 @@ import TransferCore
         #expect(try bench.engine.evictFile(name))
         try bench.engine.discard(1)
         #expect(await reader != nil)
-        try await bench.wait("it is gone") { try await bench.snapshot(1) == nil }
+        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         bench.shutDown()
         let left = try await ChildProcess.run("find", [bench.cacheFolder, "-name", "\(name)*"])
         #expect(left.output == "")
@@ -165,7 +165,7 @@ import TransferCore
             answers.add()
         }
         try bench.engine.cancelWait(1, wait)
-        try await bench.wait("nobody waits") { try await bench.engine.waits(1) == 0 }
+        try await bench.wait("no reader waits") { try await bench.engine.waits(1) == 0 }
         gate.open()
         try await bench.waitUntilWhole(1)
         #expect(answers.value == 0)
@@ -231,7 +231,7 @@ import TransferCore
         bench.add(1, Resource(TestContent(seed: 1, size: 1_000), etag: "\"v1\""))
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
-        try await bench.wait("it is let go") { try await bench.snapshot(1) == nil }
+        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(try await rounds(bench) <= 3)
     }
 
@@ -239,7 +239,7 @@ import TransferCore
         let bench = try EngineBench()
         bench.add(1, resource)
         _ = try await bench.open(1)
-        try await bench.wait("the first part is here") { try await bench.snapshot(1) != nil }
+        try await bench.wait("the download has begun") { try await bench.snapshot(1) != nil }
         #expect(try await rounds(bench) <= 20)
     }
 
@@ -260,7 +260,7 @@ import TransferCore
         let gate = Gate(heldAt: 10)
         for key in 1...20 { bench.add(MediaID(Int64(key)), resource, [.hold(gate)]) }
         for key in 1...20 { try bench.fill(MediaID(Int64(key))) }
-        try await bench.wait("two have begun") { bench.server.requests.count == 2 }
+        try await bench.wait("two downloads have begun") { bench.server.requests.count == 2 }
         #expect(try await rounds(bench) <= 30)
     }
 
@@ -268,7 +268,7 @@ import TransferCore
         let bench = try EngineBench { $0.limits.retry.firstDelay = .seconds(100) }
         bench.add(1, resource, [.status(503)])
         try bench.fill(1)
-        try await bench.wait("it has failed once") { bench.server.requests.first?.isFinished == true }
+        try await bench.wait("the first request has ended") { bench.server.requests.first?.isFinished == true }
         #expect(try await rounds(bench) <= 5)
         try bench.engine.setSuspended(1, true, load: bench.loader(1))
         #expect(try await rounds(bench) <= 5)

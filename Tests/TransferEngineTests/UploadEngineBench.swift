@@ -92,7 +92,7 @@ final class UploadEngineBench: Sendable {
 
     func waitForEnd() async throws {
         try await waitUntil(description: "the upload is complete") { owner.withLock { $0.isCompleted } }
-        try await wait("its end is told") { $0.last?.state == .completed }
+        try await wait("the end is reported") { $0.last?.state == .completed }
     }
 
     /// Starts the upload, and returns the failure with which it ends.

@@ -106,7 +106,7 @@ import TransferCore
     @Test func aPostToNobodyIsNoDoubt() async throws {
         bench.server.stop()
         bench.start()
-        try await bench.wait("it waits for its next try") { $0.contains { $0.state == .queued && $0.error != nil } }
+        try await bench.wait("the upload waits for a retry") { $0.contains { $0.state == .queued && $0.error != nil } }
         try bench.server.start()
         try await bench.waitForEnd()
         try bench.expectWhole()
@@ -173,9 +173,9 @@ import TransferCore
             $0.bytesPerSecond = 500_000
         }
         bench.start()
-        try await bench.wait("bytes go") { $0.contains { $0.sent > 0 } }
+        try await bench.wait("bytes are sent") { $0.contains { $0.sent > 0 } }
         bench.engine.suspendUpload(1)
-        try await bench.wait("it rests") { $0.last?.state == .suspended }
+        try await bench.wait("the upload is suspended") { $0.last?.state == .suspended }
         bench.server.change { $0.bytesPerSecond = nil }
         bench.start()
         try await bench.waitForEnd()
@@ -186,9 +186,9 @@ import TransferCore
     @Test func aCancelledUploadEnds() async throws {
         bench.server.change { $0.bytesPerSecond = 500_000 }
         bench.start()
-        try await bench.wait("bytes go") { $0.contains { $0.sent > 0 } }
+        try await bench.wait("bytes are sent") { $0.contains { $0.sent > 0 } }
         bench.engine.cancelUpload(1)
-        try await bench.wait("it is over") { $0.last?.state == .cancelled }
+        try await bench.wait("the upload is cancelled") { $0.last?.state == .cancelled }
         #expect(bench.server.videos.allSatisfy { $0.movie == nil })
     }
 
