@@ -12,7 +12,7 @@ final class KernelSide: Sendable {
         var description: String
     }
 
-    /// A reply, or with `unique` 0 a notification with its code in `error`.
+    /// A reply or, if `unique` is 0, a notification, whose code is in `error`.
     struct Message: Sendable {
         var unique: UInt64
         var error: Int32
@@ -64,7 +64,7 @@ final class KernelSide: Sendable {
         case copyFileRange = 47
     }
 
-    /// All capability bits of the first word that a kernel with protocol 7.38 offers.
+    /// Bits 0 to 29 of the first word of INIT's flags: all of protocol 7.38 except `FUSE_INIT_EXT`.
     static let allFlags: UInt32 = 0x3fff_ffff
 
     let session: Session
@@ -83,7 +83,7 @@ final class KernelSide: Sendable {
         var error: String?
     }
 
-    /// Creates the session, runs it on its own threads, and sends INIT.
+    /// Creates the session, runs it on its own threads, sends INIT and waits for the reply.
     init(
         _ operations: any FilesystemOperations, options: SessionOptions = .test, threads: Int = 2,
         flags: UInt32 = KernelSide.allFlags, moreFlags: UInt32 = 0
@@ -131,7 +131,7 @@ final class KernelSide: Sendable {
         close(socket)
     }
 
-    /// Closes the connection like an unmount.
+    /// Shuts the connection down, like an unmount.
     func hangUp() {
         shutdown(socket, Int32(SHUT_RDWR))
     }
@@ -178,7 +178,7 @@ final class KernelSide: Sendable {
         inbox.withLock { $0.messages.filter { requests.contains($0.unique) } }
     }
 
-    /// Returns the first matching message; throws after a minute.
+    /// Waits for a matching message and removes it from the inbox. Throws after a minute, and if receiving has failed.
     private func next(_ fits: (Message) -> Bool) throws -> Message {
         let found = inbox.wait(milliseconds: 60_000) { inbox -> Result<Message, Failure>? in
             if let index = inbox.messages.firstIndex(where: fits) { return .success(inbox.messages.remove(at: index)) }
@@ -204,7 +204,7 @@ extension SessionOptions {
     static let test = SessionOptions(fsname: "test", subtype: "test")
 }
 
-/// Returns the bytes of consecutive numbers in memory order.
+/// Returns the bytes of the numbers one after another, without padding, in native byte order.
 func bytes(_ numbers: any FixedWidthInteger...) -> [UInt8] {
     func one(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number) { Array($0) } }
     return numbers.flatMap { one($0) }

@@ -343,6 +343,10 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
         try await Self.expectItServes(ordinary)
+        // The daemon inherits the environment of the mount's process, whose HOME was the user's from the beginning.
+        let daemon = try #require(ordinary.home.daemonProcessIdentifier)
+        let variables = try String(contentsOfFile: "/proc/\(daemon)/environ", encoding: .utf8).split(separator: "\0")
+        #expect(variables.contains("USER=nobody") && variables.contains("LOGNAME=nobody"), "\(variables)")
     }
 
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))

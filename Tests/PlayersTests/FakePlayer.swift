@@ -34,7 +34,7 @@ final class FakePlayer: Sendable {
     /// The number of `Get` calls, each of which reads the position.
     var positionReads: Int { state.positionReads.withLock { $0 } }
 
-    /// Changes the values and announces them.
+    /// Changes the values and announces them, except the position, in `PropertiesChanged`.
     func announce(_ change: (inout Values) -> Void) {
         let values = state.values.withLock { values in
             change(&values)

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// The alternates of episodes as rows.
+/// Alternates of episodes in the library: their names, their selection and their rows.
 struct AlternateTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -86,7 +86,7 @@ struct AlternateTests {
                 alternate("audio/opus"), alternate("application/x-bittorrent", "a.torrent"),
             ])
         ]).podcast.id
-        #expect(try names(show) == ["Again.opus"], "the same file, with all that is said of it")
+        #expect(try names(show) == ["Again.opus"], "duplicates are merged, and the title stays")
     }
 
     @Test func tenThousandOfAnEpisodeAndOfAShowAreBounded() throws {
@@ -137,12 +137,12 @@ struct AlternateTests {
         func count() throws -> Int? { try library.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM alternate") } }
         #expect(try count() == Alternate.maxInShow - 10)
 
-        // The episode that has nearly all of them has left the feed.
+        // The next feed no longer lists the episode that has nearly all alternates.
         let feed = try FeedParser.parse(Array(feed(items: 3..<6, further: 8).utf8))
         #expect(feed.items.map { $0.media.count } == [9, 9, 9] && feed.diagnostics.isEmpty)
         let merged = try library.merge(feed.items, into: show)
         #expect(try count() == Alternate.maxInShow)
-        // The older an item, the further down it is.
+        // `inserted` begins with the oldest item, which is last in the feed: items 5, 4 and 3 get 8, 2 and 0.
         #expect(merged.inserted.count == 3 && merged.skipped == 0 && merged.unlisted == [full.id])
         #expect(try merged.inserted.map { try library.alternates(of: $0).count } == [8, 2, 0])
         let episodes = try library.episodes(of: show)
@@ -189,7 +189,7 @@ struct AlternateTests {
         for view in try library.viewFolders() {
             #expect(try !library.entries(of: view.id).contains { $0.id == id }, "\(view.name)")
         }
-        // The alternate does not change the identity of the next document's items.
+        // With an alternate stored, an item of the next document is still matched to its own episode.
         let result = try library.merge([item([alternate("audio/opus", "a.opus")], title: "New")], into: show)
         let own = try main(show).id
         #expect(result.inserted.isEmpty && result.updated == [own])
@@ -256,7 +256,7 @@ struct AlternateTests {
         }
         #expect(try library.entry(id: id)?.size == 10 && library.entry(id: files[0].id)?.size == 20)
         #expect(try library.podcast(id: show)?.cached == 1, "episodes are counted, not files")
-        // Played episodes are evicted first, with their alternates.
+        // An alternate has the played state of its episode, by which eviction candidates are ordered.
         try library.setPlayed(episode: id, true, now: noon)
         #expect(try library.evictionCandidates().allSatisfy(\.played))
         #expect(try library.mainEpisode(of: files[0].id) == id && library.mainEpisode(of: id) == id)
@@ -302,7 +302,7 @@ struct AlternateTests {
     }
 }
 
-/// The stored pictures of chapters, and the number of items that are no episodes.
+/// Stored URLs of chapters' images, and the number of items that are not episodes.
 struct FeedRemainderTests {
     @Test func imagesOfChaptersAndTheNumberOfUnplayableItemsAreKept() throws {
         let folder = try TemporaryFolder()

@@ -123,7 +123,7 @@ extension FoundShowTests {
         #expect(failure.kind == .failed && failure.errorNumber == EIO)
         #expect(
             failure.message.hasPrefix("the search failed: iTunes: the server answered 500; try again later"))
-        #expect(failure.message.contains("; Podcast Index: the server answered 401: it refuses the key"))
+        #expect(failure.message.contains("; Podcast Index: the server answered 401: it refuses the API key"))
         #expect(!failure.message.contains("SECRET"))
         #expect(try await client.tasks().isEmpty)
         await daemon.stop()

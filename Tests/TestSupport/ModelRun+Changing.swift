@@ -1,6 +1,6 @@
 import Glibc
 
-// Operations that change the expected state.
+// Operations that change, or try to change, the filesystem, the feeds or the processes.
 extension ModelRun {
     mutating func modify() async throws {
         let path = anyPath()
@@ -77,7 +77,7 @@ extension ModelRun {
             switch kind {
             case 2:
                 feed.items[index].title = "Retitled \(version) of \(feed.items[index].number)"
-                // Used only if the library does not have the item yet: the name of a file stays.
+                // Names the file only if the library does not have the item yet: existing files keep their names.
                 feed.items[index].stem = feed.items[index].title
             case 3, 4:
                 // A replaced file has another address.
@@ -89,7 +89,7 @@ extension ModelRun {
             case 7: feed.items[index].duration = size / 20_000 + 1
             case 8: feed.title = "Title \(version)"
             case 9:
-                // Only items with unique titles are unlisted: podfs could match others with an older item.
+                // The item needs a unique title: otherwise podfs could match it to an older item.
                 let isAlone = feed.items[index].title.hasSuffix(" \(feed.items[index].number)")
                 if isAlone { feed.items[index].isListed.toggle() }
             case 10: feed.refusal = feed.refusal == nil ? 404 : nil
@@ -105,8 +105,8 @@ extension ModelRun {
         guard let show = pick(library.shows) else { return }
         try await settle()
         let feed = publication[feed: show.feed.number]
-        // An open file refers to the rendition at the open. If the feed replaces a partly cached rendition, later
-        // reads of it are not predictable: its files are closed and its bytes evicted first.
+        // An open file refers to the rendition that was current when it was opened. If the feed replaces a partly
+        // cached rendition, later reads of it are not predictable: its files are closed and its bytes evicted first.
         for episode in library[show: show.id]?.episodes ?? [] where episode.phase != .cached {
             let isOther = feed.items.contains {
                 $0.number == episode.item.number && ModelLibrary.isOther(episode.item, $0)
@@ -169,7 +169,7 @@ extension ModelRun {
 
     // MARK: Processes
 
-    /// Waits until all transfers are complete.
+    /// Resumes transfers that may have stopped, and waits until all are complete.
     mutating func settle() async throws {
         for episode in library.episodes where episode.phase == .moving {
             guard let show = library.show(of: episode.id) else { continue }

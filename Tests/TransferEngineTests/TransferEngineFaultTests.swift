@@ -38,13 +38,13 @@ import TransferCore
         #expect(bench.server.requests(for: path).dropFirst().allSatisfy { $0.headers["If-Range"] == "\"v1\"" })
     }
 
-    @Test func aStalledTransferIsContinuedElsewhere() async throws {
+    @Test func aStalledTransferIsContinuedByAnotherRequest() async throws {
         let bench = try EngineBench { $0.limits.stall = .milliseconds(400) }
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
         let start = ContinuousClock.now
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
-        // An average over five seconds would have detected the stall after five seconds at the earliest.
+        // curl's own low-speed limit averages over five seconds, so it could not have detected the stall by now.
         #expect(start.duration(to: .now) < .seconds(4))
         #expect(try bench.holds(1, content))
         #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000, 3_999_999))
@@ -107,7 +107,9 @@ import TransferCore
         #expect(try bench.holds(1, other))
         #expect(bench.source(1)?.generation == 2)
         #expect(bench.source(1)?.file != old)
-        #expect(try bench.bytes(of: old, 0..<1_000_000) == content.bytes(in: 0..<1_000_000), "what an old reader keeps")
+        #expect(
+            try bench.bytes(of: old, 0..<1_000_000) == content.bytes(in: 0..<1_000_000),
+            "earlier readers still have the old bytes")
         #expect(await failure { try await bench.read(1, 0..<10, generation: 1) }?.code == .changed)
     }
 
@@ -157,7 +159,9 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
         #expect(bench.server.requests.map(\.path) == ["/feed.mp3", "/a.mp3", "/a.mp3", "/feed.mp3", "/b.mp3"])
-        #expect(bench.server.requests[4].range == .closed(1_000_000 - 65_536, 3_999_999), "it has to prove itself")
+        #expect(
+            bench.server.requests[4].range == .closed(1_000_000 - 65_536, 3_999_999),
+            "a new server sends the overlap again, for comparison")
     }
 
     // MARK: Bodies that are not media
@@ -233,9 +237,9 @@ import TransferCore
         }
     }
 
-    @Test func fieldsBehindTheBodyAreNoHead() async throws {
+    @Test func fieldsOfTheTrailerAreNotPartOfTheHead() async throws {
         let bench = try EngineBench()
-        // A chunked body whose trailer repeats header fields with other values, sent without a server library.
+        // A chunked body, written here by hand, whose trailer contains fields that belong in the head.
         let body = "5\r\n\u{1}ello\r\n0\r\nETag: \"other\"\r\nContent-Length: 99\r\n\r\n"
         bench.server.serve("/1") { _ in
             .status(200, headers: [("Transfer-Encoding", "chunked"), ("Content-Type", "audio/mpeg")], body: body)

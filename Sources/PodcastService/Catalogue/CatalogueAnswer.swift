@@ -2,7 +2,8 @@ internal import Foundation
 internal import PodcastFeed
 internal import TransferCore
 
-/// Parsing common to all catalogues, of untrusted JSON documents of limited size.
+/// Functions for all catalogues: building request URLs, and parsing responses, which are untrusted JSON of limited
+/// size.
 package enum CatalogueAnswer {
     /// Maximum number of entries per response: the maximum of the iTunes Search API, and more than anyone reads.
     package static let limit = 200
@@ -48,26 +49,26 @@ package enum CatalogueAnswer {
     private static func explain(_ status: Int) -> String {
         let says = "the server answered \(status)"
         return switch status {
-        case 401, 403: says + ": it refuses the key, or podfs"
+        case 401, 403: says + ": it refuses the API key, or refuses requests of podfs"
         case 429: says + ": too many searches; wait a minute"
         case 500...599: says + "; try again later"
         default: says
         }
     }
 
-    /// Removes a byte order mark, which parsers may ignore (RFC 8259 §8.1).
+    /// Removes a byte order mark. RFC 8259 §8.1 lets a parser accept a document that begins with one.
     private static func withoutByteOrderMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
         body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
     }
 
-    /// Returns a whole number, which may be written as text. Rounds a JSON number with a fraction. (Foundation converts
-    /// `true` to 1.)
+    /// Returns a whole number, which may be written as text. Rounds a JSON number with a fraction, and returns 1 for
+    /// `true`, which Foundation converts.
     static func number(_ value: Any?) -> Int? {
         if let text = value as? String { return Int(text) }
         return (value as? Double).flatMap { Int(exactly: $0.rounded()) }
     }
 
-    /// Appends parameters to an address, which may already have some.
+    /// Appends parameters to a URL, which may already have some, and removes its fragment.
     static func address(_ base: String, _ parameters: [(String, String)]) -> String {
         let base = base.prefix { $0 != "#" }
         let query = parameters.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")

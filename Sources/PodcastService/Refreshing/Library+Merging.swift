@@ -1,5 +1,6 @@
-package import PodcastFeed
-package import PodcastLibrary
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import TransferCore
 
 extension Library {
     /// Merges a feed outside the caller's actor: the rows of a large feed take a second, and other clients must not

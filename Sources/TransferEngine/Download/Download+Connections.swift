@@ -148,7 +148,8 @@ extension Download {
             var content: BodyContent?
             if machine.needsContent(connection.id, head) {
                 content = connection.findContent(head)
-                // The head stays pending until there are enough bytes; the machine's deadline for it still applies.
+                // The head stays pending until there are enough bytes or the response has ended; the machine's deadline
+                // for the head still applies.
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
@@ -161,7 +162,7 @@ extension Download {
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
         if machine.isFlowing(connection.id), !connection.isEmpty, connection.canStore, !connection.flush() {
-            // This overrides the ending even if curl has already reached the end of the body.
+            // The reason why storing failed is the ending, even if curl has already reached the end of the body.
             connection.ending = connection.stop
         }
         guard connections[connection.id] === connection else { return }
@@ -170,7 +171,7 @@ extension Download {
             return
         }
         guard let ending = connection.ending else {
-            // The buffer was full at curl's last call, and has space again.
+            // The buffer may have been full at curl's last call.
             if connection.slot == .granted, machine.isFlowing(connection.id) { connection.handle?.resume() }
             return
         }
@@ -182,11 +183,11 @@ extension Download {
 
     // MARK: Bytes
 
-    /// The maximum size in bytes of a connection's first piece, which is written separately so that a waiting reader
-    /// gets it before the rest is copied: the size of the kernel's first reads, and a margin.
+    /// The maximum size in bytes of a connection's first write. A waiting reader gets these bytes before the rest is
+    /// copied. The size covers the kernel's first reads, with a margin.
     private static let firstPiece = 64 * 1024
 
-    /// Processes the first of `bytes` according to the machine's step.
+    /// Writes, skips or compares a prefix of `bytes`, as the machine's step requires.
     ///
     /// - Returns: The number of processed bytes; `nil` if the connection must end.
     func store(

@@ -54,16 +54,16 @@ struct Account: Equatable {
         }
     }
 
-    /// Corrects HOME, USER, LOGNAME and the XDG variables if they belong to a user other than this process's: at boot
-    /// HOME is root's or unset, and mount.fuse3(8) changes only HOME.
+    /// Sets HOME, USER and LOGNAME from the user database if they do not fit the user of this process, and unsets XDG
+    /// variables that contain another user's folder. At boot HOME is unset or root's; with `setuid`, mount.fuse3(8)
+    /// sets HOME only.
     static func setUserEnvironment() {
         let environment = ProcessInfo.processInfo.environment
         guard let account = Account(uid: getuid()) else { return }
         let isOwn = environment["HOME"].map { owner(of: $0) == account.uid } ?? false
-        if !isOwn {
-            setenv("HOME", account.home, 1)
-            setenv("USER", account.name, 1)
-            setenv("LOGNAME", account.name, 1)
+        if !isOwn { setenv("HOME", account.home, 1) }
+        for name in ["USER", "LOGNAME"] where environment[name].flatMap({ uid(of: $0) }) != account.uid {
+            setenv(name, account.name, 1)
         }
         for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
             guard let value = environment[name] else { continue }
@@ -73,6 +73,9 @@ struct Account: Equatable {
         let runtime = "/run/user/\(account.uid)"
         if getenv("XDG_RUNTIME_DIR") == nil, owner(of: runtime) == account.uid { setenv("XDG_RUNTIME_DIR", runtime, 1) }
     }
+
+    /// Returns the uid of a user; `nil` if the user database has no entry of that name.
+    private static func uid(of name: String) -> UInt32? { getpwnam(name)?.pointee.pw_uid }
 
     /// Returns the uid of a file's owner; `nil` if the file cannot be accessed.
     private static func owner(of path: String) -> UInt32? {

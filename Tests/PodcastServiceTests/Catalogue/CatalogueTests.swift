@@ -144,7 +144,8 @@ struct CatalogueTests {
                 == "iTunes: the server answered 400: Invalid value(s) for key(s): [mediaType]")
         #expect(
             message(index, CatalogueFixtures.podcastIndexRefusal, status: 401)
-                == "Podcast Index: the server answered 401: it refuses the key, or podfs: Invalid API key or secret")
+                == "Podcast Index: the server answered 401: it refuses the API key, or refuses requests of podfs: Invalid API key or secret"
+        )
         #expect(
             message(index, CatalogueFixtures.podcastIndexRefusal)
                 == "Podcast Index: the search was refused: Invalid API key or secret")

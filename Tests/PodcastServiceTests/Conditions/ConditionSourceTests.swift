@@ -4,7 +4,7 @@ import Testing
 
 @testable import PodcastService
 
-/// The conditions with simulated power supplies, and without a bus.
+/// Conditions without a bus, from simulated power supplies and from this machine's.
 struct ConditionSourceTests {
     private let tree: PowerSupplyTree
     private let folder: TemporaryDirectory
@@ -32,7 +32,7 @@ struct ConditionSourceTests {
     }
 }
 
-/// The link on a private bus, with a scripted NetworkManager.
+/// Whether the link is metered, as reported by a simulated NetworkManager on a private bus.
 @Suite(.enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))
 struct NetworkManagerTests {
     private let folder: TemporaryDirectory
