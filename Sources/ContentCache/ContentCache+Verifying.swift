@@ -31,25 +31,30 @@ extension ContentCache {
     ///
     /// - Parameter checkpoint: The checkpoint of the complete file. Its inode, mtime and ranges are ignored.
     /// - Returns: The file's state before the read.
-    /// - Throws: `wrongContent` if the digest differs or the checkpoint has none.
+    /// - Throws: `wrongContent` if the digest differs or the checkpoint has none; `checkpointNotWritten` if the content is
+    ///   right, but the disk is full.
     package func verify(_ name: String, _ checkpoint: Checkpoint) throws(CacheFileDefect) -> FileState {
         guard let size = checkpoint.total, let sha256 = checkpoint.sha256 else { throw .wrongContent }
         let path = Self.path(of: name, in: directory)
         let opened = try CheckedFile(at: path, .readWrite, expecting: .size(size))
         let file = CacheFile(name: name, path: path, descriptor: opened.descriptor)
+        let found: String
         do {
-            guard try file.sha256(size: size) == sha256 else { throw CacheFileDefect.wrongContent }
-            var fresh = checkpoint
-            fresh.complete = true
-            let all = RangeSet(0..<size)
-            fresh.setReceived(all)
-            fresh.setSynced(all)
-            // Records the state before the read, so that the next check detects a write during the read.
-            try save(fresh, of: file, durably: true, state: opened.state)
-        } catch let defect as CacheFileDefect {
-            throw defect
+            found = try file.sha256(size: size)
         } catch {
             throw .unreadable(code: (error as? Errno)?.rawValue ?? EIO)
+        }
+        guard found == sha256 else { throw .wrongContent }
+        var fresh = checkpoint
+        fresh.complete = true
+        let all = RangeSet(0..<size)
+        fresh.setReceived(all)
+        fresh.setSynced(all)
+        do {
+            // Records the state before the read, so that the next check detects a write during the read.
+            try save(fresh, of: file, durably: true, state: opened.state)
+        } catch {
+            throw .checkpointNotWritten(code: (error as? Errno)?.rawValue ?? EIO)
         }
         return opened.state
     }

@@ -84,6 +84,8 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     /// The file cannot be opened or read. If the process has run out of descriptors or memory, the file itself may be
     /// intact: see `isTransient`.
     case unreadable(code: Int32)
+    /// The content is right, but the checkpoint that records it cannot be written, for example on a full disk.
+    case checkpointNotWritten(code: Int32)
 
     package var description: String {
         switch self {
@@ -93,6 +95,7 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
         case .changed: "it has been changed or replaced"
         case .wrongContent: "its content is not what was downloaded"
         case .unreadable(let code): "it cannot be read: \(String(cString: strerror(code)))"
+        case .checkpointNotWritten(let code): "its checkpoint cannot be written: \(String(cString: strerror(code)))"
         }
     }
 
@@ -100,14 +103,17 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     package var errorNumber: Int32 {
         switch self {
         case .missing: ENOENT
-        case .unreadable(let code): code
+        case .unreadable(let code), .checkpointNotWritten(let code): code
         default: EIO
         }
     }
 
     /// Whether the defect is transient; the file must then not be removed.
     package var isTransient: Bool {
-        guard case .unreadable(let code) = self else { return false }
-        return [EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN].contains(code)
+        switch self {
+        case .unreadable(let code): [EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN].contains(code)
+        case .checkpointNotWritten: true
+        default: false
+        }
     }
 }

@@ -125,8 +125,7 @@ struct DownloadWait {
             }
             tasks.append(try await session.downloadTask(episode: episode))
         }
-        // All tasks are created before the first is started: otherwise the final event of a quick task could be
-        // mistaken for that of a task created later.
+        // All tasks are created before the first is started: if one cannot be created, none is started.
         for task in tasks { try await task.resume() }
         onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {

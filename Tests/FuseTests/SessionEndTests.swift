@@ -55,7 +55,7 @@ struct SessionEndTests {
         #expect(kernel.initReply.error == -EPROTO)
         let end = kernel.waitForEnd()
         #expect(end.ended)
-        #expect(end.error?.contains("common protocol") == true)
+        #expect(end.error?.contains("common version of the FUSE protocol") == true)
     }
 
     @Test func anUnknownOptionIsNamed() {

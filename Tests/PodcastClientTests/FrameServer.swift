@@ -48,17 +48,15 @@ final class FrameServer: Sendable {
     init(path: String, handler: @escaping Handler = { _, _ in }) throws {
         self.handler = handler
         listener = try UnixListener(path: path)
-        listener.start { [weak self] descriptor in
-            guard let peer = self?.accepted(descriptor) else { return }
-            Thread.detachNewThread { [weak self] in
-                peer.run { self?.take(peer, $0) }
+        listener.start { [self] descriptor in
+            guard let peer = accepted(descriptor) else { return }
+            Thread.detachNewThread { [self] in
+                peer.run { take(peer, $0) }
                 // The connection is closed explicitly, since a test may still hold a reference.
                 peer.end()
             }
         }
     }
-
-    deinit { stop() }
 
     /// The frames received so far.
     var frames: [Frame] { state.withLock { $0.frames } }

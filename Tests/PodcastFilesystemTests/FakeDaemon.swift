@@ -7,6 +7,8 @@ import TestSupport
 import TransferCore
 
 /// A daemon that fetches nothing: it greets, and answers opens, reads and commands with scripted handlers.
+///
+/// It lives until `die`, or to the end of the process, also if a test does not keep a reference.
 final class FakeDaemon: Sendable {
     /// The handler of a request; without one the request stays unanswered.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
@@ -29,24 +31,22 @@ final class FakeDaemon: Sendable {
         self.handler = handler
         listener = try UnixListener(path: paths.socket)
         state.withLock { $0.tasks = tasks }
-        listener.start { [weak self] client in
-            guard self?.accepted(client) == true else {
+        listener.start { [self] client in
+            guard accepted(client) else {
                 close(client)
                 return
             }
-            Thread.detachNewThread { [weak self] in
+            Thread.detachNewThread { [self] in
                 var decoder = FrameDecoder()
                 UnixListener.readAll(client) {
                     decoder.append($0)
-                    while let frame = try decoder.next() { self?.take(frame, from: client) }
+                    while let frame = try decoder.next() { take(frame, from: client) }
                 }
-                self?.state.withLock { $0.clients.removeAll { $0 == client } }
+                state.withLock { $0.clients.removeAll { $0 == client } }
                 close(client)
             }
         }
     }
-
-    deinit { die() }
 
     /// Writes the pid file like a daemon that listens; mounts without a daemon watch for it.
     func writePIDFile() throws {

@@ -99,14 +99,18 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func aDefaultTaskThatSomebodyReadsGoesOn() async throws {
+    @Test(arguments: [SessionConfiguration.default, .ephemeral])
+    func aTaskContinuesWithoutItsClientForAProgramThatReads(configuration: SessionConfiguration) async throws {
         let (daemon, client, id) = try await stalled()
-        let session = try await open(.default)
+        let session = try await open(configuration)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         let grant = try await client.open(id)
         async let rest = client.read(id, 500_000..<600_000, generation: grant.generation)
         session.close()
+        try await waitUntil(description: "it has become a download of the reader") {
+            try daemon.library.downloads().map(\.session) == [ClientSession.common]
+        }
         gate.open()
         _ = try await rest
         try await client.completion(of: id)

@@ -129,7 +129,7 @@ extension TaskCommands {
         let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
         if driver.clients.openEpisodes.contains(episode) {
             // A program has the episode open: the task becomes an ordinary download started by a reader.
-            guard !isEphemeral, isClientBound else { return }
+            guard isClientBound else { return }
             return try driver.change { batch in
                 let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
                 if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: nil)) }
