@@ -21,7 +21,7 @@ struct PackageTree {
         try link("usr/sbin/mount.podfs", to: "../bin/podfs")
     }
 
-    /// Adds the compressed manuals.
+    /// Adds the compressed manuals, and mount.podfs(8) as a link to podfs(1).
     func addManuals(_ source: URL) throws {
         for page in try FileManager.default.contentsOfDirectory(at: source, includingPropertiesForKeys: nil) {
             let path = "usr/share/man/man\(page.pathExtension)/\(page.lastPathComponent)"
@@ -38,7 +38,7 @@ struct PackageTree {
         ]
         for (shell, path) in paths {
             let script = try Shell.output(program.path, "--generate-completion-script", shell)
-            // A sourced script has no interpreter.
+            // Shells source these scripts, so remove the line that names an interpreter.
             let lines = script.split(separator: "\n", omittingEmptySubsequences: false).drop { $0.hasPrefix("#!") }
             try write(Data((lines.joined(separator: "\n") + "\n").utf8), to: path)
         }

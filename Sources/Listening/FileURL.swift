@@ -1,9 +1,9 @@
 /// A `file:` URL of this machine, as players announce it.
 package enum FileURL {
-    /// The maximum length in bytes: a path of PATH_MAX, with every byte percent-encoded.
+    /// The maximum length in bytes: a path of PATH_MAX with every byte percent-encoded, plus the text before it.
     package static let longest = 3 * 4_096 + 32
 
-    /// Returns the absolute path in bytes; `nil` for any other URL, and for one with an invalid escape or a NUL.
+    /// Returns the absolute path as bytes; `nil` for any other URL, and for a path with an invalid escape or a NUL.
     package static func path(_ url: String) -> [UInt8]? {
         guard url.utf8.count <= longest else { return nil }
         var rest = Array(url.utf8)[...]

@@ -4,7 +4,7 @@ internal import Platform
 ///
 /// A player may have opened a file by such a path, for example if `~/Podcasts` links to `/mnt/podcasts`. The links are
 /// read one by one, and only in local file systems: the mount table is searched before each system call, so that no
-/// network, automount or other FUSE process is asked.
+/// network file system, automounter or other FUSE process is asked.
 package struct LinkedPath {
     /// The types of local file systems, whose links may be read.
     private static let local: Set<String> = [
@@ -34,8 +34,8 @@ package struct LinkedPath {
         self.readLink = readLink
     }
 
-    /// Returns the components of `path` below `folder`; `nil` if the path does not lead there, leads through a file
-    /// system that is not local, or contains `..` below `folder`.
+    /// Returns the components of `path` below `folder`; `nil` if the path does not lead to `folder`, leads
+    /// through a file system that is not local or through more than `maxLinks` links, or contains `..` below `folder`.
     package func components(of path: String, below folder: String) -> [String]? {
         guard mounts["/"].map(Self.local.contains) ?? false, path.utf8.first == UInt8(ascii: "/") else { return nil }
         var rest = Self.parts(path)

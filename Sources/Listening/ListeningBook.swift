@@ -23,11 +23,11 @@ package struct ListeningChange: Sendable, Equatable {
 /// and the time, and stores the change.
 ///
 /// A *stretch* is listening without a seek. An episode becomes played when one stretch reaches its tail from before it:
-/// a seek into the tail does not count. It stays played until a person clears the mark, or until a new start from the
-/// beginning has played for a minute.
+/// a seek into the tail does not count. It stays played until a person clears the mark, or until a player starts it
+/// again from the beginning and plays it for a minute.
 ///
 /// Two players may play the same episode. The position that counts is that of the player which started, continued or
-/// sought last. Once that player has paused or ended, it is that of the next player to report anything.
+/// sought last. Once that player has paused or ended, the next player that reports anything takes its place.
 package struct ListeningBook: Sendable {
     /// The consequences of a report.
     package struct Verdict: Sendable, Equatable {
@@ -79,8 +79,9 @@ package struct ListeningBook: Sendable {
         }
     }
 
-    /// The maximum number of sessions; beyond it, the one with the oldest report is dropped. Not every session gets a
-    /// `stopped`: a player may be killed together with the process that watches it.
+    /// The maximum number of sessions; beyond it, the session whose last report is oldest is dropped. Not every session
+    /// gets a `stopped`: a player may be killed together with the process that watches it. Also the maximum number of
+    /// `scripts`.
     package static let capacity = 256
 
     private var sessions: [Key: Session] = [:]
@@ -133,8 +134,8 @@ package struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // The first write of an adopted session does not start an interval, so that its next report of playback is
-        // written too: the previous daemon wrote at other times.
+        // If an adopted session begins with `playing`, that report does not start an interval, so that the next report
+        // of playback is written too: the previous daemon wrote at other times.
         if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
         if report.phase == .stopped {
             remove(key)
@@ -158,8 +159,9 @@ package struct ListeningBook: Sendable {
         return Verdict(resume: ListeningRules.resume(stored, duration: report.duration ?? stored.duration))
     }
 
-    /// Returns a session whose start was reported to a previous daemon. It continues the stretch that ended at the
-    /// stored position, if the reported position is at or shortly after it.
+    /// Returns a session whose start was not reported to this book, for example because it was reported to a previous
+    /// daemon. Its stretch begins at the stored position if the reported position is at or shortly after that position,
+    /// otherwise at the reported position.
     private static func adopted(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
         let distance = stored.position.map { report.position - $0 } ?? -1
         let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
@@ -170,7 +172,7 @@ package struct ListeningBook: Sendable {
             isFromBeginning: false, isTentative: false)
     }
 
-    /// Whether the player whose position counts is this one, or is playing.
+    /// Whether the player whose position counts is that of `key`, or is playing.
     private func hasPlayingOwner(of key: Key) -> Bool {
         guard let owner = owners[key.episode] else { return false }
         return owner == key || sessions[owner]?.isPlaying ?? false
@@ -239,7 +241,7 @@ extension ListeningBook.Session {
         if listened >= ListeningRules.committed { isTentative = false }
     }
 
-    /// Returns the change to store; `nil` if there is none.
+    /// Returns the change to store; `nil` if there is none. Updates the flags of the session, also if it returns `nil`.
     mutating func change(
         _ report: ListeningReport, _ stored: StoredListening, isOwner: Bool, isWritten: Bool
     ) -> ListeningChange? {

@@ -18,9 +18,9 @@ package enum ListeningRules {
     /// The maximum position: ten years; more is a mistake.
     package static let longest: Double = 315_360_000
 
-    /// Whether the position of a report is written, if that player's position counts: during playback once an interval,
-    /// with a tolerance for early timers. The sender of the reports times them by the same rule, so that the stored
-    /// position is never older than the interval.
+    /// Whether the position of a report is written, provided that the position of its player counts. During playback a
+    /// position is written once an interval, with a tolerance for early timers. The sender of the reports times them by
+    /// the same rule, so that the stored position is never older than the interval.
     static func isWritten(_ phase: ListeningReport.Phase, after lastWriteDue: Instant?, at now: Instant) -> Bool {
         switch phase {
         case .started: false

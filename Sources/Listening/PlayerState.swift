@@ -1,6 +1,6 @@
 internal import Platform
 
-/// A player on the session bus, by its unique name, such as `:1.42`.
+/// The identity of a player on the session bus: its unique name, such as `:1.42`.
 package struct PlayerID: Sendable, Hashable, CustomStringConvertible {
     package let name: String
 

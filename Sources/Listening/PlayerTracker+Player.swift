@@ -163,8 +163,8 @@ extension PlayerTracker {
     }
 
     /// Whether a reading shows that the player has sought: the position is before the last one, or further on than the
-    /// player can have played. A position between the last one and the estimate is no seek: the player had to wait for
-    /// bytes.
+    /// player can have played, by more than two seconds. A position between the last one and the estimate is no seek:
+    /// the player had to wait for bytes.
     private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {
         guard let last = player.position else { return false }
         // A player that was paused at the last reading and still is has not played in between.
@@ -175,7 +175,7 @@ extension PlayerTracker {
     /// Asks a player that has started from the beginning to seek to the stored position, as soon as it plays or is
     /// paused. Does not ask a player that does not answer: it may have resumed by itself.
     ///
-    /// - Returns: Whether the position was read only for this purpose, and is not reported.
+    /// - Returns: Whether this reading served only to resume the player. The caller then does not report it.
     private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Instant) -> Bool {
         guard let resume = player.session?.resume else { return false }
         let position = player.estimate(at: now)

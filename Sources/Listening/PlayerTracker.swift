@@ -23,7 +23,7 @@ package struct PlayerTracker: Sendable {
         case seeked(PlayerID, Double)
         /// The reply to `readPosition` in seconds; `nil` for an error or a timeout.
         case position(PlayerID, Double?)
-        /// The result of `locate`; `nil` if the URL is not an episode of this mount.
+        /// The result of `locate`; `nil` if the URL is not that of an episode in this mount.
         case located(PlayerID, url: String, EpisodeID?)
         /// A program has opened an episode in this mount.
         case opened(EpisodeID)
@@ -47,11 +47,11 @@ package struct PlayerTracker: Sendable {
         case seek(PlayerID, track: String?, to: Double, from: Double)
     }
 
-    /// The interval of readings while a player plays.
+    /// The interval between readings while a player plays.
     static let readInterval: Duration = .seconds(10)
     /// The time after a session's start at which the position is read again: VLC does not announce its initial seek.
     static let startInterval: Duration = .seconds(1)
-    /// The interval of readings before a player is asked to resume.
+    /// The interval between readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)
     /// The time after which a player that answers is asked to resume even if it does not seem to play yet. The
     /// request to a player that does not answer is dropped then.
@@ -138,7 +138,7 @@ package struct PlayerTracker: Sendable {
         for id in players.keys {
             with(id) { player, tracker in
                 if let until = player.budget.until, until <= now {
-                    // Its signals have been dropped: read the present state.
+                    // Signals of the player have been dropped: read its present state.
                     player.budget.recover(at: now)
                     tracker.effects.append(.read(id))
                 }
@@ -157,8 +157,8 @@ package struct PlayerTracker: Sendable {
 
     // MARK: Sessions
 
-    /// Begins a session if the player plays or pauses an episode that was opened here. If its position is not known,
-    /// reads it first.
+    /// Begins a session if there is none and the player plays or pauses an episode that was opened here. If the
+    /// position is not known, only requests it; the reply begins the session.
     mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         guard player.session == nil, player.status != .stopped, let episode = player.episode, opened.contains(episode)
         else { return }

@@ -1,4 +1,5 @@
-/// The kernel's tables of mounts: /proc/self/mountinfo, see proc_pid_mountinfo(5), and /proc/self/mounts, see fstab(5).
+/// The format of the kernel's tables of mounts: /proc/self/mountinfo, see proc_pid_mountinfo(5), and /proc/self/mounts,
+/// see fstab(5).
 package enum MountInfo {
     /// Decodes the octal escapes of a field, such as `\040`. The kernel escapes space, tab, newline and backslash;
     /// newer kernels also `#`.

@@ -24,8 +24,8 @@ struct MessageReader {
     /// An `sd_bus_message`.
     let message: OpaquePointer?
 
-    /// Reads a string of at most `limit` bytes. Skips a longer one, and returns an empty string. `nil` if the message
-    /// has no string here.
+    /// Reads a string. Returns an empty string if it is longer than `limit` bytes, and `nil` if the message has no
+    /// string of this type here.
     func text(_ code: CChar = Code.string, limit: Int) -> String? {
         // A pointer into the message.
         var text: UnsafePointer<CChar>?

@@ -3,8 +3,8 @@ internal import Listening
 
 /// The players on the session bus, by MPRIS 2.2 over sd-bus(3).
 ///
-/// Subscribes to signals before it asks for the present players, so that none is missed. Starts no player and no bus.
-/// Confined to one thread, as sd-bus requires; no call blocks for its reply.
+/// Subscribes to signals before it asks for the present players, so that no player is missed. Starts no player and no
+/// bus. Confined to one thread, as sd-bus requires; no call blocks for its reply.
 final class PlayerBus {
     static let prefix = "org.mpris.MediaPlayer2."
     private static let path = "/org/mpris/MediaPlayer2"
@@ -23,7 +23,7 @@ final class PlayerBus {
 
     /// The `sd_bus`.
     private var connection: OpaquePointer?
-    /// The players on the bus, by their unique names, which their signals have as the sender.
+    /// The players on the bus. The sender of a player's signals is its unique name.
     private var known: Set<PlayerID> = []
     private let receive: (PlayerTracker.Input) -> Void
     /// The number of calls whose reply is outstanding.
@@ -88,7 +88,8 @@ final class PlayerBus {
         }
     }
 
-    /// Calls a method. `answer` gets the reply, or `nil` for an error or a timeout.
+    /// Calls a method. `answer` gets the reply, or `nil` for an error or a timeout. Without `answer`, no reply is
+    /// requested.
     ///
     /// - Returns: Whether the call was sent.
     @discardableResult
@@ -136,7 +137,7 @@ final class PlayerBus {
         { message in texts.allSatisfy { sd_bus_message_append_basic(message, MessageReader.Code.string, $0) >= 0 } }
     }
 
-    /// Reads all properties of a player.
+    /// Requests all properties of a player. `receive` gets the reply as `changed`; it gets nothing after an error.
     func read(_ id: PlayerID) {
         call(id.name, Self.path, Self.properties, "GetAll", append: Self.append(Self.player)) { bus, reader in
             if let reader { bus.receive(.changed(id, reader.properties())) }
@@ -159,7 +160,7 @@ final class PlayerBus {
             }
             if isSent { return }
         }
-        // Some players announce no track, or one that is not an object path.
+        // Some players announce no track id, or one that is not an object path: ask for a relative seek.
         var offset = target - Int64(position * 1_000_000)
         call(id.name, Self.path, Self.player, "Seek") { message in
             sd_bus_message_append_basic(message, MessageReader.Code.int64, &offset) >= 0
@@ -186,7 +187,8 @@ final class PlayerBus {
         }
     }
 
-    /// Adds the player that owns a name, unless it is known, is the proxy, or exceeds `PlayerTracker.capacity`.
+    /// Adds the player that owns a name, unless it is known, it is the proxy, or `PlayerTracker.capacity` players are
+    /// known.
     private func found(_ name: String, _ owner: String) {
         guard name != Self.proxy else { return }
         let id = PlayerID(owner)

@@ -5,7 +5,7 @@ internal import Platform
 /// The players on a bus at the time of the call.
 package enum PlayerList {
     /// Returns the players' names, such as `vlc`, sorted; `nil` if there is no bus at the address, the connection is
-    /// lost, or a reply does not arrive in time.
+    /// lost, or a reply does not arrive in time. Blocks for at most `timeout`.
     package static func names(at address: String, within timeout: Duration = .seconds(1)) -> [String]? {
         let found = Found()
         guard

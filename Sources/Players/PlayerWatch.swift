@@ -18,8 +18,8 @@ package final class PlayerWatch: Sendable {
         /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount is resolved
         /// as a possible link to the file only if its last component begins with this name, without the extension.
         package var fileName: @Sendable (EpisodeID) -> String?
-        /// Sends a report to the daemon. The callback gets the position in seconds to which the player should seek, if
-        /// any; on any thread.
+        /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
+        /// player should seek, or with `nil`.
         package var report: @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
 
         package init(
@@ -190,6 +190,7 @@ package final class PlayerWatch: Sendable {
     }
 
     /// Waits for the bus, a signal from another thread, or the earliest deadline: the bus's, `first` or `second`.
+    /// Clears the signal.
     private func wait(_ bus: PlayerBus, _ first: Instant?, _ second: Instant?, _ wake: WakeSignal) {
         let busDeadline = bus.deadline.map { Instant(uptime: .microseconds(Int64(clamping: $0))) }
         let next = [first, second, busDeadline].compactMap(\.self).min()
@@ -246,7 +247,7 @@ package final class PlayerWatch: Sendable {
     }
 
     /// Whether the name may be that of an open episode's file, or of a link to it: it begins with the file's name
-    /// without its extension.
+    /// without the extension.
     private func isNameOfOpenEpisode(_ name: String) -> Bool {
         state.withLock { Array($0.open.keys) }.contains { episode in
             guard let file = mount.fileName(episode) else { return false }

@@ -3,7 +3,7 @@ internal import Glibc
 /// The address of the user's session bus.
 package enum SessionBus {
     /// The address in `DBUS_SESSION_BUS_ADDRESS`, else that of the socket `bus` in `XDG_RUNTIME_DIR`; `nil` if there is
-    /// neither, or the variable's transport would start a process. Never starts a bus.
+    /// neither, or if a connection to the address in the variable would start a process. Never starts a bus.
     package static func address(_ environment: [String: String]) -> String? {
         if let given = environment["DBUS_SESSION_BUS_ADDRESS"], !given.isEmpty {
             // These transports start a process.

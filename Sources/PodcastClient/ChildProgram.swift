@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Platform
 
-/// A child process with empty standard input, whose standard error is captured until it exits.
+/// Execution of child processes with empty standard input and captured standard error.
 package enum ChildProgram {
     /// The outcome of a program.
     package struct Result: Sendable {

@@ -25,7 +25,8 @@ package final class DaemonConnection: Sendable {
     private let onEvent: @Sendable (Event) -> Void
     private let onClose: @Sendable () -> Void
 
-    /// Connects to a socket. Throws `ClientError.unreachable` if that fails, or the socket belongs to another user.
+    /// Connects to a socket. Throws `ClientError` with the code `unreachable` if that fails, or if a process of another
+    /// user listens on the socket.
     ///
     /// - Returns: `nil` if no process listens on the socket.
     package static func connect(

@@ -25,8 +25,8 @@ package struct DaemonLauncher: Sendable {
         self.onNotice = onNotice
     }
 
-    /// Connects to a running daemon. Makes an older daemon exit. Blocks until the daemon has responded. Throws
-    /// `ClientError`: `incompatible` for a newer daemon, or one with another library or cache.
+    /// Connects to a running daemon, and blocks until it has responded. Makes an older daemon exit, and blocks until it
+    /// has exited. Throws `ClientError`: `incompatible` for a newer daemon, or one with another library or cache.
     ///
     /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
     /// - Returns: `nil` if no daemon runs, the running one does not respond, or it was older.
@@ -72,7 +72,8 @@ package struct DaemonLauncher: Sendable {
         return connection
     }
 
-    /// Connects, and starts a daemon if none runs. Blocks until the daemon has responded. Throws `ClientError`.
+    /// Connects. If no daemon runs, first creates the installation's folders and starts a daemon. Blocks until the
+    /// daemon has responded. Throws `ClientError`.
     ///
     /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
     package func connectOrStart(

@@ -176,7 +176,7 @@ package struct DownloadTask: Sendable {
         self.episode = episode
     }
 
-    /// Starts the task, or undoes one `suspend()`.
+    /// Starts the task, or undoes one `suspend()`. Discards an earlier final event for which nobody has waited.
     package func resume() async throws {
         session.discardFinalEvent(of: episode)
         _ = try await session.connection.perform(.resumeTask(episode: episode))

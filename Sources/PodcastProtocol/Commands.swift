@@ -125,7 +125,7 @@ package enum Command: Sendable, Codable, Equatable {
     case cancelTask(episode: EpisodeID, producingResumeData: Bool)
     /// Creates a task like `createTask` that continues a cancelled one.
     case continueTask(ResumeData)
-    /// Acknowledges all events up to this one for a background session.
+    /// Acknowledges all events up to this sequence number, inclusive, for a background session.
     case acknowledge(through: Int64)
     /// Searches the catalogues, with a maximum number of results; stores nothing.
     case search(term: String, limit: Int)
@@ -206,7 +206,7 @@ package struct RenamedPath: Sendable, Codable, Equatable {
 
 /// The effect of a changed `keep` on a show's episodes.
 package struct KeepChange: Sendable, Codable, Equatable {
-    /// The number of removed episodes, the number of episodes before, and the number of freed bytes.
+    /// The number of removed episodes, the number of episodes before the removal, and the number of freed bytes.
     package var removed: Int
     package var total: Int
     package var bytes: Int64

@@ -18,7 +18,7 @@ package struct Event: Sendable, Equatable {
         case episode(EpisodeID, formerName: String?)
         /// A show or its list of episodes has changed in the library. The name is that of its folder.
         case show(ShowID, name: String?, formerName: String?)
-        /// A view was added, changed or removed, or time has changed its episodes.
+        /// A view was added, changed or removed, or its episodes have changed because time has passed.
         case view(name: String, isRemoved: Bool)
         /// A player's report was stored. The path is `SHOW/EPISODE`.
         case listening(EpisodeID, path: String, StoredListening)
@@ -41,7 +41,7 @@ package struct Event: Sendable, Equatable {
 
 /// The subject and the progress of a task, in its events.
 package struct TaskReport: Sendable, Equatable {
-    /// The task; `nil` for a transfer without one, such as a probe or a failed open.
+    /// The task; `nil` for an event without one, such as that of a probe or of a failed open.
     package var id: TaskID?
     package var kind = TaskInfo.Kind.download
     package var episode: EpisodeID?
@@ -105,7 +105,7 @@ extension Event {
         task?.retryIn.map { time + min(max($0, .zero), .milliseconds(1 << 40)).seconds + 1 }
     }
 
-    /// The episode of a download, a change or a report.
+    /// The episode that the event concerns; `nil` if it concerns none.
     package var episode: EpisodeID? {
         switch body {
         case .episode(let id, _), .listening(let id, _, _): id
@@ -139,7 +139,7 @@ extension Event {
     }
 }
 
-// The stored form, one flat object. Daemons store it for weeks, so it must remain readable across protocol versions.
+// The stored form, one flat object. Daemons store it for days, so it must remain readable across protocol versions.
 extension Event: Codable {
     fileprivate struct Stored: Codable {
         var sequence: Int64

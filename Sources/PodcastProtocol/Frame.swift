@@ -12,7 +12,7 @@ package struct Frame: Sendable, Equatable {
         case read = 4
         case cancel = 5
         case close = 6
-        /// An episode was opened without a request to the daemon; no response.
+        /// Reports that an episode was opened without a request to the daemon. Has no response.
         case opened = 7
         // From the daemon.
         case welcome = 65
@@ -107,7 +107,7 @@ struct WireWriter {
     }
 }
 
-/// A reader of the values that ``WireWriter`` writes; `nil` at the end of the bytes.
+/// A reader of the values that ``WireWriter`` writes. Each method returns `nil` if too few bytes are left.
 struct WireReader {
     private var bytes: ArraySlice<UInt8>
 

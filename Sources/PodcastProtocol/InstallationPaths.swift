@@ -13,7 +13,7 @@ package struct InstallationPaths: Sendable, Equatable {
     package var runtime: String
 
     /// - Parameter environment: The process's variables. Relative paths are ignored, as the specification requires.
-    /// - Returns: `nil` if one of the first four variables is missing and HOME is missing too.
+    /// - Returns: `nil` if HOME and the variable of `data`, `cache`, `config` or `state` are both missing.
     package init?(environment: [String: String]) {
         /// Returns the folder of a variable without slashes at its end: daemon and client compare paths as text.
         func base(_ variable: String) -> String? {

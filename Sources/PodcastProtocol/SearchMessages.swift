@@ -27,7 +27,7 @@ package struct FoundShow: Sendable, Codable, Equatable {
     }
 }
 
-/// A search result that the daemon has stored in the library, for the folder of a search in a mount.
+/// A search result that the daemon has stored in the library. A mount lists it in the folder of the search.
 package struct FoundFolder: Sendable, Codable, Equatable {
     package var podcast: ShowID
     /// The name of the show's folder.

@@ -37,7 +37,8 @@ struct DownloadWait {
     struct RetryErrorLog {
         private var printed: [TaskID: String] = [:]
 
-        /// Returns the line to print for an event; `nil` if its reason was already printed, or it has none.
+        /// Returns the line to print for an event; `nil` if its reason was already printed, if it has
+        /// none, or if it is a final event.
         mutating func line(for event: Event) -> String? {
             guard let report = event.task, let task = report.id, let path = report.path, !event.endsTask else {
                 return nil
@@ -54,7 +55,7 @@ struct DownloadWait {
     }
 
     /// Downloads the episodes, and returns when each has finished or failed, was cancelled, or waits for space. The
-    /// daemon downloads those that wait once there is space.
+    /// daemon continues the waiting downloads later, once there is space.
     ///
     /// - Returns: A line for each episode that is not complete.
     func run() async throws -> [String] {
@@ -102,7 +103,8 @@ struct DownloadWait {
         var baseline: Int64?
     }
 
-    /// Starts the remaining downloads and waits for their final events, during the life of one daemon.
+    /// Starts the remaining downloads, and waits until each has ended or those left all wait for space. Records the
+    /// results in `remaining`. Throws `ClientError` if the daemon exits before that.
     ///
     /// - Parameter onFinish: Called with the number of downloads that have ended.
     private func finish(

@@ -29,9 +29,9 @@ struct Installation: Sendable {
     /// Reads the configuration file; errors contain the line number.
     func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
-    /// Opens the library for reading; `nil` if there is none because nothing was ever subscribed. If the library is
-    /// damaged or has an older schema, or only the copy of the subscriptions exists, the daemon first repairs, migrates
-    /// or restores it.
+    /// Opens the library for reading; `nil` if it does not exist and the copy of the subscriptions lists no show. If
+    /// the library is damaged, has an older schema or can be restored from that copy, starts the daemon, which first
+    /// repairs, migrates or restores it.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: paths.library)
@@ -74,6 +74,7 @@ struct Installation: Sendable {
     func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
 
     /// Returns the daemon's configuration: the settings of the file, and the callback for this process's heap trimmer.
+    /// Writes `InstallationPaths.authorities` if `transfers.ca_file` is set.
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
         var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")

@@ -73,7 +73,7 @@ struct SavedEpisodes {
         }
     }
 
-    /// Sets the mode and the mtime of a saved file.
+    /// Sets the mode and the mtime of a saved file. A hard link shares them with the cache file.
     private func setAttributes(of item: Item) throws {
         // The mode that programs usually give a new file.
         let mask = umask(0)

@@ -68,8 +68,7 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// All keys. The upper bounds for connections catch typing errors: no server tolerates more connections from one
-    /// client.
+    /// All keys. The upper bounds for the numbers of connections only catch typing errors.
     static let all: [Self] = [
         .size("cache.limit", \.cache.limit, minimum: 1),
         Self(path: "cache.keep_free") { (value, configuration) throws(ConfigurationValueError) in
@@ -153,7 +152,8 @@ struct ConfigurationKey: Sendable {
 }
 
 extension Configuration {
-    /// Reads the settings of a document. Throws the first error in the order of the file.
+    /// Reads the settings of a document. Throws the first error in the order of the file. Checks whether the values of
+    /// different keys fit together only after all of them were read.
     init(_ document: ConfigurationDocument) throws(ConfigurationError) {
         self.init()
         for entry in document.entries {

@@ -6,7 +6,7 @@ import Foundation
 /// `mount.fuse.podfs` or `mount.podfs` the program is called by mount(8) itself, with
 /// `SOURCE DIR [-sfnvrw] [-o OPTIONS] [-t TYPE]`.
 enum MountHelper {
-    /// The names under which mount(8) calls the program. SOURCE may be any word; `mount` and `df` show it.
+    /// The names under which mount(8) itself calls the program. SOURCE may then be any word; `mount` and `df` show it.
     private static let names: Set<String> = ["mount.podfs", "mount.fuse.podfs"]
 
     /// Translates a helper's arguments to those of `podfs mount`, without the program's name.

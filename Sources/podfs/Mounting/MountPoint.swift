@@ -81,8 +81,8 @@ enum MountPoint: Equatable {
         return CommandError(.failed, "\(folder): \(String(cString: strerror(code)))")
     }
 
-    /// Returns the absolute path. Symbolic links are resolved, unless a component cannot be accessed: it is missing, or
-    /// a dead mount.
+    /// Returns the absolute path. Symbolic links are resolved, unless a component cannot be accessed because it is
+    /// missing or is a dead mount.
     static func absolute(_ folder: String) -> String {
         if let path = realpath(folder, nil) {
             defer { free(path) }

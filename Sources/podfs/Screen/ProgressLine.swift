@@ -67,7 +67,7 @@ final class ProgressLine: Sendable {
         return rows > 0 && wraps ? "\u{1B}[\(rows)A\r\u{1B}[J" : "\r"
     }
 
-    /// Clears the line before another line is printed.
+    /// Clears the line, and drops a text that is not drawn yet. Call before another line is printed.
     func clear() {
         guard isShown else { return }
         state.withLock { state in

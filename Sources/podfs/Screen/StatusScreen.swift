@@ -31,7 +31,7 @@ struct StatusScreen {
         var style: Style?
     }
 
-    /// The minimum width at which a task takes one line instead of two.
+    /// The minimum width at which a task takes one line instead of two. A task with a reason always takes two.
     private static let wide = 110
 
     /// The minimum height at which there is a footer.

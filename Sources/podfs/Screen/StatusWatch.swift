@@ -284,7 +284,7 @@ private struct ScreenOutput: StatusOutput {
         return pace.requestFrame(at: now + 1, now: now)
     }
 
-    /// Restores the previous screen, and prints all lines of the last frame below it.
+    /// Restores the previous screen, and prints all tasks on it, also those that did not fit into the last frame.
     mutating func close() {
         guard let screen else { return }
         screen.restore()

@@ -14,7 +14,7 @@ enum WatchKey: Equatable, Sendable {
             }
             guard let kind = rest.first, kind == UInt8(ascii: "[") || kind == UInt8(ascii: "O") else { continue }
             rest.removeFirst()
-            // Parameters, then the final byte.
+            // Skip the parameters up to the final byte, which identifies the key.
             while let next = rest.popFirst() {
                 guard (0x40...0x7E).contains(next) else { continue }
                 if next == UInt8(ascii: "A") { keys.append(.up) }

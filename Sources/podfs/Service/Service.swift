@@ -26,7 +26,8 @@ struct Service {
 
     var isInstalled: Bool { units.all.contains { access(path($0.name), F_OK) == 0 } }
 
-    /// The path of the first unit file that is missing, was edited, or was written by another version of podfs.
+    /// The path of the first unit file that is missing, or differs from the one that `write` would write now: it was
+    /// edited, or written by another version of podfs or in another environment.
     var staleUnit: String? {
         units.all.first {
             FileManager.default.contents(atPath: path($0.name)).map { [UInt8]($0) } != Array($0.text.utf8)

@@ -145,7 +145,7 @@ struct SyncStatusCommand: PodfsCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns a line with the number of changes that are not sent yet, and of positions for unknown episodes.
+    /// Returns a line with the number of unsent changes, and the number of positions for unknown episodes.
     static func summary(_ status: SyncStatus) -> String {
         let waiting = status.waitingSubscriptions + status.waitingActions
         let unsent = ReportText.count(waiting, "change") + (waiting == 1 ? " is" : " are")

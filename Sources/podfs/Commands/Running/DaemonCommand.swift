@@ -19,7 +19,7 @@ struct DaemonCommand: PodfsCommand {
     @Flag(help: "Stay in the foreground and log to standard error.")
     var foreground = false
 
-    /// The pipe to `SpawnedSelf.start` in the process that has started this one.
+    /// The descriptor of the pipe to `SpawnedSelf.start` in the process that has started this one.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 

@@ -42,7 +42,7 @@ struct MountCommand: PodfsCommand {
 
     @OptionGroup var report: Reporting
 
-    /// The pipe to `SpawnedSelf.start` in the process that has started this one.
+    /// The descriptor of the pipe to `SpawnedSelf.start` in the process that has started this one.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
@@ -104,7 +104,8 @@ struct MountCommand: PodfsCommand {
         }
     }
 
-    /// Mounts the folder, in a background process unless `foreground`.
+    /// Switches to the user of the option `setuid`, then mounts the folder: in this process if `foreground` is set,
+    /// otherwise in a background process.
     private func start(_ options: MountOptions) throws {
         if let user = options.user { try Account(user: user).become() }
         if source != nil || options.user != nil { Account.setUserEnvironment() }
