@@ -35,8 +35,9 @@ package struct Playlist: Sendable {
         return encoded.utf8.contains(UInt8(ascii: ":")) ? "./\(encoded)" : encoded
     }
 
-    /// Percent-encodes characters that start a URL's query or fragment, and percent signs that look like an encoded
-    /// character; other names stay unchanged. VLC encodes percent signs by itself unless all of them look encoded.
+    /// Percent-encodes `#`, `?` and percent signs in a name that contains `#`, `?` or a percent sign that looks like an
+    /// encoded character. Other names stay unchanged: VLC encodes percent signs by itself unless all of them look
+    /// encoded.
     static func encodedForVLC(_ name: String) -> String {
         let bytes = Array(name.utf8)
         let needsIt = bytes.indices.contains { index in

@@ -4,7 +4,7 @@ package import PodcastLibrary
 /// An RSS feed of a show or a view for other podcast programs. Its URLs are those of the files in a mount that a web
 /// server shares.
 package struct SharedFeed: Sendable {
-    /// Limits the notes to 32 KiB per episode and 4 MiB per feed: all notes of 10,000 episodes would be 30 MB.
+    /// The limits of the notes: 32 KiB per episode and 4 MiB per feed. All notes of 10,000 episodes would be 30 MB.
     package static let limits = SummaryLimits(notes: 32 << 10, notesInAll: 4 << 20, chapters: 0, chaptersInAll: 0)
 
     /// The URL of the mounted folder, without a slash at its end.
@@ -40,12 +40,12 @@ package struct SharedFeed: Sendable {
             """)
         text.element("title", title, indent: "    ")
         text.element("link", link ?? "\(folder)/", indent: "    ")
-        // Required by RSS 2.0.
+        // RSS 2.0 requires a description.
         text.element("description", description.flatMap { $0.isEmpty ? nil : $0 } ?? title, indent: "    ")
         text.empty(
             "atom:link", [("rel", "self"), ("type", "application/rss+xml"), ("href", "\(folder)/feed.xml")],
             indent: "    ")
-        // A copy for the household, which no podcast directory should list.
+        // The feed is a copy for the household; no podcast directory should list it.
         text.element("itunes:block", "Yes", indent: "    ")
     }
 

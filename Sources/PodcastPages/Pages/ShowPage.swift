@@ -12,7 +12,7 @@ package struct ShowPage: Sendable {
         notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000,
         alternates: 20, alternatesInAll: 3_000)
 
-    /// The maximum number of episodes, newest first, with a row in the document. The script makes the rows of the
+    /// The maximum number of episodes, newest first, with a row in the document. The script creates the rows of the
     /// others from data of a tenth of the size: a browser takes seconds for 10,000 rows.
     static let rowLimit = 500
     /// The size of the document in bytes from which further episodes have no row either.
@@ -137,8 +137,9 @@ package struct ShowPage: Sendable {
 
     // MARK: Old episodes
 
-    /// Returns an episode for the script: id, file name, title (0 if the file name has it), day, length, size, flags,
-    /// position.
+    /// Returns the data of an episode for the script: id, file name, title (0 if the file name contains it), day,
+    /// length, size, flags (1 cached, 2 played, 4 video, 8 no player, 16 notes), and the position of an episode in
+    /// progress.
     private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
         let day = episode.published.flatMap { CalendarDay(seconds: $0, offset: episode.publishedOffset)?.description }
         let stem = FileName.stem(ofFile: episode.name)

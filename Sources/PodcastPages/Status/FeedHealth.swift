@@ -1,7 +1,7 @@
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// The refresh state of a show's feed: the first members of `.feed.json`.
+/// The refresh state of a show's feed: the first member of `.feed.json`, `health`.
 package struct FeedHealth: Sendable {
     private let show: Podcast
 

@@ -157,7 +157,7 @@ package struct StatusPage: Sendable {
                 "<progress max=\"100\" value=\"\((progress * 10).rounded(.down) / 10)\" aria-label=\"Progress\"></progress>"
             )
         } else {
-            // No value: in progress, of unknown size.
+            // Without a value, the bar shows that the progress is unknown.
             page.add("<progress aria-label=\"Progress\"></progress>")
         }
         page.add("<p class=\"facts\">")

@@ -99,12 +99,12 @@ package struct ID3Tag: Sendable {
     }
 
     private static func milliseconds(_ seconds: Double) -> UInt32 {
-        // The limit stays below the greatest number, which has a meaning of its own.
+        // The limit keeps the product within 32 bits.
         UInt32(clamping: WholeNumber.of(min(max(0, seconds), 4_000_000) * 1_000))
     }
 
-    /// Returns the text in UTF-8, cut between code points. Control characters, of which NUL would end the text, and
-    /// direction marks become spaces.
+    /// Returns the text in UTF-8, cut between code points. Control characters and direction marks become spaces; a NUL
+    /// would end the text.
     private static func bounded(_ text: String, _ limit: Int, keepsLines: Bool = false) -> [UInt8] {
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {

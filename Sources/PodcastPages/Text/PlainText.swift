@@ -6,7 +6,7 @@ package enum PlainText {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmful($0) ? "\u{FFFD}" : $0 }))
     }
 
-    /// Whether the character controls a terminal, ends a line or changes the text direction.
+    /// Returns whether the character controls a terminal, ends a line or changes the text direction.
     package static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: return true

@@ -1,5 +1,5 @@
 extension SanitizedHTML {
-    /// Gives all headings of sanitized markup one level, so that they follow the headings of the page around it.
+    /// Returns sanitized markup with all headings at one level, so that they fit below the headings of the page.
     ///
     /// The markup contains `<` only as the beginning of its own tags.
     static func headings(_ markup: String, level: Int) -> String {

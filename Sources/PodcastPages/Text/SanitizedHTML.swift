@@ -8,7 +8,7 @@ internal import PodcastFeed
 /// http, https and mailto addresses. Text without markup is split into paragraphs, and its addresses become links. The
 /// output consists of complete, properly nested elements, for a `div` of a page.
 package enum SanitizedHTML {
-    /// The number of input bytes that are parsed; show notes have a few thousand.
+    /// The maximum number of input bytes; the rest is ignored. Show notes have a few thousand.
     static let inputLimit = 1 << 20
     /// The maximum nesting depth; deeper elements are replaced by their content.
     private static let depthLimit = 64
@@ -113,7 +113,7 @@ package enum SanitizedHTML {
 
     // MARK: Markup
 
-    /// Whether the text contains a tag, a comment or a character reference.
+    /// Returns whether the text contains a tag, a comment or a character reference.
     private static func hasMarkup(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         for index in bytes.indices.dropLast() {
