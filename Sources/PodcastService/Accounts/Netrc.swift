@@ -8,7 +8,7 @@ package import TransferEngine
 ///
 /// An entry applies to a host, whatever the scheme and port. podfs rather than curl decides where an entry is sent,
 /// because curl would look up every address, including redirect targets and artwork. An entry is sent to the origin of
-/// an address that a person entered, and over https also to the origin of a subscription that has moved. Thread-safe.
+/// an address that a person entered, and over https also to the current origin of any subscription. Thread-safe.
 package final class Netrc: Sendable {
     /// An entry of the file.
     package struct Entry: Equatable, Sendable {

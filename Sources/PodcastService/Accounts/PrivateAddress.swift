@@ -3,7 +3,7 @@ internal import PodcastFeed
 internal import PodcastLibrary
 package import TransferEngine
 
-/// The address of a feed, separated from the credentials that it may contain.
+/// The address of a feed or a server, separated from the credentials that it may contain.
 package struct PrivateAddress: Sendable, Equatable {
     /// The address without user info, as stored in the library and requested from the server.
     package let url: String

@@ -6,18 +6,19 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// Streams. The mount generates the file of an episode that is a stream. Before it is opened, the stream's playlist is
-// fetched and checked: the open fails with the reason if there is nothing to play, and no player is directed to an
-// address that podfs itself would not request.
+// Streams. The mount generates the file of an episode that is a stream. Before the file is opened, the stream's
+// playlist is fetched and checked: the open fails with the reason if there is nothing to play, and no player is
+// directed to an address that podfs itself would not request.
 extension Assets {
-    /// The time for which a checked playlist is not fetched again. A live stream ends at any time.
+    /// The time for which a checked playlist is not fetched again. It is short: a live stream may end at any time.
     private static let streamFreshness = Duration.seconds(60)
     /// The timeout of fetching a playlist; a reader is waiting.
     private static let streamTimeout = Duration.seconds(30)
     /// The maximum number of remembered streams.
     private static let mostStreams = 1_000
 
-    /// Checks the playlist of a stream.
+    /// Checks the playlist of a stream, unless the result of a recent check is known. Throws the reason if the stream
+    /// cannot be played.
     func stream(_ id: EpisodeID) async throws -> Reply {
         let name = AssetKind.stream.fileName(id.rawValue)
         guard let episode = try library.episode(id: id), episode.isStream else {

@@ -70,7 +70,7 @@ final class Assets: ServicePart {
             }
         fetches[name] = task
         let size = try await task.value
-        // A 304, and a failure for which an outdated copy is served, write no new file.
+        // After a 304, or a failure for which an outdated copy is served, the file is not new: mark it as used.
         store.touch(name)
         return .asset(file: name, size: size)
     }

@@ -95,7 +95,8 @@ final class FoundShows: ServicePart {
 
     // MARK: Clean-up
 
-    /// Deletes the found shows that, for a day, no search has returned and nobody has used.
+    /// Deletes the found shows that have been unused for a day: no search has returned them, and no person or task has
+    /// used them. Also tries again to remove files that were in use.
     ///
     /// - Parameter moment: the current time in seconds since 1970; `nil` for that of the wall clock.
     func purge(at moment: Int64? = nil) {

@@ -9,7 +9,7 @@ internal import TransferCore
 /// The daemon's side of one client's connection.
 ///
 /// Frames may be sent from any thread, without blocking: bytes that the socket does not accept are queued and sent by
-/// the server's thread. A client that does not read is disconnected.
+/// the server's thread. A client that falls too far behind is disconnected.
 package final class ClientConnection: Sendable {
     struct State {
         /// Bytes that the socket has not accepted yet.

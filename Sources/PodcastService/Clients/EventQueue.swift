@@ -4,7 +4,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// A queue of the engine's events and of the work that has to follow them, in order.
+/// A queue of the engine's and the clients' events, and of work that has to follow them. Preserves the order.
 ///
 /// Events that nobody waits for are delivered in batches, after a short delay. If each event were recorded by itself, a
 /// small episode that is opened, received and completed would take six transactions, which would run while the first
@@ -45,7 +45,8 @@ final class EventQueue: Sendable {
 
     deinit { wake.finish() }
 
-    /// Queues an item. An urgent item is delivered at once, any other after the delay that `scheduleDelivery` starts.
+    /// Queues an item. An urgent item is delivered at once, together with the items before it. Any other item is
+    /// delivered after the delay that `scheduleDelivery` starts.
     func enqueue(_ item: Item) {
         let isUrgent = item.isUrgent
         let wakes = state.withLock { state in
@@ -132,8 +133,8 @@ extension EventQueue.Item {
         }
     }
 
-    /// Whether a failed write is retried. The progress of a running or queued transfer is not: the next report
-    /// supersedes it.
+    /// Whether a failed write is retried. The progress of an upload, or of a running or queued download, is not
+    /// retried: the next report supersedes it.
     var isRetried: Bool {
         switch self {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued

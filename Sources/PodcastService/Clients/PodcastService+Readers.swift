@@ -48,8 +48,8 @@ extension PodcastService {
         client.send(.welcome, number: frame.number, welcome)
     }
 
-    /// Cancels a request. Runs on the thread that registers requests, so an outstanding request is in `waits`, or in
-    /// `opens` once it is granted.
+    /// Cancels a request. This function runs on the thread that registers requests, so it finds an outstanding request
+    /// in `waits`, and a granted open in `opens`.
     private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))

@@ -7,10 +7,13 @@ enum SocketActivation {
     /// SD_LISTEN_FDS_START of sd-daemon.h.
     private static let firstDescriptor: Int32 = 3
 
-    /// Takes ownership of the socket. Child processes do not inherit it, and a second call returns `nil`.
+    /// Returns the passed socket, which the caller then owns. Child processes do not inherit the socket.
+    ///
+    /// Removes the environment variables that announce the socket, so that a second call returns `nil`.
     ///
     /// - Parameter path: the path to which clients in this environment connect.
     /// - Returns: `nil` if no socket was passed to this process.
+    /// - Throws: `SocketServer.Problem` unless exactly one socket was passed, and it listens at `path`.
     static func inheritedListener(at path: String) throws -> Int32? {
         guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {
             return nil

@@ -49,8 +49,8 @@ package final class SocketServer: Sendable {
     /// Signalled when the thread has ended.
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Listens at `path`, after removing an existing socket there. The caller holds the lock that guarantees that no
-    /// other daemon serves it.
+    /// Listens at `path`, after removing an existing socket there. The caller must hold the lock that guarantees that
+    /// no other daemon serves this path.
     package convenience init(path: String, handler: Handler) throws {
         var address = sockaddr_un()
         var length: socklen_t = 0
@@ -105,7 +105,7 @@ package final class SocketServer: Sendable {
         }
     }
 
-    /// Removes the socket and closes every connection; returns when that is done.
+    /// Removes the socket, if this server created it, and closes every connection. Returns when the thread has ended.
     package func stop() {
         if let path { unlink(path) }
         eventfd_write(stopper, 1)

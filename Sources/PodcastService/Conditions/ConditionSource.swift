@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// A source of the conditions: the system, or a test double.
+/// A source of the network and power conditions: the system, or a test double.
 package struct ConditionSource: Sendable {
     /// Reads the conditions. Blocks: normally for a millisecond, but for 90 s (BUS_AUTH_TIMEOUT of sd-bus) if the bus
     /// accepts the connection and does not authenticate it.

@@ -1,6 +1,6 @@
 /// The present cost of a transfer: whether the link is metered and whether the machine is on battery.
 ///
-/// Only discretionary tasks wait for either; reads and requests by a person never do.
+/// Only discretionary tasks wait for an unmetered link and for mains power; reads and requests by a person never do.
 package struct LinkConditions: Sendable, Equatable {
     /// Whether the link is metered; `nil` if unknown.
     package var isMetered: Bool?
@@ -17,9 +17,9 @@ package struct LinkConditions: Sendable, Equatable {
 
     /// Returns whether discretionary tasks may run.
     ///
-    /// Unknown conditions allow them. They are unknown without NetworkManager or a bus, that is on servers, in
-    /// containers and on wired desktops, whose links are hardly ever metered; a task that waited there would wait for
-    /// ever.
+    /// Unknown conditions allow discretionary tasks. Without NetworkManager or a bus, as on servers, in containers and
+    /// on wired desktops, it is unknown whether the link is metered. Such links hardly ever are, and a task that waited
+    /// there would wait for ever.
     ///
     /// - Parameters:
     ///   - allowMetered: `discretionary.allow_metered`.

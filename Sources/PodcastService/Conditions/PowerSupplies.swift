@@ -8,7 +8,7 @@ package struct PowerSupplies: Sendable {
 
     var directory = Self.standardDirectory
 
-    /// Returns whether the machine runs on its own battery; `nil` if the kernel does not say.
+    /// Returns whether the machine runs on battery; `nil` if the folder cannot be read.
     ///
     /// Reads a few small files; a battery may need some milliseconds to answer.
     func isOnBattery() -> Bool? {
@@ -56,8 +56,8 @@ package struct PowerSupplies: Sendable {
         return isUnplugged && !batteries.isEmpty && batteries.allSatisfy { $0.status == .unknown }
     }
 
-    /// Reads one supply; `nil` for those of attached devices (mice, headsets), empty bays, and supplies of unknown
-    /// type.
+    /// Reads one supply; `nil` for the supply of an attached device (mouse, headset), for an empty bay, and for a
+    /// supply of unknown type.
     private func supply(_ name: String) -> Supply? {
         guard property("scope", of: name) != "Device", property("present", of: name) != "0",
             let type = property("type", of: name)
@@ -82,7 +82,8 @@ package struct PowerSupplies: Sendable {
         return Supply(kind: kind, isOnline: isOnline, status: status)
     }
 
-    /// Returns the text of a property; `nil` if it is missing or unreadable, such as that of a battery just removed.
+    /// Returns the text of a property; `nil` if it is missing, empty or unreadable, for example because the battery was
+    /// just removed.
     private func property(_ property: String, of name: String) -> String? {
         guard let data = FileManager.default.contents(atPath: "\(directory)/\(name)/\(property)") else { return nil }
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

@@ -49,7 +49,8 @@ package struct FeedAddress: Sendable, Hashable {
     /// Returns the host of an address for per-host limits; for an invalid address the text itself.
     package static func host(of text: String) -> String { plainHost(of: text) ?? FeedAddress(text)?.host ?? text }
 
-    /// Fast path of `host(of:)` for ordinary addresses, byte by byte: it is called for a thousand shows at once.
+    /// Fast path of `host(of:)` for ordinary addresses, since a refresh calls that function for a thousand shows at
+    /// once. Parses bytes.
     private static func plainHost(of text: String) -> String? {
         var text = text
         return text.withUTF8 { bytes in

@@ -63,7 +63,9 @@ struct FeedDocuments: Sendable {
         return documents.filter { facts.contains($0.key) }
     }
 
-    /// Stores a received document as the show's.
+    /// Replaces both files of a show: the document, and the parser's result with the redirects.
+    ///
+    /// - Throws: `POSIXError` if a file cannot be written. The other one may have been replaced already.
     func store(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: ShowID) throws {
         guard let facts = begin() else { throw POSIXError(.EIO) }
         let hops = redirects.map { hop in
@@ -92,7 +94,7 @@ struct FeedDocuments: Sendable {
     private func path(_ podcast: ShowID, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
 }
 
-/// A temporary file, which is deleted when its last reference is released unless it was moved. Thread-safe.
+/// A temporary file that is deleted together with this object, unless it was moved before. Thread-safe.
 final class ArrivingDocument: Sendable {
     private struct State {
         var descriptor: Int32

@@ -7,7 +7,8 @@ internal import TransferEngine
 /// The client for feeds: fetches them through the engine, and parses them as they arrive.
 struct FeedFetcher: Sendable {
     let engine: TransferEngine
-    /// Limits of the parser. Bytes beyond them are not received; the feed is truncated.
+    /// Limits of the parser. A response with more than `limits.bytes` bytes is not received to its end, and its feed is
+    /// truncated.
     let limits: FeedLimits
 
     /// A feed, or 304 Not Modified.
@@ -57,8 +58,8 @@ struct FeedFetcher: Sendable {
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
-    /// Fetches a feed like `fetch`, and returns a response of any status with its head and redirects. Throws
-    /// `FetchFailure` if there was no response.
+    /// Fetches a feed like `fetch`, but returns a response of any status, with its head and redirects. Throws
+    /// `FetchFailure` if there was no complete response.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
@@ -112,8 +113,9 @@ struct FeedFetcher: Sendable {
             self.request = request
         }
 
-        /// Returns whether a response is the requested delta: 226 with the instance manipulation `feed` alone, from the
-        /// entity tag that was sent (RFC 3229, sections 10.4.1, 10.5.2 and 10.5.1).
+        /// Returns whether a response is the requested delta: its status is 226, its only instance manipulation is
+        /// `feed`, and its base, if stated, is the entity tag that was sent (RFC 3229, sections 10.4.1, 10.5.2 and
+        /// 10.5.1).
         func isDelta(_ head: ResponseHead) -> Bool {
             guard head.status == 226, let deltaBase else { return false }
             let manipulation = (head["im"] ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }
@@ -121,7 +123,7 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is none.
+    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is no complete response.
     func receive(
         _ answer: AsyncThrowingStream<DataEvent, any Error>, to feedRequest: FeedRequest,
         keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil

@@ -50,8 +50,9 @@ package struct FeedMove: Sendable, Equatable {
         }
     }
 
-    /// Returns the address to which the permanent redirects led; `nil` if it is the old one, or would make the
-    /// subscription less safe: http instead of https, or user info chosen by a server.
+    /// Returns the address to which the redirects led, if all were permanent; `nil` if one was not, if the address is
+    /// the old one, or if it would make the subscription less safe: http instead of https, or user info chosen by a
+    /// server.
     private static func permanentAddress(_ chain: RedirectChain) -> String? {
         guard chain.isPermanent, chain.final != chain.requested, let old = FeedAddress(chain.requested),
             let new = FeedAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
@@ -98,7 +99,8 @@ package struct FeedMove: Sendable, Equatable {
         return common > 0 && (common * 2 >= comparable || comparable < 6)
     }
 
-    /// Number of items compared. A hundred are sufficient evidence, and an old feed may have been truncated to as few.
+    /// Number of items compared. A hundred are sufficient evidence, and the feed at the old address may list only its
+    /// newest hundred.
     private static let comparedItems = 100
 
     /// Returns the new address after `confirms`: the one in the tag, or the target of permanent redirects from there.
@@ -116,8 +118,8 @@ package struct FeedMove: Sendable, Equatable {
 package struct EpisodeMark: Sendable, Hashable {
     private let text: String
 
-    /// Returns the marks of an episode: its guid, if too long to be a serial number, and its media URL without scheme
-    /// and query, which may contain a token.
+    /// Returns the marks of an episode: its guid, if it is too long to be a serial number, and its media URL without
+    /// the scheme and without the query, which may contain a token.
     package static func marks(guid: String?, url: String) -> [EpisodeMark] {
         var marks: [EpisodeMark] = []
         if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }

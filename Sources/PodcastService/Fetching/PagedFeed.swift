@@ -45,7 +45,7 @@ package struct PagedFeed: Sendable {
     /// Whether all items of the show are present. If so, an episode that is not among them has left the feed.
     package var isWhole: Bool { feed.next == nil && !feed.isCut }
 
-    /// Adds a page.
+    /// Adds a page, and determines the next page to fetch. Does nothing if `next` is `nil`.
     ///
     /// - Parameters:
     ///   - page: the document at `next`.

@@ -20,7 +20,10 @@ final class ListeningRecorder: ServicePart {
         context = driver.context
     }
 
-    /// Stores the changes in a player's report, and returns the position at which the player should continue.
+    /// Stores and broadcasts the changes in a player's report. If they mark the episode as played, runs the hook and
+    /// updates the show's automatic downloads.
+    ///
+    /// - Returns: the position at which the player should continue.
     func report(_ report: ListeningReport) throws -> Reply {
         var report = report
         report.episode = try library.mainEpisode(of: report.episode)
@@ -31,7 +34,7 @@ final class ListeningRecorder: ServicePart {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL, message: "a report needs a player and a position in seconds")
         }
-        // The senders time their reports by CLOCK_MONOTONIC, which stops while the machine sleeps.
+        // Use the clock by which the senders time their reports: CLOCK_MONOTONIC, which stops while the machine sleeps.
         let verdict = book.handle(report, stored: stored, at: SystemClock.monotonic.now)
         guard let change = verdict.change else { return .listening(resume: verdict.resume) }
         try library.recordListening(to: report.episode, change, now: now())
@@ -75,7 +78,7 @@ final class ListeningRecorder: ServicePart {
         return .done
     }
 
-    /// Marks all episodes of a show as played or unplayed. No hook runs: nobody has listened to the episodes just now.
+    /// Marks all episodes of a show as played or unplayed. Unlike for a single episode, no hook runs.
     func setPlayed(_ podcast: ShowID, _ played: Bool) throws -> Reply {
         let count = try library.setPlayed(podcast: podcast, played, now: now())
         if count > 0, let show = try library.folder(id: podcast) { driver.changed(podcast: podcast, name: show.name) }

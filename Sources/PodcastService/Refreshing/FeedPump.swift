@@ -66,13 +66,13 @@ final class FeedPump: Sendable {
 
     /// An event of a feed request; events are delivered in order.
     enum Report: Sendable {
-        /// The request was sent. Reported only while a client watches.
+        /// A request starts. Reported only while a client watches.
         case began(RunningRequest)
-        /// A 304; the slot in the queue is already free.
+        /// A 304. The request's slot in the queue is already free.
         case unchanged(RunningRequest, ResponseHead)
         /// Any other response, or a failure. The consumer has to free the slot in the queue.
         case answer(RunningRequest, AsyncThrowingStream<DataEvent, any Error>)
-        /// The turn of a feed that other code fetches.
+        /// The turn of a feed that other code fetches. The consumer has to free the slot in the queue.
         case slot(ShowID)
     }
 
@@ -124,7 +124,8 @@ final class FeedPump: Sendable {
     /// Discards the job of a queued show that has changed; the show is loaded again when its turn comes.
     func removeJob(_ podcast: ShowID) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
 
-    /// Starts the requests that the limits allow.
+    /// Starts the queued feeds that the limits allow, and records their requests as running. The caller sends the
+    /// requests.
     ///
     /// - Returns: the requests to send, and the slots of feeds that other code fetches.
     func start() -> (requests: [DataTask], slots: [ShowID]) {
@@ -232,7 +233,9 @@ final class FeedPump: Sendable {
         if isUrgent { wake.yield() }
     }
 
-    /// Returns whether the caller has to wake the consumer; `false` if that has been done.
+    /// Marks the consumer as woken.
+    ///
+    /// - Returns: whether the caller has to wake the consumer; `false` if another caller already does.
     private static func claimWake(_ state: inout State) -> Bool {
         if state.isWoken { return false }
         state.isWoken = true

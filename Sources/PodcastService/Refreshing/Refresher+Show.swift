@@ -131,7 +131,7 @@ extension Refresher {
         "the feed has ended (the server answered 410): its episodes stay, and podfs fetches it again only when "
         + "podfs refresh asks for it"
 
-    /// Stores the fetched document as the show's; a failure does not fail the refresh.
+    /// Stores the fetched document of a show. A failure is logged and does not fail the refresh.
     nonisolated func storeDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
         guard let document = found.document, let feed = found.feed else { return }
         do {
@@ -202,7 +202,8 @@ extension Refresher {
         return paged
     }
 
-    /// Refreshes a show after the server refused an episode's address: the feed may have a newer one.
+    /// Refreshes the show of an episode whose address the server refused, because the feed may have a newer address.
+    /// Then passes the episode's addresses to the engine. Runs in the background.
     func renewAddress(of episode: EpisodeID) {
         startTask { [self] in
             await driver.underWay {
@@ -228,7 +229,8 @@ extension Refresher {
 
     // MARK: Moving
 
-    /// Changes the subscription's address and stores the former one.
+    /// Changes the subscription's address and stores the former one. If another show is subscribed at the new address,
+    /// the subscription stays unchanged, and the new address is stored among the former ones.
     private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
         do {
             try library.move(podcast: podcast.id, to: address, space: space, now: now())
@@ -248,7 +250,7 @@ extension Refresher {
         }
     }
 
-    /// Verifies a new address announced by a feed: it is accepted if the same show is found there.
+    /// Verifies a new address announced by a feed, and moves the subscription there if the address has the same show.
     private func verify(_ candidate: String, for podcast: Podcast, from reach: AddressSpace?) async throws {
         let credentials = credentials(of: podcast.id, try showAccess(of: podcast.id))
         guard let found = try? await context.fetcher.retrieve(candidate, reach: reach, credentials: credentials) else {

@@ -41,7 +41,7 @@ extension Refresher {
         do {
             try loadRhythms(of: answers.map(\.request.job.show.id))
         } catch {
-            // Without their rhythms, the shows are scheduled as if nothing were known about them.
+            // Without their rhythms, the shows are scheduled as if their publication dates were unknown.
             log.error("\(error)")
         }
         let feeds = answers.map { unchanged($0.request.job.show, $0.head) }

@@ -20,7 +20,7 @@ final class Refresher: ServicePart {
     let feeds: FeedPump
     /// The groups that wait for the results of queued or running refreshes.
     private var waitingGroups: [ShowID: [RefreshGroup]] = [:]
-    /// The reason for each refresh that is queued or running; `.schedule` if absent.
+    /// The reason for each refresh that waits for its turn or for its response; `.schedule` if absent.
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
     /// Imports of shows that are not in the library yet. They wait in the same queue, under negative identifiers.
     private var slots: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
@@ -88,7 +88,8 @@ final class Refresher: ServicePart {
         return (results + skipped).sorted { $0.name < $1.name }
     }
 
-    /// Refreshes shows as soon as the limits allow; a show that is queued or running is not refreshed twice.
+    /// Refreshes shows as soon as the limits allow. A show that is queued or running is not refreshed twice. Any other
+    /// show fails at once if its host has asked for a pause.
     ///
     /// - Returns: the results in any order, once all are recorded.
     func refresh(_ shows: [RefreshSubject], _ occasion: PagedFeed.Occasion) async -> [RefreshResult] {
@@ -181,7 +182,8 @@ final class Refresher: ServicePart {
     /// Maximum number of shows for which checking each document is faster than listing the folder.
     private static let fewShows = 8
 
-    /// When the next refresh may start: a show is due, or the pause of a host with queued feeds ends; `nil` if none.
+    /// The time at which the next refresh may start: a show is due, or the pause of a host with queued feeds ends.
+    /// `nil` if there is no such time.
     var next: WallTime? {
         let now = moment
         let (wake, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now.uptime), $0.isEmpty) }
@@ -220,8 +222,8 @@ final class Refresher: ServicePart {
 
     /// Frees the slot that `acquireSlot` has granted.
     ///
-    /// - Parameter isRefused: whether the server answered 429. A single 503 says too little about a host with hundreds
-    ///   of feeds.
+    /// - Parameter isRefused: whether the server answered 429. The host's other waiting imports then fail. A 503 does
+    ///   not count: a single one says too little about a host with hundreds of feeds.
     func releaseSlot(_ id: ShowID, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: uptime) }
         if isRefused { refuseSlots() }

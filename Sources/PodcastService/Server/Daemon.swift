@@ -7,7 +7,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
 
-/// The daemon process: its locks, its socket, its exit.
+/// The run of the daemon process, from acquiring its locks to its clean exit.
 package enum Daemon {
     /// The reason why the daemon could not start: another one serves a folder of this installation.
     package struct Problem: Error, CustomStringConvertible {
@@ -46,7 +46,7 @@ package enum Daemon {
             try await service.start()
         } catch let error as LibraryError {
             // The check at opening missed this damage. Count the start twice, so that the next daemon checks the whole
-            // file.
+            // library.
             if case .damaged = error { marker.begin() }
             throw error
         }

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import Platform
 
-/// A hook command, run as a process without waiting for it.
+/// A process that runs a hook command. The daemon does not wait for its end.
 ///
 /// The process inherits only standard error, which is the log; see `ProcessSpawner`.
 enum HookProcess {

@@ -38,7 +38,7 @@ package final class PodcastService: ServicePart {
 
     /// - Parameters:
     ///   - recovery: the replacement of a damaged library; `nil` if the library was intact.
-    ///   - onIdle: called when the daemon may exit.
+    ///   - onIdle: called when the daemon has been idle long enough, or a client has asked it to exit.
     package init(
         configuration: ServiceConfiguration, library: Library, recovery: LibraryRecovery? = nil,
         onIdle: @escaping @Sendable () -> Void
@@ -66,7 +66,8 @@ package final class PodcastService: ServicePart {
 
     nonisolated var counters: Counters { Counters(probed: probed.withLock { $0.count }) }
 
-    /// Reconciles cache and library, and continues the downloads and uploads of the previous daemon.
+    /// Starts the service: reconciles cache and library, restores lost subscriptions, continues the downloads and
+    /// uploads of the previous daemon, and begins scheduled work.
     package func start() throws {
         driver.owner = self
         try verifier.reconcile()
@@ -89,7 +90,7 @@ package final class PodcastService: ServicePart {
         driver.start()
     }
 
-    /// Stops all work, and records the bytes that each download has received.
+    /// Stops all work, writes pending copies of the library, and records the bytes that each download has received.
     package func stop() async {
         sync.stop()
         context.work.close()
@@ -105,7 +106,7 @@ package final class PodcastService: ServicePart {
         }
     }
 
-    /// The handler of the socket's frames.
+    /// The handler of the socket's clients and their frames.
     package nonisolated var handler: SocketServer.Handler {
         SocketServer.Handler(
             connected: { [self] client in
@@ -132,7 +133,7 @@ package final class PodcastService: ServicePart {
         for entry in skipped { log.error("\(entry.explanation)") }
     }
 
-    /// Deletes the search results that, for a day, no search has returned and nobody has used.
+    /// Deletes the found shows that have been unused for a day; see `FoundShows.purge(at:)`.
     ///
     /// - Parameter moment: the current time, in seconds since 1970.
     package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }

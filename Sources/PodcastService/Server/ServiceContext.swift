@@ -73,7 +73,7 @@ extension ServicePart {
         show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
     }
 
-    /// Returns the template of a show's names.
+    /// Returns the template for the names of a show and its episodes: the show's own, or the configured one.
     func nameTemplate(of podcast: ShowID) -> NameTemplate {
         let standard = configuration.nameTemplate
         return settings(of: podcast).nameTemplate?.portable(standard.isPortable) ?? standard

@@ -10,7 +10,7 @@ struct StartMarker {
 
     /// Records a start.
     ///
-    /// - Returns: the number of earlier starts that did not become ready; 0 if it cannot be determined.
+    /// - Returns: the number of earlier failed starts; 0 if it cannot be determined.
     @discardableResult
     func begin() -> Int {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)

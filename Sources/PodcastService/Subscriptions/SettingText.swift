@@ -10,7 +10,7 @@ package enum SettingText {
         "kib": 0x1p10, "mib": 0x1p20, "gib": 0x1p30, "tib": 0x1p40,
     ]
 
-    /// Returns the bytes in `"500 KiB"`, `"2 MB"` or `"1024"`; `nil` if invalid or beyond 64 bits.
+    /// Parses a size such as `"500 KiB"`, `"2 MB"` or `"1024"` into bytes; `nil` if invalid or beyond 64 bits.
     ///
     /// - Parameter suffix: an allowed suffix of the unit in lower case, such as `/s`.
     package static func bytes(_ text: String, suffix: String = "") -> Int64? {
@@ -19,7 +19,7 @@ package enum SettingText {
         return bytes(number, unit: name.trimmingCharacters(in: .whitespaces))
     }
 
-    /// Returns the bytes of a number with a unit in lower case; `nil` for an unknown unit, or beyond 64 bits.
+    /// Converts a number with a unit in lower case into bytes; `nil` for an unknown unit, or beyond 64 bits.
     package static func bytes(_ number: Double, unit: String) -> Int64? {
         guard let factor = sizes[unit] else { return nil }
         return Int64(exactly: (number * factor).rounded())

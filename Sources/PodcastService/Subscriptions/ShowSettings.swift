@@ -44,7 +44,7 @@ package struct ShowSettingChange: Sendable, Equatable {
         try self.init(key: key, value: value)
     }
 
-    /// Validates a setting.
+    /// Creates a change after validating the value; an empty value removes the setting.
     package init(key: String, value: String) throws(ShowSettingError) {
         guard let known = ShowSettingKey(rawValue: key) else { throw Self.unknown(key) }
         self.key = known

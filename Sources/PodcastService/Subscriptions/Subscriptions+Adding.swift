@@ -26,7 +26,7 @@ extension Subscriptions {
     ///   - name: the folder's name; `nil` for the show's title.
     ///   - title: the show's title, for a feed without one.
     ///   - server: the address under which the sync server lists the show.
-    ///   - reach: the address space of the catalogue or server that supplied the address; `nil` if a person did.
+    ///   - reach: the address space of the catalogue or server that supplied the address; `nil` if a person entered it.
     ///   - task: a feed task whose progress is updated.
     /// - Throws: `FetchFailure`, and the errors of `Library.subscribe`.
     func add(
@@ -101,7 +101,8 @@ extension Subscriptions {
         return result
     }
 
-    /// Replaces the credentials of a subscribed show after checking that they give access to its feed.
+    /// Replaces the credentials of a subscribed show after checking that they give access to its feed. Merges the
+    /// fetched feed.
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = driver.beginFetch(path: podcast.name)
         defer { driver.finishFetch(task) }

@@ -22,7 +22,8 @@ extension Subscriptions {
     /// Subscribes to a show of a list.
     ///
     /// - Parameters:
-    ///   - client: the requesting client, whose disconnection cancels the import; `nil` if none waits.
+    ///   - client: the requesting client; `nil` if none waits. If it has disconnected before the fetch, the import
+    ///     fails.
     ///   - server: the sync server, if it lists the show.
     func importShow(
         _ item: ImportItem, for client: ClientConnection? = nil, from server: ListingServer? = nil
@@ -60,7 +61,7 @@ extension Subscriptions {
         return try tagged(try result.get(), item)
     }
 
-    /// Adds the names of the list's folders to a show's tags.
+    /// Adds the names of the list's folders to the tags of an imported show, and returns `result`.
     private func tagged(_ result: ImportResult, _ item: ImportItem) throws -> ImportResult {
         let tags = Tag.list(folders: item.folders ?? [])
         let name: String
@@ -93,7 +94,7 @@ extension Subscriptions {
     }
 
     /// Handles a failed fetch: subscribes to the show without episodes, since a list must not lose a show because its
-    /// server is unavailable. A feed without audio or video files, or 410 Gone, is an error.
+    /// server is unavailable. A feed without audio or video files, or 410 Gone, is refused.
     private func handle(
         _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
     ) throws -> ImportResult {

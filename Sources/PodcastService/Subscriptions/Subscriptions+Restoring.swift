@@ -5,7 +5,8 @@ internal import PodcastProtocol
 
 // Restoring a lost library from the subscription list.
 extension Subscriptions {
-    /// Restores missing subscriptions at the start, if the library was restored from a backup or recreated.
+    /// Restores missing subscriptions from the subscription list at the start, if the library was restored from a
+    /// backup or recreated, or if it is empty although no user has emptied it. Otherwise writes the list again.
     ///
     /// All are inserted in one transaction, under their former names, so that a daemon killed meanwhile loses none.
     /// Their feeds are fetched in the background; failed ones are left to the next refresh.
@@ -19,7 +20,7 @@ extension Subscriptions {
         guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copies.copySubscriptions() }
         let saved = SubscriptionsCopy.read(path)
         guard !saved.isEmpty else { return copies.copySubscriptions() }
-        // Ids of a lost library are meaningless.
+        // The ids of a lost library do not fit the new one: remove the credentials of all shows that are not present.
         try credentials.remove(except: Set(present.map(\.podcast)))
         let kept = try subscribeUnfetched(
             saved.map { subscription in

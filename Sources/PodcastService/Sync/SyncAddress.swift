@@ -33,7 +33,7 @@ package struct SyncAddress: Sendable, Equatable {
         }
         var url = String(given.url.prefix { $0 != "?" && $0 != "#" })
         var kind: SyncAccount.Kind?
-        // An address copied from a browser that shows the app, or from the settings of another program.
+        // Accept an address that was copied from a browser that shows the app, or from another program's settings.
         if let app = url.firstRange(of: "/index.php") {
             url = String(url[..<app.lowerBound])
             kind = .nextcloud
@@ -51,8 +51,8 @@ package struct SyncAddress: Sendable, Equatable {
                 && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
     }
 
-    /// Returns a device name that the API allows (`[\w.-]+`): the host's name with a suffix that distinguishes other
-    /// installations on it.
+    /// Returns a device name that the API allows (`[\w.-]+`): the host's name with a suffix that distinguishes this
+    /// installation from others on the host.
     package static func device(host: String, random: UInt32) -> String {
         let name = host.prefix { $0 != "." }.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         let suffix = String(random & 0xFF_FFFF | 0x100_0000, radix: 16).suffix(6)

@@ -187,7 +187,8 @@ final class SyncExchange: ServicePart {
         if let running { return await running.value }
         let task = startTask { [self] in
             let failure = await exchange()
-            // Do this before the task ends: a command that waits for the task then starts an exchange of its own.
+            // Reset this state before the task ends: a command that waits for the task starts a new exchange right
+            // afterwards.
             running = nil
             self.client = nil
             context.work.remove([Self.exchangeItem])
@@ -307,8 +308,8 @@ final class SyncExchange: ServicePart {
                 guard let podcast = try library.podcast(named: name) else { return }
                 try library.recordArrival(of: podcast.id, from: url)
             case .refused(let error):
-                // Record that the server lists it although it cannot be subscribed to here, so that later exchanges do
-                // not try again.
+                // Record that the server lists the show, although this device cannot subscribe to it, so that later
+                // exchanges do not try again.
                 try library.recordServerState([ServerFeed(url: url, subscribed: true)])
                 log.warning("sync: not subscribed to \(error)")
             }
@@ -319,7 +320,8 @@ final class SyncExchange: ServicePart {
         }
     }
 
-    /// Removes a show that another device has removed: it is hidden at once, and deleted later.
+    /// Removes a show that another device has removed: the show is hidden at once, and deleted later. A show that the
+    /// server still lists under another address stays.
     private func remove(_ podcast: ShowID, fromServer url: String) throws {
         guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
         if try library.serverHas(podcast, elsewhereThan: url) {

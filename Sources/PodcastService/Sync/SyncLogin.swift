@@ -54,7 +54,7 @@ struct SyncLogin: Sendable {
         }
     }
 
-    /// 2^31 - 1, in the future, so that the response lists no changes.
+    /// A timestamp in the future (2^31 - 1), so that the response lists no changes.
     private static let farFuture: Int64 = 2_147_483_647
 
     /// Registers the device, and makes the server synchronise it with the account's other devices. Servers without this
@@ -70,7 +70,7 @@ struct SyncLogin: Sendable {
                 _ = try await client.send(messages.linkedDevices, body: messages.linkBody(with: others))
             }
         } catch let failure as SyncFailure where failure.code != .refused && failure.retryAfter == nil {
-            // Some servers have no devices, and oPodSync answers 503 to the last of these requests.
+            // Ignore the failure: some servers have no devices, and oPodSync answers 503 to the last of these requests.
         }
     }
 }

@@ -112,8 +112,8 @@ package struct SyncMessages: Sendable {
     }
 }
 
-/// Parsing of the server's responses. Malformed entries, and those beyond `mostEntries`, are skipped; those of
-/// subscriptions and actions are also counted.
+/// Parsing of the server's responses. Malformed entries, and those beyond `mostEntries`, are skipped. In lists of
+/// subscriptions and actions, the skipped entries are also counted.
 package enum SyncAnswers {
     /// A response that cannot be parsed.
     package struct Malformed: Error, Equatable {
@@ -123,7 +123,7 @@ package enum SyncAnswers {
     /// The numbers of entries that were not read.
     package struct Skipped: Sendable, Equatable {
         package var malformed = 0
-        /// Those beyond `mostEntries`.
+        /// The number of entries beyond `mostEntries`.
         package var excess = 0
 
         package init(malformed: Int = 0, excess: Int = 0) {

@@ -11,8 +11,8 @@ struct SyncRun: Sendable {
     let messages: SyncMessages
     let log: Logger
 
-    /// Maximum number of actions or addresses per request, about a hundred kilobytes. A rejected request is repeated in
-    /// two halves.
+    /// Maximum number of actions or subscription changes per request, which then has about a hundred kilobytes. A
+    /// rejected request is repeated in two halves.
     private static let batch = 250
 
     init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {

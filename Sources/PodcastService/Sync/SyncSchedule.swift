@@ -17,8 +17,8 @@ package struct SyncSchedule: Sendable, Equatable {
         longestDelay = self.delay * 10
     }
 
-    /// Returns the time of the next exchange after a success. It is up to a tenth of `interval` later, so that a
-    /// server's users do not all connect at once.
+    /// Returns the time of the next exchange after a success: `interval` from now, plus up to a tenth of it at random,
+    /// so that a server's users do not all connect at once.
     package func next(now: Int64, random: Double) -> Int64 { now + (interval * (1 + random / 10)).seconds }
 
     /// Returns the time of the next exchange after consecutive failures. The delay doubles from a minute to at most six

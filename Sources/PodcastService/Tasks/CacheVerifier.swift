@@ -23,7 +23,7 @@ final class CacheVerifier: ServicePart {
     // MARK: Reconciliation at the start
 
     /// Removes rows whose file is missing or defective. A cache file without a row is adopted if its checkpoint names
-    /// the episode's current generation, or one that the library does not have yet; else it is removed.
+    /// the episode's current generation or a later one, and the episode has no other file; else it is removed.
     func reconcile() throws {
         let names = engine.fileNames
         var known: Set<String> = []
@@ -65,7 +65,8 @@ final class CacheVerifier: ServicePart {
     /// Returns the defect that a file's metadata shows: it is missing, not a regular file, or has another size. A file
     /// that only its digest can verify is read later, when it is opened.
     ///
-    /// - Parameter states: receives the file's metadata if an earlier version of podfs has not recorded it.
+    /// - Parameter states: receives the file's metadata if an earlier version of podfs recorded none, or an incomplete
+    ///   record.
     private func defectAtStart(
         of rendition: Rendition, _ states: inout [(file: String, state: String)]
     ) -> CacheFileDefect? {
@@ -134,7 +135,7 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Drops a defective file; other files are not affected.
+    /// Drops a defective file and its row, and notifies clients.
     private func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
         let episode = try library.episode(id: rendition.episode)
         try library.dropRendition(episode: rendition.episode, now: now())

@@ -44,7 +44,7 @@ extension CoreDriver {
         return true
     }
 
-    /// Retries the items that could not be written.
+    /// Retries the items that could not be written, then drains the event queue.
     func writeAgain() {
         let items = unwritten
         unwritten = []
@@ -54,7 +54,8 @@ extension CoreDriver {
     }
 
     /// Writes several items in one transaction. If that fails, writes each separately: a single item may be the cause,
-    /// or there may be disk space for some of them.
+    /// or there may be disk space for some of them. An item that fails by itself is added to `unwritten` if it
+    /// `isRetried`.
     private func write(_ items: ArraySlice<EventQueue.Item>) {
         do {
             if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {

@@ -98,7 +98,9 @@ extension CoreDriver {
         TransferError(.diskFull, "no space left in the cache: \(reason.description)")
     }
 
-    /// Records the reason why a download waits for space in the cache; `nil` once it has space.
+    /// Records the reason why a download waits for space in the cache, and passes it to the engine.
+    ///
+    /// - Parameter reason: `nil` once the download has space.
     func setAwaitsSpace(_ media: MediaID, _ reason: TransferError?) {
         let old = view.withLock { view in
             defer { view.spaceWaits[media] = reason }

@@ -33,7 +33,7 @@ final class CoreDriver: ServicePart {
         func closed(_ episode: EpisodeID)
         /// Cancels a task whose client has disconnected; see `TaskCommands.abandon`.
         func abandon(_ media: MediaID, isEphemeral: Bool)
-        /// Lets the daemon exit.
+        /// Begins the exit of the daemon.
         func exit()
     }
 

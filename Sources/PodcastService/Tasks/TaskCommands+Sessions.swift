@@ -55,7 +55,8 @@ extension TaskCommands {
     func resumeTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let media = MediaID(episode)
         let session = try session(of: client)
-        // A new task starts suspended, independently of its client's own suspension: each needs a resume.
+        // A new task starts suspended, and its client may have suspended it again since: each of the two suspensions
+        // needs a resume.
         let wasHeld = driver.core.tasks.holds.isHeld(media, by: client.id)
         if wasHeld { driver.report(.released(media, by: client.id)) }
         guard !wasHeld, let asked = session.created[media] else {
@@ -123,12 +124,12 @@ extension TaskCommands {
         return try createTask(data.key.episode, for: client)
     }
 
-    /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. Call only if no other
-    /// client has resumed the task.
+    /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. Does neither while a
+    /// program has the episode open. Call only if no other client has resumed the task.
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
         let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
         if driver.clients.openEpisodes.contains(episode) {
-            // A program has the episode open: the task becomes an ordinary download started by a reader.
+            // The task becomes an ordinary download, as if the program's read had started it.
             guard isClientBound else { return }
             return try driver.change { batch in
                 let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())

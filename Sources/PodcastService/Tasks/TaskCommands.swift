@@ -91,7 +91,7 @@ final class TaskCommands: ServicePart {
         case .cancel:
             let hasTask = downloads[media] != nil
             try await cancel(episode.id)
-            // A refused open creates no task; its failure is displayed until a new event replaces it.
+            // Without a task, the failure of a refused open may be displayed: clear it.
             if !hasTask, !episode.complete { driver.report(.cleared(media)) }
             try library.decline(episode: episode.id)
         case .evict: return try await evict(episode)
@@ -100,7 +100,8 @@ final class TaskCommands: ServicePart {
         return nil
     }
 
-    /// Cancels a task for all clients and keeps the bytes received. If all bytes have arrived, it completes instead.
+    /// Cancels a task for all clients and retains the bytes received. If all bytes have arrived, the task completes
+    /// instead.
     func cancel(_ episode: EpisodeID) async throws {
         guard await engine.cancel(MediaID(episode)) else { return }
         try await removeTask(episode)
@@ -113,7 +114,7 @@ final class TaskCommands: ServicePart {
         return problem
     }
 
-    /// Removes the cached bytes of an episode, and cancels its task.
+    /// Removes the cache file of an episode, and cancels the episode's task. Does nothing if there is no cache file.
     ///
     /// - Returns: an error message if a program has the episode open, else `nil`.
     func dropBytes(of episode: Episode) async throws -> String? {
@@ -142,7 +143,7 @@ final class TaskCommands: ServicePart {
         }
     }
 
-    /// Updates the paths of tasks after a show was renamed.
+    /// Updates the paths of a show's tasks after the show or an episode was renamed.
     func renameTasks(of podcast: ShowID) throws {
         guard let show = try library.podcast(id: podcast) else { return }
         for task in downloads.values where task.show == podcast {

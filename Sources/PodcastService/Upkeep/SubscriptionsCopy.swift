@@ -3,8 +3,8 @@ package import PodcastFeed
 package import PodcastLibrary
 package import TransferCore
 
-/// The copy of the subscription list beside the library, from which a lost library is restored: OPML, which other
-/// podcast apps can import, including the credentials in addresses.
+/// The copy of the subscription list beside the library, from which a lost library is restored. The format is OPML,
+/// which other podcast apps can import. The addresses contain the credentials.
 package enum SubscriptionsCopy {
     /// Minimum interval between two copies: an import changes the subscriptions many times a second.
     static let pause = Duration.seconds(1)

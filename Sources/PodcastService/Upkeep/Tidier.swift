@@ -12,8 +12,8 @@ final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private let tasks: TaskCommands
-    /// Cached release rhythms of shows, with their expiry in seconds since 1970. Valid as long as the show's episodes
-    /// do not change.
+    /// Cached release rhythms of shows, with their expiry in seconds since 1970. Remove an entry when the show's
+    /// episodes change.
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
 
     init(_ tasks: TaskCommands) {
@@ -93,7 +93,7 @@ final class Tidier: ServicePart {
         }
     }
 
-    /// Removes episodes from the library; a program that has one open can continue to read its cached bytes.
+    /// Removes episodes from the library, and their cache files; a program that has one open can continue to read it.
     private func bury(_ episodes: [EpisodeID]) throws {
         driver.drainEvents()
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }

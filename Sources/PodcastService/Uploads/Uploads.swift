@@ -29,7 +29,7 @@ final class Uploads: ServicePart {
 
     private var tasks: [TaskID: UploadTask] { driver.core.tasks.uploads }
 
-    /// Loads the uploads of an earlier daemon.
+    /// Loads the uploads of an earlier daemon, and starts those that may run unattended.
     ///
     /// - Parameter isRecovering: whether a damaged library was replaced. Unknown snapshots are then kept, because they
     ///   may be the only copies.
@@ -57,7 +57,7 @@ final class Uploads: ServicePart {
         context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
 
-    /// Starts the uploads that may run unattended.
+    /// Starts the pending uploads that may run unattended now; see `WorkJournal.turn`.
     func beginPending() {
         let turn = context.work.turn(of: pending.map { WorkItem.upload($0) }, now: now())
         context.work.begin(turn)
@@ -66,7 +66,7 @@ final class Uploads: ServicePart {
             guard let upload = try? library.upload(id: id) else { continue }
             driver.report(.uploadRegistered(UploadTask(upload)))
             begin(upload)
-            // An upload may take hours. Once it has run this long, assume that it does not crash the daemon.
+            // An upload may take hours. Once it has run for `journalTime`, assume that it does not crash the daemon.
             Timers.after(Self.journalTime) { [weak self] in
                 startTask { self?.removeFromJournal(id) }
             }
@@ -127,7 +127,7 @@ final class Uploads: ServicePart {
     // MARK: Requests of clients
 
     func publish(_ request: PublishRequest) throws -> Reply {
-        // The client repeats its request if the daemon was killed before it answered.
+        // A client whose daemon was killed before the reply repeats its request.
         if let known = try library.upload(file: request.media.file), let task = tasks[known.id] {
             return .task(task.info)
         }

@@ -5,7 +5,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// Views: `podfs view set` and `remove`, and views that change with time.
+/// The commands `podfs view set` and `podfs view remove`, and the updates of views that change with time.
 @ServiceActor
 final class Views: ServicePart {
     nonisolated let context: ServiceContext
@@ -37,10 +37,10 @@ final class Views: ServicePart {
 
     // MARK: Time
 
-    /// The time at which a view next changes by the passing of time alone, in seconds since 1970; `nil` if none does.
+    /// The next time at which a view changes merely because time has passed, in seconds since 1970; `nil` if none does.
     var next: Int64? { (try? library.nextViewUpdate()) ?? nil }
 
-    /// Updates the views that have changed by the passing of time.
+    /// Updates the views that have changed because time has passed, and notifies clients.
     func update() {
         do {
             driver.report(try library.updateViews(now: now()).map { .changedView(name: $0) })
