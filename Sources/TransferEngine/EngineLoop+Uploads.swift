@@ -65,7 +65,7 @@ struct Uploads {
         return true
     }
 
-    /// Frees the slot of an upload.
+    /// Frees the slot of an upload, or withdraws its request for one.
     ///
     /// - Parameter startsNext: Whether the next upload gets it.
     /// - Returns: The closure that starts the next upload; `nil` if none starts.

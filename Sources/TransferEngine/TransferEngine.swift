@@ -148,7 +148,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Cancels the task like `cancel`, and returns its resume data, once a checkpoint contains them.
+    /// Cancels the task like `cancel`, and returns its resume data once a checkpoint contains the same ranges.
     ///
     /// - Parameter load: As for `fill`; without it, the result is `nil` for a download that the engine does not have.
     /// - Returns: `nil` if nothing or everything is present: there is nothing to resume then.

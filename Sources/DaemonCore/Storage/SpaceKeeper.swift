@@ -6,7 +6,7 @@ package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
     /// The completion times of downloads in this run, at a finer resolution than the library's seconds.
     package private(set) var completions: [MediaID: WallTime] = [:]
-    /// Downloads that the last plan failed because they can never fit.
+    /// Downloads that fail according to the last plan, because they can never fit.
     private(set) var rejected: Set<MediaID> = []
 
     /// Whether the last plan left a limit exceeded; then a closed file may be evicted at once.

@@ -79,7 +79,8 @@ package struct StoragePolicy: Sendable, Equatable {
     package func isPlanValid(in snapshot: StorageSnapshot) -> Bool {
         guard stopReason == nil else { return false }
         let plan = plan(for: snapshot)
-        // The bytes that probes fetch have no reservation, so they alone may exceed a limit.
+        // The bytes that probes fetch have no reservation, so they may exceed a limit although the reservations are
+        // unchanged.
         guard exceedsLimits || !plan.exceedsLimits else { return false }
         return plan.evictions.isEmpty && plan.failures.isEmpty && plan.stopReason == nil && plan.reserved == reserved
             && plan.waiting.count == waiting.count && plan.waiting.keys.allSatisfy { waiting[$0] != nil }

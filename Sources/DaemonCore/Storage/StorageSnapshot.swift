@@ -33,7 +33,7 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
 /// A download that has neither ended nor failed.
 package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
-    /// The order of equally ranked downloads: the one with the lower number was requested first.
+    /// The order of equally ranked downloads: the lower number, which was created first, precedes.
     package var number: TaskID
     /// The time of the last request.
     package var asked: WallTime

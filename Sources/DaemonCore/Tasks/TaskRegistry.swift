@@ -87,7 +87,7 @@ package struct TaskRegistry: Sendable {
     package var lacksSequences: Bool { sequences.count < 5_000 }
 
     /// Adds event numbers that were not used in this run or an earlier one. If they do not directly follow the numbers
-    /// in reserve, the latter are dropped.
+    /// in reserve, they replace these.
     package mutating func reserve(_ numbers: Range<Int64>) {
         sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
     }
@@ -174,7 +174,8 @@ package struct TaskRegistry: Sendable {
         if snapshot.state == .running { outcome.hasNewBytes = true }
     }
 
-    /// Removes the task of a download that the engine has completed or dropped.
+    /// Records and broadcasts that the engine has completed or dropped a download. `task` is its removed task, if it
+    /// had one.
     private mutating func removeTask(
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
@@ -262,7 +263,7 @@ package struct TaskRegistry: Sendable {
 
     // MARK: Orders
 
-    /// Collects an order to start a task, or to resume one that failed; `drainOrders` returns it.
+    /// Collects an order to start, resume or suspend a task; `drainOrders` returns it.
     mutating func order(_ media: MediaID, _ priority: TransferPriority) {
         let order = orders[media] ?? Order(place: orders.count, priority: priority)
         orders[media] = Order(place: order.place, priority: max(order.priority, priority))

@@ -22,8 +22,8 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(allowed)]
     }
 
-    /// Requests a new reading if there is none, or if the last one is too old. Withdraws the permission until the
-    /// answer if there is none, or if it is twice that old. Call while work depends on the conditions.
+    /// Requests a new reading if there is none, or if the last one is too old. If there is none, or if the last one has
+    /// twice that age, withdraws the permission until the answer. Call while work depends on the conditions.
     mutating func demand(at now: Moment) -> [Effect] {
         let age = readAt.map { now.uptime - $0 }
         if isReading || age.map({ $0 < lifetime }) ?? false { return [] }

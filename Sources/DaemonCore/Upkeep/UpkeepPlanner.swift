@@ -1,6 +1,6 @@
 internal import Platform
 
-/// The schedule of the daemon's own work and of its exit when idle, derived from its state after each input.
+/// The schedule of the daemon's own work and of its exit when idle, derived from its state after each batch of inputs.
 package struct UpkeepPlanner: Sendable {
     /// The part of the daemon's state that the schedule depends on.
     struct State {
@@ -105,6 +105,7 @@ package struct UpkeepPlanner: Sendable {
     }
 
     /// Detects that the wall clock was set, by comparing it with the uptime. If it was set back, shifts the due times.
+    /// The first call has nothing to compare; the clock may have been set back before the daemon started.
     private mutating func compareClocks(at now: Moment) -> [Effect] {
         defer { clock = now }
         guard let clock else { return [.clearFutureSchedules] }

@@ -129,7 +129,7 @@ struct DateReader {
         return fitting[0]
     }
 
-    /// Whether day, month and year were read, so that a time follows.
+    /// Whether day, month and year were read, so that a time may follow.
     private var hasDay: Bool { numbers.count >= 3 || (numbers.count == 2 && wordCount > 0 && months() != nil) }
 
     // MARK: Numbers

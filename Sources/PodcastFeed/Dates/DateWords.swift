@@ -13,7 +13,7 @@ struct DateWord {
         } else if let known = Self.table[word] {
             self = known
         } else if word.utf8.count > 3, word.allSatisfy(\.isASCII), let month = Self.english(word.prefix(3)) {
-            // `Sept`, `Janv`: words that start like an English month. Weekdays that do are in the table.
+            // `Sept`, `Janv`: words that start like an English month. Weekdays that start like one are in the table.
             months = 1 << month
         } else if word.count >= 3, let known = Self.abbreviations[word] {
             self = known

@@ -1,6 +1,7 @@
 /// The builder of a ``Feed`` from a JSON Feed (version 1.1, jsonfeed.org), or from a plain list of videos.
 ///
-/// A truncated or malformed document yields the items before the truncation or syntax error, as with XML.
+/// A truncated or malformed document yields the items before the truncation or syntax error, as with XML. A malformed
+/// document without items is an error.
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits

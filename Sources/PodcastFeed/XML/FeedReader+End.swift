@@ -31,7 +31,7 @@ extension FeedReader {
         case .podcastGUID: show.feed.guid = show.feed.guid ?? FeedValues.string(text)
         case .category: addCategory(text)
         case .timeToLive:
-            // In minutes; at most a year.
+            // The text is a number of minutes. More than a year counts as a year.
             show.schedule.timeToLive =
                 FeedValues.wholeNumber(text.trimmed).map { min($0, 525_600) * 60 } ?? show.schedule.timeToLive
         case .updateFrequency: show.schedule.frequency = FeedValues.wholeNumber(text.trimmed) ?? show.schedule.frequency

@@ -189,7 +189,7 @@ struct FeedReader: ~Copyable {
 
     // MARK: Elements inside a text
 
-    /// Processes an element inside collected text.
+    /// Processes an element inside collected text. Closes the text first if the element cannot be a part of it.
     ///
     /// - Returns: Whether the element was processed as a part of the text.
     private mutating func startInsideText(

@@ -6,7 +6,7 @@ extension DownloadMachine {
         /// The silence after which a connection is replaced when the network has changed: longer than a round trip,
         /// shorter than a gap that a listener notices.
         package var doubt = Duration.seconds(1)
-        /// The longest delay between attempts to reach a server while a reader is blocked.
+        /// The longest delay between attempts during an outage while a reader is blocked.
         package var reachRetry = Duration.seconds(2)
         /// The connect timeout during an outage while a reader is blocked. At first Linux sends a SYN each second, then
         /// it doubles the interval (`tcp_syn_linear_timeouts`, 4). No event reports that a line has stopped dropping
@@ -32,9 +32,9 @@ extension DownloadMachine {
         package var overlap: Int64 = 64 * 1024
         /// The maximum number of connections: one for filling, and one that serves a reader elsewhere.
         package var connections = 2
-        /// Maximum number of consecutive new renditions of which none was completed. A server that contradicts itself
-        /// that often (a length that differs from the body's, another tag with every response) would otherwise be asked
-        /// for the same bytes forever.
+        /// Maximum number of consecutive new renditions without a complete file. A server that contradicts itself that
+        /// often (a length that differs from the body's, another tag with every response) would otherwise be asked for
+        /// the same bytes forever.
         package var renewals = 4
         /// Number of consecutive bodies that end at the same byte, before their announced end, after which the source
         /// is given up.

@@ -14,7 +14,7 @@ extension DownloadMachine {
         }
         if isWanted, let finished = finishIfWhole() { return finished }
         var actions = refuseProbes()
-        // Each round adds a connection for a reader; more rounds than connections cannot help.
+        // Each round adds a connection for a reader; more rounds than allowed connections cannot help.
         for _ in 0..<limits.connections where canRetry(now) {
             guard let need = unservedNeed() else { break }
             actions += connect(for: need, now: now)
@@ -117,7 +117,8 @@ extension DownloadMachine {
         return actions + start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
     }
 
-    /// Starts a connection whose first new byte is `need`.
+    /// Starts a connection whose first new byte is `need`. A connection behind it then stops where it starts, or ends
+    /// if that would waste too many bytes.
     ///
     /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
     mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {
@@ -185,7 +186,8 @@ extension DownloadMachine {
         return result
     }
 
-    /// Pauses connections that nobody waits for and resumes wanted ones.
+    /// Pauses or holds the connections that nobody waits for, and resumes the others. Creates the file before bytes are
+    /// stored.
     private mutating func regulate(_ now: Instant) -> [Action] {
         var actions: [Action] = []
         let serving = servingConnections()

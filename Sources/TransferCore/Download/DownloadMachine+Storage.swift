@@ -36,8 +36,8 @@ extension DownloadMachine {
         return dropAll() + readers.answerAll(error)
     }
 
-    /// Sets or clears the reason why the whole file has no space yet. Background filling pauses; present bytes stay,
-    /// and readers are served.
+    /// Sets or clears the reason why the whole file has no space yet. While it is set, background filling pauses;
+    /// present bytes stay, and readers are served.
     package mutating func setAwaitsSpace(_ reason: TransferError?, now: Instant) -> [Action] {
         changeFilling(now) { $0.awaitsSpace = reason }
     }

@@ -9,9 +9,9 @@ package import Platform
 /// The life of a download:
 /// - An *open* of a file without a confirmed size sends a request and waits for the response head; the response is then
 ///   **held** (paused, unread) until a read arrives, at most `Limits.maxHold`.
-/// - The first *read* of a player makes it a **filling** task: the whole file is fetched, gaps from front to back. A
-///   read elsewhere opens at most one more connection at its offset; while a reader is blocked, the connections that
-///   serve no reader are paused. A probe's reads fetch only the blocks that they need (`ReaderKind`).
+/// - The first *read* of a player starts a **filling** task: the whole file is fetched, gaps from front to back. A read
+///   elsewhere opens at most one more connection at its offset; while a reader is blocked, the connections that serve
+///   no reader are paused. A probe's reads fetch only the blocks that they need (`ReaderKind`).
 /// - When every byte is present the file is **finishing** (synced and hashed by the driver), then **cached**.
 /// - A response with another rendition starts a new **generation**: a new file from byte 0; reads of the old one fail
 ///   as changed.
@@ -99,7 +99,7 @@ package struct DownloadMachine: Sendable {
         filling.goal == .whole && awaitsSpace != nil && isFetching && storageFull == nil
     }
 
-    /// Whether a connection has failed, and a retry is scheduled.
+    /// Whether the task has no connection and waits for a scheduled retry.
     package var isRetrying: Bool { scheduledRetry != nil && isFilling && connections.isEmpty }
 
     /// The time of the next attempt after a failed connection; `nil` if none is scheduled.
@@ -133,10 +133,10 @@ package struct DownloadMachine: Sendable {
         }
     }
 
-    /// Whether a reader is blocked on a missing byte.
+    /// Whether an open or a read waits for an answer.
     package var hasBlockedReaders: Bool { readers.areBlocked }
 
-    /// Whether a task or a reader needs bytes.
+    /// Whether there is a task, even a suspended one, or a reader waits.
     var isWanted: Bool { isFilling || hasBlockedReaders }
 
     /// The offset of the next byte of a connection.

@@ -111,8 +111,8 @@ package enum MediaFormat: Sendable, CaseIterable {
         return nil
     }
 
-    /// Whether the bytes are the header of an ID3v2 tag (ID3v2.4 §3.1): versions are small, and the highest bit of the
-    /// size bytes is clear.
+    /// Whether the bytes are the header of an ID3v2 tag (ID3v2.4 §3.1): the version numbers are small, and the highest
+    /// bit of each size byte is clear.
     private static func isTag(_ bytes: [UInt8]) -> Bool {
         bytes.count >= 10 && bytes.starts(with: "ID3".utf8) && (2...4).contains(bytes[3]) && bytes[4] < 0xFF
             && bytes[6..<10].allSatisfy { $0 < 0x80 }

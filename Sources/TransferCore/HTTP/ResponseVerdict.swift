@@ -56,7 +56,7 @@ extension ResponseVerdict {
         case 200:
             self = Self.whole(head, ranged: ranged, pin: pin, expects, content)
         case 206:
-            // Some servers answer a request without a Range with 206; one with the whole file is equivalent to a 200.
+            // Some servers answer a request without a Range with 206. A 206 with the whole file is equivalent to a 200.
             if !ranged {
                 guard let content = head.contentRange, let total = content.total, content.range == 0..<total else {
                     self = .drop(reason: "the server sent a part that was not requested")
@@ -79,9 +79,9 @@ extension ResponseVerdict {
         }
     }
 
-    /// Whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it would
-    /// replace present bytes, which no error page may do. Any other response is evaluated by its head at once, so that
-    /// an open does not wait longer, and by its bytes before they are stored.
+    /// Whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it may
+    /// replace present bytes, which an error page must not do. Any other response is evaluated by its head at once, so
+    /// that an open does not wait longer, and by its bytes before they are stored.
     ///
     /// - Parameter hasBytes: Whether bytes of the rendition are present.
     package static func needsContent(_ head: ResponseHead, offset: Int64, pin: Pin?, hasBytes: Bool) -> Bool {

@@ -49,7 +49,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// Reads the four or sixteen bytes of an address in network byte order; `nil` for another number.
+    /// Reads the four or sixteen bytes of an address in network byte order; `nil` for another number of bytes.
     package init?(networkBytes bytes: UnsafeRawBufferPointer) {
         switch bytes.count {
         case 4: self.init(ipv4: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
@@ -196,7 +196,7 @@ package struct NetworkAddress: Sendable, Hashable {
 /// A block of addresses with a common prefix (RFC 4632 §3.1).
 package struct AddressBlock: Sendable, Hashable {
     private let first: NetworkAddress
-    /// The prefix length, of the 128 bits of an IPv6 address.
+    /// The prefix length in bits, from 0 to 128; for an IPv4 block it includes the 96 bits of the mapped form.
     private let length: Int
 
     fileprivate init(high: UInt64, low: UInt64, _ length: Int) {

@@ -63,7 +63,7 @@ package struct ProxySettings: Sendable, Equatable {
         place = place.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         if let at = place.lastIndex(of: "@") { place = place[place.index(after: at)...] }
         var host = place
-        // An IPv6 address contains colons, inside its brackets.
+        // The colons of an IPv6 address are inside its brackets.
         let bracket = place.lastIndex(of: "]") ?? place.startIndex
         if let colon = place[bracket...].firstIndex(of: ":") {
             host = place[..<colon]

@@ -110,7 +110,8 @@ package struct ReachTrail: Sendable {
         return false
     }
 
-    /// Checks a request before it is sent, over a new or a reused connection.
+    /// Checks a request before it is sent, over a new or a reused connection. The address space of an allowed request
+    /// becomes the limit of the next hop.
     package mutating func allowsRequest(to peer: Peer, host: String) -> Bool {
         let (space, address) = resolve(peer, host)
         let isExcepted = policy.excepts(address, host: host)
@@ -135,7 +136,7 @@ package struct ReachTrail: Sendable {
         wasAllowed = false
     }
 
-    /// The refusal that ended the exchange, if it failed to connect because of its address.
+    /// The refusal of the current hop; `nil` if an address was allowed, or none was refused.
     package var refusal: TransferError? { wasAllowed ? nil : refused }
 
     private func resolve(_ peer: Peer, _ host: String) -> (AddressSpace, NetworkAddress?) {

@@ -13,7 +13,7 @@ package import Platform
 /// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns.
 package struct ConnectionPools: Sendable {
-    /// The maximum numbers of connections, and the times of their slots.
+    /// The maximum numbers of connections, and the times for which they have slots.
     package struct Limits: Sendable, Equatable {
         /// The maximum number of background connections in all, and to one host.
         package var filling = 3
@@ -89,7 +89,8 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
-    /// Sets whether a reader is blocked on a connection; a waiting one changes pools.
+    /// Sets whether a reader is blocked on a connection. A waiting connection changes pools, unless it is a probe's. An
+    /// active one that no reader needs moves to the filling pool, if that has a free slot.
     ///
     /// - Returns: as `release`.
     package mutating func setServing(_ token: Token, _ serving: Bool, now: Instant) -> [Token] {

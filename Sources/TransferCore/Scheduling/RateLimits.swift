@@ -94,7 +94,8 @@ package struct RateLimits: Sendable {
     /// - Parameter groupLimit: Bytes per second of all connections of its group; 0 for no limit.
     package mutating func add(_ id: ID, group: Group, groupLimit: Int64, now: Instant) {
         guard shared != nil || groupLimit > 0 else { return }
-        // Nobody waits yet: the elapsed time pays the debts of ended connections.
+        // Without connections the driver does not call `refill`: the time since the last call pays the debts of ended
+        // connections.
         if members.isEmpty { _ = refill(now: now) }
         members[id] = group
         shared?.add(id)

@@ -101,7 +101,7 @@ extension UploadMachine {
         }
     }
 
-    /// Returns an error with the remedy, if that is known.
+    /// Returns the error for a refused POST, with the remedy if that is known.
     private static func refusal(ofPost head: ResponseHead) -> TransferError {
         let failure = failure(head)
         let says = "the server answered \(head.status) to the POST"

@@ -95,13 +95,13 @@ package struct UploadMachine: Sendable {
     /// The number of media bytes sent or confirmed.
     package internal(set) var sent: Int64
     var state = State.suspended
-    /// The URL to which redirects have moved the POST.
+    /// The URL for the POST, after the redirects so far.
     var postURL: String
     /// The number of redirects since `resume` or the last progress.
     var redirects = 0
     /// The number of consecutive failures without progress.
     var attempts = 0
-    /// The time of the first of these failures.
+    /// The time of the first failure that `attempts` counts.
     var firstFailure: Instant?
     var lastError: TransferError?
     /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
@@ -221,7 +221,8 @@ package struct UploadMachine: Sendable {
         return actions
     }
 
-    /// Reverts to the state before the POST: it was not sent or not processed, or a person decides about it.
+    /// Reverts to the step before the POST, and persists that: the POST was not sent or not processed, or a person
+    /// decides about it.
     mutating func withdrawPost() -> [Action] {
         resumeData.step = .unposted
         return [.record(newID(), resumeData)]

@@ -27,7 +27,7 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         if let at = place.lastIndex(of: "@") { place = place[place.index(after: at)...] }
         var host = place
         var port = scheme == "https" ? 443 : 80
-        // An IPv6 address contains colons, inside its brackets.
+        // The colons of an IPv6 address are inside its brackets.
         let bracket = place.lastIndex(of: "]") ?? place.startIndex
         if let colon = place[bracket...].firstIndex(of: ":") {
             host = place[..<colon]

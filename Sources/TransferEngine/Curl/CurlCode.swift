@@ -8,7 +8,7 @@ struct CurlCode: Equatable {
     init(_ raw: CURLcode) { self.raw = raw }
 
     var isSuccess: Bool { raw == CURLE_OK }
-    /// Whether the write callback ended it.
+    /// Whether the write or header callback ended the transfer.
     var isStopped: Bool { raw == CURLE_WRITE_ERROR }
 
     /// Whether the scheme is not supported, or the response did not start with an HTTP head.
@@ -55,7 +55,7 @@ struct CurlCode: Equatable {
         }
     }
 
-    /// The errors that differ for a request with a body.
+    /// The error of a request with a body, and whether a retry may help; `nil` if `failure` applies.
     var uploadFailure: (error: TransferError, isTransient: Bool)? {
         switch raw {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)

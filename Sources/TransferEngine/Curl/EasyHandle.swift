@@ -226,8 +226,8 @@ final class EasyHandle {
         }
     }
 
-    /// The maximum size in bytes of all heads of an exchange. Redirects with long cookies need far less. Below curl's
-    /// own limit of 300 KiB, whose error looks like a broken connection. curl limits a single line to 100 KiB.
+    /// The maximum size in bytes of all heads of an exchange. Redirects with long cookies need far less. It is below
+    /// curl's own limit of 300 KiB, whose error looks like a broken connection. curl limits a single line to 100 KiB.
     private static let largestHead = 256 * 1024
 
     /// Processes one line of a head, with its line end.

@@ -90,7 +90,7 @@ final class Exchanges {
         }
     }
 
-    /// Reports the end of the engine to the receivers of data.
+    /// Reports the end of the engine to the receivers of data, and discards their requests.
     func failData(_ error: TransferError) {
         for case .data(let exchange, _) in owners.values { exchange.fail(error) }
         owners = owners.filter { if case .data = $0.value { false } else { true } }

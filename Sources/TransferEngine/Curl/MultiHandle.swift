@@ -48,7 +48,8 @@ final class MultiHandle {
         curl_multi_perform(pointer, &running)
     }
 
-    /// Returns the next completed transfer, removed from the handle, with curl's code.
+    /// Removes and returns the next completed transfer, with curl's code. A transfer that has to be repeated
+    /// (`EasyHandle.prepareRepeat`) is restarted instead.
     func nextEnded() -> (EasyHandle, CurlCode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {

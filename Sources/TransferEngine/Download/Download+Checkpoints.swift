@@ -40,7 +40,8 @@ extension Download {
     /// Whether `saveCheckpoint` may write; `finish` writes the checkpoints of a file that is being finished.
     var savesCheckpoints: Bool { file != nil && !machine.isCached && !machine.isFinishing }
 
-    /// Saves a checkpoint on the storage queue, after a sync if one is due.
+    /// Saves a checkpoint on the storage queue, after a sync if one is due. Does nothing while another checkpoint is
+    /// being written, unless `synchronously`.
     ///
     /// - Parameter synchronously: Whether to sync in any case, and to wait for the checkpoint.
     func saveCheckpoint(synchronously: Bool) {

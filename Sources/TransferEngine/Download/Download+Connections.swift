@@ -101,7 +101,7 @@ extension Download {
         apply(machine.ended(connection.id, .stopped, now: engine.now, random: 0))
     }
 
-    /// Handles the end of an exchange.
+    /// Records the end of an exchange for `process`; a released connection is removed at once.
     func ended(_ connection: DownloadConnection, _ code: CurlCode) {
         if connection.isReleased {
             remove(connection)

@@ -21,8 +21,8 @@ extension Download {
             let created = try engine.cache.create(size: pin.total)
             made = created
             checkpoints = CheckpointPace()
-            // Before any reader gets the file: readers keep it open, so the next daemon must either continue it or
-            // start another generation.
+            // The checkpoint exists before any reader gets the file: readers keep the file open, so the next daemon
+            // must either continue it or start another generation.
             try engine.cache.save(checkpoint(), of: created, isFirst: true)
             file = created
             emit(

@@ -62,7 +62,8 @@ final class Download {
         var nextTry: Instant?
         /// The time of the next progress report.
         var due = Instant.start
-        /// The facts of a file that was complete when it was loaded, until the owner was notified again.
+        /// The facts of a file that was complete when it was loaded, although its owner does not know that; `nil` once
+        /// the owner is notified.
         var unreportedFacts: FileFacts?
     }
 
@@ -109,7 +110,7 @@ final class Download {
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: origin != nil,
             sources: source.locations.count, priority: source.priority, limits: limits)
-        // If all bytes are present, this starts to finish the file.
+        // A file whose bytes are all present is finished even if its task is suspended.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.downloads.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
@@ -334,7 +335,8 @@ final class Download {
         if checkpoints.isBehind, let due = checkpoints.due, due <= now { saveCheckpoint(synchronously: false) }
     }
 
-    /// Reports the progress to the owner: at once if the state has changed, otherwise a few times a second.
+    /// Reports the progress to the owner: at once with `force` or if the state has changed, otherwise a few times a
+    /// second.
     func report(force: Bool) {
         let now = engine.now
         let state = machine.state

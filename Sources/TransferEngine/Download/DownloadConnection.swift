@@ -60,7 +60,7 @@ final class DownloadConnection: EasyHandleReceiver {
         return true
     }
 
-    /// The first buffered bytes, as many as the kernel reads for a program that starts with less than a page
+    /// The first buffered bytes, as many as the kernel reads for a program whose first read is less than a page
     /// (get_init_ra_size in mm/readahead.c: four pages); none if the body is or may be unexpected.
     var firstBytes: [UInt8] {
         guard let content = findContent(), download.machine.limits.expects.refusal(of: content) == nil else {
@@ -105,7 +105,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     /// Processes the buffered bytes as the machine's steps say, and empties the buffer.
     ///
-    /// - Returns: `false` if the connection must end.
+    /// - Returns: `false` if the connection must end; `stop` then has the reason.
     func flush() -> Bool {
         var rest = buffer.bytes
         defer { buffer.removeAll() }

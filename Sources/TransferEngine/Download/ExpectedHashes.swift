@@ -3,8 +3,8 @@ internal import TransferCore
 
 /// The hashes of a file's locations, to check the complete file with. A value without IO.
 ///
-/// Each location may list a hash of its own, since some are other encodings. After a restart the location of the bytes
-/// is not known for certain, so a file that has the hash of any location is accepted.
+/// Each location may list a hash of its own, since some offer other encodings. After a restart the location of the
+/// bytes is not known for certain, so a file that has the hash of any location is accepted.
 struct ExpectedHashes: Sendable {
     enum Match: Sendable, Equatable {
         /// The file has a listed hash.

@@ -15,7 +15,7 @@ struct StorageFailure: Error {
         self.losesBytes = losesBytes
     }
 
-    /// Converts a failed write to an error: waiting helps only if there is no space.
+    /// Converts the error of a failed write: to `diskFull` if waiting for space helps, otherwise to `failed`.
     static func describe(_ error: any Error) -> TransferError {
         if lacksSpace(error) { return TransferError(.diskFull, "no space left in the cache") }
         return TransferError(.failed, "cannot write to the cache: \(error)")

@@ -3,8 +3,8 @@ internal import TransferCore
 
 /// One upload: the driver of its machine, and the request in progress.
 ///
-/// Confined to the engine's thread. While curl is active only the head is recorded; everything else follows when the
-/// exchange has ended.
+/// Confined to the engine's thread. curl's callbacks only record the head and count the bytes of the body; the response
+/// is processed when the exchange has ended.
 final class Upload: EasyHandleReceiver {
     let source: UploadSource
     private unowned let engine: EngineLoop
@@ -23,7 +23,8 @@ final class Upload: EasyHandleReceiver {
     private var reported: UploadSnapshot?
     /// The time of the next progress report.
     private var reportDue = Instant.start
-    /// The time of the check that found the server's side of the connection closed; `nil` while it is open.
+    /// The time of the first check that found the server's side of the connection closed and no bytes sent; `nil`
+    /// otherwise.
     private var closedSince: Instant?
     /// The time of the next check of the connection, while there is one.
     private var closeCheckDue = Instant.start
@@ -235,7 +236,7 @@ final class Upload: EasyHandleReceiver {
     private func report() {
         let now = engine.now
         let state = machine.taskState
-        // The start of the media is reported at once.
+        // The first sent bytes of the media are reported at once.
         let start = source.resumeData.offset
         let hasBegun = machine.sent > start && reported?.sent ?? start <= start
         let hasChanged = reported?.state != state || reported?.error != machine.error || hasBegun

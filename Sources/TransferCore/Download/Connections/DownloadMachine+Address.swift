@@ -18,7 +18,8 @@ extension DownloadMachine {
             let error = address.sources.firstRefusal ?? error
             return renewAddress(after: error, now: now) ?? fail(error, now: now)
         }
-        // Entity tags of different servers are unrelated: the new source's bytes are compared with the present ones.
+        // Validators of different servers are unrelated. Without one, the new source's bytes are compared with the
+        // present ones.
         rendition.pin?.validator = nil
         return nextSource(now)
     }
@@ -30,7 +31,8 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Handles a complete file whose hash is not that of the feed: its bytes are dropped, and the next source is tried.
+    /// Handles a complete file whose hash differs from the one in the feed: starts a new generation, and requests the
+    /// next source.
     package mutating func mismatched(_ error: TransferError, now: Instant) -> [Action] {
         guard isFinishing else { return [] }
         leaveFinishing()
@@ -40,8 +42,8 @@ extension DownloadMachine {
         return actions + (failure == nil ? giveUpSource(error, now: now) : [])
     }
 
-    /// Requests a newer address from the owner after a refusal, since the feed may have changed. Does so at most once
-    /// within `Limits.failureMemory`.
+    /// Requests a newer address from the owner after a refusal, since the feed may have changed, and ends all
+    /// connections. Does so at most once within `Limits.failureMemory`.
     ///
     /// - Returns: `nil` if a newer address would not help, or must not be requested.
     mutating func renewAddress(after error: TransferError, now: Instant) -> [Action]? {
@@ -64,8 +66,7 @@ extension DownloadMachine {
         return nextSource(now)
     }
 
-    /// Handles a changed address. Running connections continue; requests that failed with the previous address may be
-    /// retried.
+    /// Handles a changed address. Running connections continue; a failure with the previous address is cleared.
     package mutating func addressChanged(now: Instant) -> [Action] {
         if case .awaitingAddress = phase { return addressRenewed(true, now: now) }
         if failure != nil {
@@ -75,7 +76,7 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Invalidates the facts tied to the previous address: the next response comes from another one.
+    /// Invalidates the facts tied to the previous address: the next response comes from another address.
     private mutating func invalidateAddressFacts() {
         address.clearDirectAddress()
         rendition.isForeign = !present.isEmpty

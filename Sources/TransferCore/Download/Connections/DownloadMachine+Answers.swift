@@ -16,8 +16,8 @@ extension DownloadMachine {
             head, offset: connection.request.offset, pin: pin, hasBytes: !present.isEmpty)
     }
 
-    /// Handles the head of a response. The driver reports it before any byte of the body, and the returned actions say
-    /// whether the connection continues.
+    /// Handles the head of a response. The driver calls this before it processes the body. The connection continues
+    /// unless the returned actions end it.
     ///
     /// - Parameter content: The content shown by the first bytes of the body, if `needsContent`.
     package mutating func head(
@@ -62,13 +62,13 @@ extension DownloadMachine {
         }
     }
 
-    /// Whether a response cannot be joined to the present bytes: it has no validator, and does not start at bytes that
-    /// could be compared.
+    /// Whether a response cannot be joined to the other bytes of the file: no validator proves its rendition, and it
+    /// does not start at present bytes that could be compared.
     private func cannotJoin(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
         let joins = !present.isEmpty || connections.areReceiving(beside: id)
         if !joins {
-            // The first bytes of the file. Without a validator they must start at 0, since no earlier bytes could ever
-            // be joined.
+            // No bytes have been received before these. Without a validator they must start at 0, since no earlier
+            // bytes could ever be joined.
             return offset > 0 && found.validator == nil
         }
         guard compare else { return false }
@@ -102,7 +102,7 @@ extension DownloadMachine {
         return actions + accept(id, body, offset: 0, pin: pin, compare: false, now: now)
     }
 
-    /// Records the facts in a response, and answers the opens that wait for them.
+    /// Records the facts in a response. Answers the waiting opens, and the reads that are now satisfied.
     private mutating func adopt(_ found: Pin) -> [Action] {
         let hasChanged = pin?.total != found.total || pin == nil
         rendition.pin = found
@@ -110,7 +110,8 @@ extension DownloadMachine {
         return actions + readers.grantOpens() + answerSatisfied()
     }
 
-    /// Accepts the body of a response, from `offset` on.
+    /// Accepts the body of a response, which starts at `offset`; ends the connection instead if another one already
+    /// streams the whole file.
     private mutating func accept(
         _ id: ConnectionID, _ answer: Connection.Body, offset: Int64, pin found: Pin, compare: Bool, now: Instant
     ) -> [Action] {
@@ -151,8 +152,8 @@ extension DownloadMachine {
         return adopt(known) + plan(now)
     }
 
-    /// Returns another connection that already streams the whole file, and is further along than `id`, which would
-    /// start at byte 0.
+    /// Returns another connection that already streams the whole file; it is ahead of `id`, whose body starts at byte
+    /// 0.
     private func streamAhead(of id: ConnectionID) -> ConnectionID? {
         connections.ids.first { other in
             guard other != id, let connection = connections[other], let body = connection.body else { return false }

@@ -44,7 +44,7 @@ extension DownloadMachine {
         mutating func restart() { count = 0 }
 
         /// Records new bytes. They count as progress if enough of them arrive within a reader's deadline: a server that
-        /// sends an occasional byte must not block readers, and is retried less and less often.
+        /// sends an occasional byte must not block readers forever, and is retried less and less often.
         mutating func received(_ bytes: Int64, limits: Limits, now: Instant) {
             lastError = nil
             var recent = recent ?? Count(since: now)

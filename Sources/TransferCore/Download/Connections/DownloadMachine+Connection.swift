@@ -22,7 +22,8 @@ extension DownloadMachine {
 
             /// Whether the response is a 206, whose end need not be the file's.
             let isPart: Bool
-            /// The end of the body according to its head.
+            /// The offset in the file at which the body ends according to its head; `nil` if the head does not state
+            /// it.
             var end: Int64?
             /// The Content-Length in its head, if that is larger than any file (`BodyFraming.excessive`).
             let excess: String?

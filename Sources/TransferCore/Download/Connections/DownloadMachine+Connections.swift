@@ -95,8 +95,8 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
-        // The end of a body is the end of a file of unknown size, except after a 206 with new bytes: more may follow
-        // them.
+        // The end of a body is the end of a file of unknown size, except for a 206 with new bytes or to a request with
+        // an end: more bytes may follow.
         let isWhole = connection.request.end == nil || !body.isPart
         if pin?.total == nil, isWhole, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
@@ -111,8 +111,8 @@ extension DownloadMachine {
     }
 
     /// Handles a lost connection, possibly during a body. If `Limits.sameEnds` bodies in a row end at the same byte,
-    /// the source is given up: the server has no more bytes, whatever it announces. Timeouts are not counted, since the
-    /// transfer may continue after a stall.
+    /// and no other connection receives bytes, the source is given up: the server has no more bytes, whatever it
+    /// announces. Timeouts are not counted, since the transfer may continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
     ) -> [Action] {
@@ -187,7 +187,8 @@ extension DownloadMachine {
         return readers.answerReads { rendition.satisfies($0) }
     }
 
-    /// Ends the connections and finishes the file, if every byte is present; otherwise returns `nil`.
+    /// If every byte is present, ends or releases the connections, answers the readers and finishes the file; otherwise
+    /// returns `nil`.
     mutating func finishIfWhole() -> [Action]? {
         guard let total = pin?.total, case .fetching = phase, rendition.isWhole else { return nil }
         var actions: [Action] = connections.ids.map { id in
@@ -209,10 +210,11 @@ extension DownloadMachine {
         return [.createFile(generation: generation, pin)]
     }
 
-    /// Returns to fetching: the file is incomplete, or not on disk.
+    /// Returns from finishing to fetching; has no effect in other phases.
     mutating func leaveFinishing() { if isFinishing { phase = .fetching() } }
 
-    /// Starts a new generation: a new file from byte 0. Every connection except `keeping` ends.
+    /// Starts a new generation: a new file from byte 0. Every connection except `kept` ends, and waiting reads fail as
+    /// changed. After more than `Limits.renewals` generations in a row the download fails.
     mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Instant) -> [Action] {
         var actions = connections.abort { $0 == kept }
         if hasFile { actions.append(.abandonFile(generation: generation)) }
@@ -232,7 +234,8 @@ extension DownloadMachine {
         attempts.lastError?.isOutage == true && hasBlockedReaders ? limits.outageConnect : limits.stall
     }
 
-    /// Handles a connection lost to a transient failure.
+    /// Handles a connection lost to a transient failure: schedules a retry, or fails the download if there was no
+    /// progress for `RetryPolicy.giveUp`.
     mutating func lost(
         _ id: ConnectionID, _ error: TransferError, after: Duration?, now: Instant, random: Double
     ) -> [Action] {

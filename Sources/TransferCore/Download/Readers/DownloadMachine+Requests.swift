@@ -2,8 +2,8 @@ package import Platform
 
 // Requests of readers and people.
 extension DownloadMachine {
-    /// Opens the file. Answered at once if a server has confirmed the size, otherwise when the head of a response has
-    /// arrived. Each successful open must be followed by one `close`.
+    /// Opens the file. Answered at once if a response has already confirmed the file or a failure is remembered,
+    /// otherwise when the head of a response has arrived. Each successful open must be followed by one `close`.
     ///
     /// - Parameter kind: For a probe the first request asks for the first block only, which is stored.
     package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Instant) -> [Action] {
@@ -17,8 +17,9 @@ extension DownloadMachine {
         return (kind == .player ? dropQueuedProbes() : []) + plan(now)
     }
 
-    /// Requests `range` of `generation` for a reader. Answered when every byte of it below the end of the file is
-    /// present. A player's read starts a task; a probe's read does not.
+    /// Requests `range` of `generation` for a reader. Answered when every byte of the range below the end of the file
+    /// is present; fails at once if the generation is an old one, or a failure is remembered. A player's read starts a
+    /// task; a probe's read does not.
     package mutating func read(
         _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Instant
     ) -> [Action] {
@@ -40,7 +41,7 @@ extension DownloadMachine {
 
     static let changed = TransferError(.changed, "the file changed on the server")
 
-    /// Cancels a wait of a reader.
+    /// Cancels a waiting open or read. Connections that are no longer needed end if no reader and no task remains.
     package mutating func cancelWait(_ id: WaitID, now: Instant) -> [Action] {
         readers.remove(id)
         if readers.isEmpty, !isFilling { return dropUnwanted() }
@@ -89,7 +90,8 @@ extension DownloadMachine {
         return changeFilling(now) { $0.allowsAutomatic = allowed }
     }
 
-    /// Suspends or resumes the task.
+    /// Suspends or resumes the task. Blocked readers are still served while it is suspended. Resuming clears a
+    /// remembered failure.
     package mutating func setSuspended(_ suspended: Bool, now: Instant) -> [Action] {
         guard suspended != isSuspended, !isCached else { return [] }
         filling.goal = suspended ? .suspended : .whole
@@ -98,8 +100,8 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Cancels the task. Present bytes stay, and a blocked reader still gets its bytes. A task with all its bytes
-    /// completes instead.
+    /// Cancels the task, and clears a remembered failure. Present bytes stay, and a blocked reader still gets its
+    /// bytes. A task with all its bytes completes instead.
     package mutating func cancel(now: Instant) -> [Action] {
         if isFinishing { return [] }
         filling.goal = .nothing
