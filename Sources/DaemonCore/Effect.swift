@@ -31,7 +31,7 @@ package enum Effect: Sendable, Equatable {
     case broadcast(Event)
     case runHook(Hook)
     case perform(Chore)
-    /// Makes the shows and the sync account due whose schedules were set while the clock was ahead.
+    /// Makes each show, and the sync account, due if its schedule was set while the clock was ahead.
     case clearFutureSchedules
     /// Shifts the dates of changes not yet sent to the sync server, after the clock was set.
     case moveUnsent(by: Duration)

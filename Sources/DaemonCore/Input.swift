@@ -16,7 +16,7 @@ package enum Input: Sendable {
     case begun(MediaID, by: ClientID)
     /// A client cancelled a task, which no longer counts as created or resumed by this client.
     case cancelled(MediaID, by: ClientID)
-    /// A client suspended a task once more.
+    /// A client suspended a task. The suspensions of one client nest.
     case held(MediaID, by: ClientID)
     /// A client undid one of its suspensions.
     case released(MediaID, by: ClientID)

@@ -8,7 +8,7 @@ struct EngineReports {
     private let iterationEnded: @Sendable (Instant) -> Duration?
     /// The number of events sent so far.
     private var emitted = 0
-    /// The number of those that the owner has processed.
+    /// The number of events that the owner has processed.
     private var acknowledged = 0
 
     init(

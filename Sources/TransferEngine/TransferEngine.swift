@@ -178,7 +178,7 @@ package final class TransferEngine: Sendable {
         mailbox.post { $0.download(key)?.setLocations(locations) }
     }
 
-    /// Ends the connections of a removed file, and fails its waiting readers.
+    /// Unloads the download of a removed file: ends its connections, and fails its waiting readers.
     package func discard(_ key: MediaID) { mailbox.post { $0.discard(key) } }
 
     /// Returns the state of every loaded download.
@@ -189,7 +189,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Sets whether automatic tasks may run; initially they may. While they may not, they have no connections.
+    /// Sets whether automatic tasks may run; initially they may. While they may not, no connection fills their files.
     package func setDiscretionary(allowed: Bool) { mailbox.post { $0.setDiscretionary(allowed: allowed) } }
 
     /// Sets or clears the lack of space for any bytes. Without space, downloads that would have to write are

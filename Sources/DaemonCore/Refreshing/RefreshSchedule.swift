@@ -104,7 +104,7 @@ package struct RefreshSchedule: Sendable, Equatable {
         return low...max(low, high)
     }
 
-    /// Returns an interval within `minimum`, the document's own interval and `maximum`.
+    /// Returns the interval, raised to at least `minimum` and the document's own interval, but at most `maximum`.
     private func bounded(_ interval: Int64, _ facts: RefreshFacts) -> Int64 {
         let asked = min(facts.updateInterval ?? 0, Self.longestInterval)
         return min(max(interval, minimum, asked), maximum)

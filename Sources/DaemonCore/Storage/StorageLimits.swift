@@ -11,7 +11,7 @@ package struct StorageLimits: Sendable, Equatable {
         self.keepFree = keepFree
     }
 
-    /// About 180 hours of speech at 128 kbit/s.
+    /// The default capacity: about 180 hours of speech at 128 kbit/s.
     package static let standardCapacity: Int64 = 10 << 30
 
     /// The default free space on a disk of 20 GiB or more.

@@ -43,7 +43,7 @@ package struct StoragePolicy: Sendable, Equatable {
     package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
     /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for an open
-    /// one that does not fit as a whole: what a fast link transfers in a few seconds.
+    /// one that does not fit as a whole. A fast link transfers them in a few seconds.
     static let lookAhead: Int64 = 16 << 20
     /// The number of bytes that must become free after a failed write before the next attempt, unless less is needed:
     /// with fewer, the disk would be full again at once.
@@ -74,8 +74,8 @@ package struct StoragePolicy: Sendable, Equatable {
         if stopReason == nil { freeAtFailedWrite = nil }
     }
 
-    /// Returns whether the adopted plan is still valid and needs no eviction. For progress events, which are frequent:
-    /// the snapshot may omit the files.
+    /// Returns whether the adopted plan is still valid and needs no eviction. Called for progress events, which are
+    /// frequent; the snapshot may then omit the files.
     package func isPlanValid(in snapshot: StorageSnapshot) -> Bool {
         guard stopReason == nil else { return false }
         let plan = plan(for: snapshot)

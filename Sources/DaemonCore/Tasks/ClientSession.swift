@@ -4,9 +4,9 @@ package import TransferCore
 
 /// A client's session, and the tasks that the client has created.
 package struct ClientSession: Sendable, Equatable {
-    /// The identifier of the session of downloads started by people and by readers.
+    /// The session identifier of downloads that people or readers have started.
     package static let common = "podfs"
-    /// The identifier of the session of downloads that end with their client; they do not survive the daemon.
+    /// The session identifier of downloads that end with their client; they do not survive the daemon.
     package static let clientBound = ""
 
     package let configuration: SessionConfiguration

@@ -18,14 +18,14 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     /// Returns whether this client suspends the task.
     package func isHeld(_ task: Task, by client: Client) -> Bool { counts[task]?[client] != nil }
 
-    /// Suspends a task once more on behalf of a client.
+    /// Adds a suspension of a task by a client.
     package mutating func suspend(_ task: Task, by client: Client) {
         counts[task, default: [:]][client, default: 0] += 1
     }
 
-    /// Undoes one suspension.
+    /// Removes one suspension of a task by a client.
     ///
-    /// - Returns: `false` if the client had no suspension to undo.
+    /// - Returns: `false` if there is none.
     package mutating func resume(_ task: Task, by client: Client) -> Bool {
         guard let count = counts[task]?[client] else { return false }
         counts[task]?[client] = count > 1 ? count - 1 : nil
@@ -33,7 +33,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Undoes all suspensions of a client whose connection has ended.
+    /// Removes all suspensions of a client whose connection has ended.
     ///
     /// - Returns: The tasks that no client suspends any more, in order.
     package mutating func removeAll(by client: Client) -> [Task] {

@@ -9,7 +9,7 @@ package struct TaskRegistry: Sendable {
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
     /// Running fetches of feeds, searches and assets.
     package internal(set) var fetches: [TaskID: TaskInfo] = [:]
-    /// The failures behind opens that wait for a server. Such an open has no task before its first read.
+    /// The last failure of each open that still waits for a server. Such an open has no task before its first read.
     private(set) var openings: [MediaID: Opening] = [:]
     package private(set) var sessions: [ClientID: ClientSession] = [:]
     /// Suspensions by clients.
@@ -19,7 +19,7 @@ package struct TaskRegistry: Sendable {
     /// Event numbers reserved in the library and not yet used.
     private var sequences: Range<Int64> = 0..<0
 
-    /// The failure behind a waiting open, with the time of the next attempt.
+    /// The last failure of a waiting open, with the time of the next attempt.
     struct Opening: Sendable, Equatable {
         var error: String
         var nextTry: WallTime?
@@ -87,7 +87,7 @@ package struct TaskRegistry: Sendable {
     package var lacksSequences: Bool { sequences.count < 5_000 }
 
     /// Adds event numbers that were not used in this run or an earlier one. If they do not directly follow the numbers
-    /// in reserve, they replace these.
+    /// in reserve, the numbers in reserve are dropped.
     package mutating func reserve(_ numbers: Range<Int64>) {
         sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
     }

@@ -3,7 +3,7 @@ internal import TransferCore
 
 // The reports in the events of tasks.
 extension TaskReport {
-    /// A download, without its progress. `task` is `nil` for one that is unknown to clients.
+    /// Creates the report of a download, without its progress. `task` is `nil` for one that is unknown to clients.
     init(_ media: MediaID, _ state: TaskState, _ task: DownloadTask?) {
         self.init(id: task?.id, state: state)
         episode = media.episode
@@ -12,7 +12,7 @@ extension TaskReport {
         session = task?.session
     }
 
-    /// A download with the progress that the engine has reported.
+    /// Creates the report of a download, with the progress that the engine has reported.
     init(_ snapshot: DownloadSnapshot, _ task: DownloadTask?) {
         self.init(snapshot.key, snapshot.state, task)
         generation = snapshot.generation
@@ -26,14 +26,14 @@ extension TaskReport {
         retryIn = snapshot.retryIn
     }
 
-    /// A fetch, without its progress.
+    /// Creates the report of a fetch, without its progress.
     init(_ fetch: TaskInfo, _ state: TaskState) {
         self.init(id: fetch.id, state: state)
         kind = fetch.kind
         path = fetch.path
     }
 
-    /// An upload.
+    /// Creates the report of an upload.
     init(_ upload: UploadTask) {
         let info = upload.info
         self.init(info, info.state)

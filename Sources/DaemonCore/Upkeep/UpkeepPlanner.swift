@@ -42,7 +42,7 @@ package struct UpkeepPlanner: Sendable {
     private static let clockTolerance: Duration = .seconds(60)
     /// The interval at which a full cache is assessed again, since other programs may free space without notice.
     static let spaceInterval: Duration = .seconds(10)
-    /// The interval at which a failed write is retried.
+    /// The interval at which engine events that could not be written are retried.
     static let writeInterval: Duration = .seconds(10)
 
     /// - Parameter idleExit: `daemon.idle_exit`.
@@ -63,7 +63,7 @@ package struct UpkeepPlanner: Sendable {
         tickedAt = now.uptime
     }
 
-    /// Returns the actions for now, and the time of the next tick.
+    /// Returns the effects that are due, and the `wake` effect for the next tick if it has changed.
     mutating func plan(_ state: State, at now: Moment) -> [Effect] {
         var effects = compareClocks(at: now)
         let chores = Chore.allCases.filter { due[$0].map { $0 <= now.wall } ?? false }

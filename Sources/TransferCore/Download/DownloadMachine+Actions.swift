@@ -55,7 +55,7 @@ extension DownloadMachine {
         case prioritized(TransferPriority)
     }
 
-    /// The treatment of the next bytes of a connection.
+    /// The way in which the driver must process the next bytes of a connection.
     package enum Step: Sendable, Equatable {
         /// The bytes are missing: write them, up to this offset if there is one.
         case write(until: Int64?)

@@ -117,8 +117,8 @@ extension DownloadMachine {
         return actions + start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
     }
 
-    /// Starts a connection whose first new byte is `need`. A connection behind it then stops where it starts, or ends
-    /// if that would waste too many bytes.
+    /// Starts a connection whose first new byte is `need`. Connections at lower offsets then stop where it starts, or
+    /// end if that would waste too many bytes.
     ///
     /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
     mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {
@@ -145,7 +145,7 @@ extension DownloadMachine {
             if request.end == nil { request.ranged = request.offset > 0 }
         }
         request.ifRange = request.ranged ? pin?.validator : nil
-        // A connection behind this one stops where this one starts.
+        // A connection at a lower offset stops where this one starts.
         let first = request.offset
         var actions: [Action] = []
         let serving = servingConnections()

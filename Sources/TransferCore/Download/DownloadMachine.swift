@@ -7,8 +7,8 @@ package import Platform
 /// reports their results as further events. Times are instants of a monotonic clock.
 ///
 /// The life of a download:
-/// - An *open* of a file without a confirmed size sends a request and waits for the response head; the response is then
-///   **held** (paused, unread) until a read arrives, at most `Limits.maxHold`.
+/// - An *open* of a file that no response has confirmed yet sends a request and waits for the response head; the
+///   response is then **held** (paused, unread) until a read arrives, at most `Limits.maxHold`.
 /// - The first *read* of a player starts a **filling** task: the whole file is fetched, gaps from front to back. A read
 ///   elsewhere opens at most one more connection at its offset; while a reader is blocked, the connections that serve
 ///   no reader are paused. A probe's reads fetch only the blocks that they need (`ReaderKind`).

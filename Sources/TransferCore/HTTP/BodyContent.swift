@@ -22,8 +22,8 @@ package enum BodyContent: Sendable, Equatable {
         case signedChunks = "the file in S3's upload encoding (signed chunks)"
     }
 
-    /// The number of first bytes that must be text for a body to be classified as text; all bytes of a shorter body.
-    /// No media format starts with that much text.
+    /// The number of bytes at the start of a body that are checked for text. If all of them are text, the body is text:
+    /// no media format starts with that much text.
     package static let textWindow = 512
     /// The number of bytes that are searched for media after unknown bytes (padding, a broken frame): four of the
     /// largest MPEG frames.

@@ -8,9 +8,9 @@ package struct ResponseHead: Sendable, Equatable {
     package var fields: [String: String]
     /// The URL of the response, after redirects.
     package var url: String?
-    /// The space of the network address that sent the response; `nil` if no request was checked.
+    /// The address space of the server that sent the response; `nil` if no request was checked.
     package var space: AddressSpace?
-    /// The space of the network address that the first request was sent to, before redirects.
+    /// The address space of the server that the first request was sent to, before redirects.
     package var firstSpace: AddressSpace?
     /// The redirects in order: each status with the URL that answered with it.
     package var redirects: [Redirect] = []

@@ -39,7 +39,7 @@ struct TextBeginning {
     }
 
     /// Whether the first `count` bytes are UTF-8 text that contains neither DEL nor any of the WHATWG's binary data
-    /// bytes.
+    /// bytes; always true for UTF-16.
     func isText(upTo count: Int) -> Bool {
         if isUTF16 { return true }
         let part = Array(bytes.prefix(count))
@@ -94,7 +94,8 @@ struct TextBeginning {
         return .document(Self.pageElements.contains(String(name)) || !text.hasPrefix("<") ? .webPage : .xml)
     }
 
-    /// Classifies markup whose first element has not arrived: at the end of the window, by its first characters.
+    /// Classifies markup whose first element has not arrived by its first characters, once the window is full or no
+    /// more bytes will follow.
     private func unfinishedMarkup(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)

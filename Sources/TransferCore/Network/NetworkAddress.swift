@@ -183,7 +183,8 @@ package struct NetworkAddress: Sendable, Hashable {
         (AddressBlock(high: 0, low: 0, 127), .loopback),
         // NAT64's well-known prefix: the embedded address decides.
         (AddressBlock(high: 0x0064_FF9B_0000_0000, low: 0, 96), .public),
-        // Teredo likewise; the other protocol assignments (RFC 2928), documentation (RFC 3849, RFC 9637).
+        // Teredo: here too the embedded address decides. Then the other protocol assignments (RFC 2928), and
+        // documentation (RFC 3849, RFC 9637).
         (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 32), .public),
         (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 23), .local),
         (AddressBlock(high: 0x2001_0DB8_0000_0000, low: 0, 32), .local),
@@ -204,7 +205,7 @@ package struct AddressBlock: Sendable, Hashable {
         self.length = length
     }
 
-    /// - Parameter length: The prefix length, of 32 bits.
+    /// - Parameter length: The prefix length in bits, from 0 to 32.
     package init(ipv4: UInt32, _ length: Int) {
         first = NetworkAddress(ipv4: ipv4)
         self.length = 96 + length

@@ -79,7 +79,7 @@ package struct ReachTrail: Sendable {
     private var refused: TransferError?
     /// Whether an address of the current hop was allowed.
     private var wasAllowed = false
-    /// The space of the last request's address; for an exception, that of the address that led to it.
+    /// The space of the last request's address; for an exception, the limit of the hop.
     package private(set) var space: AddressSpace?
     /// The space of the first request's address.
     package private(set) var firstSpace: AddressSpace?

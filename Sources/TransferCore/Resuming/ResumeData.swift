@@ -28,8 +28,8 @@ package struct ResumeData: Codable, Sendable, Equatable {
         self.url = url
     }
 
-    /// Whether a download of that rendition can continue from these bytes: the cache file is that of the generation,
-    /// there are bytes, and the known facts of both agree. Unknown facts contradict nothing.
+    /// Whether a download of that rendition can continue from these bytes: the generation is the same, bytes are
+    /// present, and the known validators and sizes agree. Unknown ones contradict nothing.
     package func fits(generation: Int, validator: String?, total: Int64?) -> Bool {
         guard version == Self.currentVersion, generation == self.generation else { return false }
         if let own = self.validator, let validator, own != validator { return false }

@@ -172,7 +172,7 @@ package struct ConnectionPools: Sendable {
                     without.active[token] = nil
                     return without.canStart(request.entry)
                 }
-                // The one that got its slot last, so that the others can complete.
+                // End the one that got its slot last, so that the others can complete.
                 let last = outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
                 guard let token = last?.key else { continue }
                 later.active[token] = nil

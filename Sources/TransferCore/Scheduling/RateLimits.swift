@@ -105,7 +105,7 @@ package struct RateLimits: Sendable {
         if !allows(id) { blocked.insert(id) }
     }
 
-    /// Removes a connection.
+    /// Removes a connection. Its debt remains, and delays the others.
     package mutating func remove(_ id: ID) {
         guard let group = members.removeValue(forKey: id) else { return }
         blocked.remove(id)
@@ -116,7 +116,7 @@ package struct RateLimits: Sendable {
     /// Returns whether a connection may receive bytes now.
     package func canReceive(_ id: ID) -> Bool { !blocked.contains(id) }
 
-    /// Records `count` bytes received by a connection.
+    /// Records `count` bytes received by a connection, and blocks it if it has no credit left.
     package mutating func received(_ id: ID, _ count: Int64) {
         guard let group = members[id] else { return }
         shared?.levels[id]? -= count * 1_000

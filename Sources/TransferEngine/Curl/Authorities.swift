@@ -14,7 +14,8 @@ package struct Authorities: Sendable, Equatable {
         self.folder = folder
     }
 
-    /// The paths in SSL_CERT_FILE and SSL_CERT_DIR, the variables of OpenSSL; without them those of the system's curl.
+    /// The paths in the environment variables SSL_CERT_FILE and SSL_CERT_DIR, which OpenSSL reads too; if they are not
+    /// set, the paths of the system's curl.
     package static let inUse: Authorities = {
         let environment = { (name: String) in getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -83,8 +84,8 @@ package struct Authorities: Sendable, Equatable {
             ? nil : "it contains no certificate in PEM format"
     }
 
-    /// Returns these authorities with those of `file`, as one bundle that is written to `place`: libcurl reads one
-    /// file, and parses it once for all connections.
+    /// Writes these authorities and the certificates in `file` to `place`, and returns the new bundle: libcurl reads
+    /// one file, and parses it once for all connections.
     package func adding(_ file: String, writing place: String) throws -> Authorities {
         guard let own = Self.contents(of: file) else {
             throw AtomicFile.Problem(description: "\(file): \(String(cString: strerror(errno)))")

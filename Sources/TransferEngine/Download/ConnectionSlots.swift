@@ -51,12 +51,12 @@ final class ConnectionSlots {
         start(pools.release(token, now: now))
     }
 
-    /// Sets whether a reader is blocked on a connection.
+    /// Sets whether a reader is blocked on a connection; starts the connections that get slots now.
     func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Instant) {
         start(pools.setServing(token, serving, now: now))
     }
 
-    /// Sets the priority of a connection's task.
+    /// Sets the priority of a connection's task; starts the connections that get slots now.
     func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Instant) {
         start(pools.setPriority(token, priority, now: now))
     }

@@ -117,9 +117,9 @@ extension Download {
         engine.queues.hashing.async {
             let result: Result<FileFacts?, StorageFailure>
             do {
-                // This checkpoint is written on the queue of the others, so that an older one cannot overwrite it, and
-                // before the sync: if the process is killed now, all bytes are in the page cache. A small file needs
-                // none, since its final checkpoint follows as quickly.
+                // This checkpoint is written on the same queue as the others, so that an older one cannot overwrite it.
+                // It is written before the sync: if the process is killed now, all bytes are in the page cache. A small
+                // file needs none, since its final checkpoint follows as quickly.
                 if size > CheckpointPace.maxBehind {
                     try storage.sync {
                         if file.failedSyncs == known { try cache.save(partial, of: file, durably: false) }
@@ -158,7 +158,7 @@ extension Download {
     /// Handles the result of `finish`.
     ///
     /// - Parameters:
-    ///   - result: The facts of the file; `nil` if it does not have the hash that its source lists.
+    ///   - result: The facts of the file; `nil` if its hash is wrong (`ExpectedHashes.Match.differs`).
     ///   - known: The value of `knownFailures` at the call of `finish`. If it has changed, bytes were discarded and
     ///     fetched again since.
     private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile, known: Int) {

@@ -21,7 +21,7 @@ final class Download {
     var pending = Pending()
     var checkpoints = CheckpointPace()
     var rate = RateMeter()
-    /// The answers to the waiting opens and reads.
+    /// The closures that answer the waiting opens and reads.
     private var answers: [DownloadMachine.WaitID: TransferEngine.Answer] = [:]
     private var reports = Reports()
 

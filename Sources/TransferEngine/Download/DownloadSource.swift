@@ -34,7 +34,8 @@ package struct DownloadSource: Sendable {
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
-    /// The rate limit of this download in bytes per second, in addition to that of all; `nil` or 0 for none.
+    /// The rate limit of this download in bytes per second, in addition to the limit for all downloads; `nil` or 0 for
+    /// none.
     package var rateLimit: Int64?
     /// Whether a task exists that a person or a client has suspended.
     package var isSuspended: Bool
@@ -119,7 +120,7 @@ package struct FileFacts: Sendable, Equatable {
     /// The size in bytes.
     package var size: Int64
     package var sha256: String
-    /// Whether it has the hash that its source lists.
+    /// Whether it has a hash that one of its locations lists.
     package var isVerified: Bool
 
     package init(size: Int64, sha256: String, isVerified: Bool = false) {

@@ -9,9 +9,9 @@ struct ExpectedHashes: Sendable {
     enum Match: Sendable, Equatable {
         /// The file has a listed hash.
         case verified
-        /// The location of the bytes lists a hash, and the file has none of those listed.
+        /// The location of the bytes lists a hash, and the file has none of the listed hashes.
         case differs
-        /// The location of the bytes lists no hash, and the file has none of the listed ones.
+        /// The location of the bytes lists no hash, and the file has none of the hashes that other locations list.
         case unknown
     }
 

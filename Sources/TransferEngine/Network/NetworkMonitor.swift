@@ -38,7 +38,7 @@ final class NetworkMonitor {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Reads all reports.
+    /// Reads all reports, and returns their combined effect.
     func read() -> NetworkAddresses.Change {
         var change = NetworkAddresses.Change()
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in

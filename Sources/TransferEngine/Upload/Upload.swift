@@ -26,7 +26,7 @@ final class Upload: EasyHandleReceiver {
     /// The time of the first check that found the server's side of the connection closed and no bytes sent; `nil`
     /// otherwise.
     private var closedSince: Instant?
-    /// The time of the next check of the connection, while there is one.
+    /// The time of the next check of the connection, while a request is in progress.
     private var closeCheckDue = Instant.start
     /// The number of sent bytes at the last check.
     private var checkedCount: Int64 = 0
@@ -75,7 +75,7 @@ final class Upload: EasyHandleReceiver {
     /// Aborts the request when the process exits. No event is sent: the persisted state counts.
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
 
-    /// Counts the sent bytes after curl was active.
+    /// Updates and reports the number of sent bytes. Called after curl was active.
     func updateSent() {
         guard let exchange, machine.awaits(exchange.id) else { return }
         let sent = exchange.handle.bytesSent
@@ -85,8 +85,9 @@ final class Upload: EasyHandleReceiver {
         report()
     }
 
-    /// Detects a server that closes the connection during a body. The sender may otherwise wait for a window that never
-    /// opens: for a minute after a close a Linux server answers window probes with a closed window.
+    /// Detects a server that closes the connection during a body, and ends the request as lost. The sender may
+    /// otherwise wait for a window that never opens: for a minute after a close a Linux server answers window probes
+    /// with a closed window.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
         let isUnchanged = counted == checkedCount

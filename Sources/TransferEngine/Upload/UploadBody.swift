@@ -29,7 +29,7 @@ final class UploadBody {
     }
 
     /// - Parameters:
-    ///   - size: The expected size of the content. Any other means that the copy is damaged.
+    ///   - size: The expected size of the content; another size means that the copy is damaged.
     /// - Returns: `nil` if the content is missing, or has another size.
     init?(_ content: UploadContent, size: Int64, offset: Int64) {
         guard offset >= 0, offset <= size else { return nil }
@@ -54,7 +54,8 @@ final class UploadBody {
 
     deinit { if case .descriptor(let descriptor) = content { close(descriptor) } }
 
-    /// Fills the buffer as far as possible; `nil` if the content cannot be read.
+    /// Reads the next bytes into the buffer, and returns their number: 0 at the end, `nil` if the content cannot be
+    /// read.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let wanted = Int(min(Int64(buffer.count), count - position))
         guard wanted > 0 else { return 0 }

@@ -34,7 +34,8 @@ extension DownloadMachine {
             return now - began
         }
 
-        /// Records a connection lost with this computer's network, which does not count as a server's failure.
+        /// Records the loss of a connection together with this computer's network. It is not counted, since the server
+        /// is not at fault.
         mutating func interrupted(_ error: TransferError) {
             lastError = error
             recentError = error

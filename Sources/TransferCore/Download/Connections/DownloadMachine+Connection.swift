@@ -43,7 +43,7 @@ extension DownloadMachine {
         /// The offset at which it must stop: the end of the file or of the blocks for probes, or the first byte that is
         /// present or belongs to another connection.
         var limit: Int64?
-        /// Whether it fetches only what probes need: it runs until `limit`, although there is no task.
+        /// Whether it fetches bytes for probes only: it runs until `limit`, although there is no task.
         var isProbe: Bool
         /// Whether present bytes have to be compared with received ones.
         var compares: Bool

@@ -2,7 +2,8 @@ package import Platform
 
 // Handling of received bytes and of the ends of connections.
 extension DownloadMachine {
-    /// Returns the treatment of the next bytes of a connection. The driver calls it for every received piece.
+    /// Returns how the driver must process the next bytes of a connection. The driver calls it for every received
+    /// piece.
     package func step(_ id: ConnectionID) -> Step {
         guard let connection = connections[id], connection.isReceiving else { return .stop }
         let position = connection.position

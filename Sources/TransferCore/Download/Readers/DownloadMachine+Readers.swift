@@ -63,7 +63,7 @@ extension DownloadMachine {
             return satisfied.map { .answerRead($0.id, nil) }
         }
 
-        /// Fails the opens and reads that have waited too long: those for whose start time `isLate` is true.
+        /// Fails the opens and reads that have waited too long: `isLate` returns true for their start time.
         mutating func giveUp(_ error: TransferError, where isLate: (Instant) -> Bool) -> [Action] {
             let lateOpens = opens.filter { isLate($0.since) }
             let lateReads = reads.filter { isLate($0.since) }
