@@ -1,5 +1,5 @@
 extension Sequence<Chapter> {
-    /// Returns the chapters that a player can use: sorted by start, one for each start, none at or after the end.
+    /// Returns the chapters that a player can use: sorted by start, one for each start, none at or after `duration`.
     ///
     /// A duration that would remove more than half of the chapters is ignored: it is more likely to be wrong than the
     /// chapters are.

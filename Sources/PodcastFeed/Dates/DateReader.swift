@@ -79,7 +79,7 @@ struct DateReader {
     private mutating func calendar() -> (year: (value: Int, digits: Int), month: Int, day: Int)? {
         if let months = months() {
             guard numbers.count >= 2 else { return nil }
-            // `2024 Jan 2`, else `2 Jan 2024` and `Jan 2 2024`.
+            // The date is written as `2024 Jan 2`, or else as `2 Jan 2024` or `Jan 2 2024`.
             let isYearFirst = numbers[0].digits == 4
             let (year, day) = isYearFirst ? (numbers[0], numbers[1].value) : (numbers[1], numbers[0].value)
             return month(among: months, year: year.value, day: day).map { (year, $0, day) }

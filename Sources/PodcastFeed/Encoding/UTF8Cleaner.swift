@@ -125,7 +125,7 @@ struct UTF8Cleaner {
         byte < 0x80 && (byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
     }
 
-    /// Writes the rest of a character cut by the end of the document.
+    /// Writes an incomplete character at the end of the document, read as Windows-1252.
     mutating func finish(into block: inout Block) {
         flushHeld(into: &block, isLast: true)
     }

@@ -81,7 +81,7 @@ extension Enclosure {
         let own = enclosures.filter { $0.kind != .other }
         let others = enclosures.count == own.count ? [] : enclosures.filter { $0.kind == .other }
         if own.contains(where: { $0.kind != .stream }) { return (selected(from: own), others) }
-        // The item's own enclosures are at most streams: files from other elements precede them.
+        // The item has no playable enclosures of its own, or only streams: files from other elements precede these.
         for group in [contents, alternates] {
             let files = group.filter { $0.kind == .media || $0.kind == .unknown }
             if !files.isEmpty { return (selected(from: files + own), others) }

@@ -86,7 +86,8 @@ enum FeedValues {
         number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
 
-    /// Parses `yes`, `true`, `explicit`, `1` and `no`, `false`, `clean`, `0`, ignoring case.
+    /// Parses `yes`, `true`, `explicit` and `1` as `true`, and `no`, `false`, `clean` and `0` as `false`, ignoring
+    /// case.
     static func boolean(_ text: some Collection<UInt8>) -> Bool? {
         switch String(decoding: text, as: UTF8.self).lowercased() {
         case "yes", "true", "explicit", "1": true
@@ -146,8 +147,8 @@ enum FeedValues {
         return String(decoding: text[first...last], as: UTF8.self)
     }
 
-    /// Returns a displayable line, such as a title: white space becomes one space, and references that publishers
-    /// escaped twice are replaced. `nil` if nothing is left.
+    /// Returns a displayable line, such as a title: each run of white space becomes one space, and references that
+    /// publishers escaped twice are replaced. `nil` if nothing is left.
     static func line(_ text: some Collection<UInt8>, replacingReferences: Bool = true) -> String? {
         if !replacingReferences || !CharacterReferences.mayOccur(in: text), isLine(text) {
             return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)

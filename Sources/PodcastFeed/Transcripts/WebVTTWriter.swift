@@ -55,8 +55,8 @@ struct WebVTTWriter {
 
     mutating func finish() { flush(next: nil) }
 
-    /// Returns the two cues joined into one; `nil` if they exceed a limit, have no end, differ in speaker, or if `one`
-    /// ends a sentence.
+    /// Returns the two cues joined into one; `nil` if they exceed a limit, have no end, differ in speaker or have
+    /// several lines, or if `one` ends a sentence.
     private static func joined(_ one: TranscriptCue, _ other: TranscriptCue) -> TranscriptCue? {
         guard let end = one.end, let last = other.end, one.speaker == other.speaker, other.start >= one.start,
             other.start - end < joinLimits.silence, last - one.start <= joinLimits.duration,
@@ -80,7 +80,7 @@ struct WebVTTWriter {
         let end = cue.end ?? next.flatMap { $0 > cue.start ? $0 : nil } ?? cue.start + reading
         var text = Self.time(cue.start) + " --> " + Self.time(end) + "\n"
         if let speaker = cue.speaker.map(Self.voice), !speaker.isEmpty { text += "<v \(speaker)>" }
-        // An arrow ends the text of a cue.
+        // An arrow would end the text of a cue.
         text += (cue.isMarkup ? cue.text : Self.escaped(cue.text)).replacing("-->", with: "--&gt;")
         output += Array(text.utf8)
         output += [0x0A, 0x0A]

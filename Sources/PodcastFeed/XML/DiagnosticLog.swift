@@ -13,7 +13,8 @@ struct DiagnosticLog {
     /// Whether another diagnostic would be stored. If not, callers need not build its message.
     var hasRoom: Bool { diagnostics.count <= limit }
 
-    /// Adds a diagnostic, by default for the current line.
+    /// Adds a diagnostic, by default for the current line. The first one beyond the limit is replaced by a note that
+    /// there are more.
     mutating func add(_ message: String, line: Int? = nil) {
         guard hasRoom else { return }
         diagnostics.append(

@@ -51,7 +51,8 @@ extension FeedReader {
         }
     }
 
-    /// Finishes the open item: orders its enclosures, and adds it to the feed or passes it to `onItem`.
+    /// Finishes the open item: orders its enclosures, and adds it to the feed or passes it to `onItem`. A live item is
+    /// always added to the feed.
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false

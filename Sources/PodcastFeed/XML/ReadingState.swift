@@ -40,7 +40,8 @@ struct ItemState {
     var item = Item()
     var isOpen = false
     var ranks = FieldRanks()
-    /// The item's audio and video `media:content`: its enclosures if it has no others, else alternates.
+    /// The item's `media:content` elements with audio or video. They become enclosures if the item has no other media,
+    /// otherwise alternates.
     var mediaContents: [Enclosure] = []
     /// The element whose attributes have been read and whose text is being collected.
     var pending = PendingElement.none
