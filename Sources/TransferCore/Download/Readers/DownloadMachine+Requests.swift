@@ -90,8 +90,8 @@ extension DownloadMachine {
         return changeFilling(now) { $0.allowsAutomatic = allowed }
     }
 
-    /// Suspends or resumes the task. Blocked readers are still served while it is suspended. Resuming clears a
-    /// remembered failure.
+    /// Suspends or resumes the task; without a task, suspending creates a suspended one. Blocked readers are still
+    /// served while it is suspended. Resuming clears a remembered failure.
     package mutating func setSuspended(_ suspended: Bool, now: Instant) -> [Action] {
         guard suspended != isSuspended, !isCached else { return [] }
         filling.goal = suspended ? .suspended : .whole
