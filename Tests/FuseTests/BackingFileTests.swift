@@ -5,7 +5,8 @@ import Testing
 
 @testable import Fuse
 
-/// Passthrough: the negotiation with the kernel, and the registration of files. Reads by the kernel need a real mount.
+/// Passthrough: the negotiation with the kernel, and the registration of files. The kernel's own reads need a real
+/// mount, and are not tested here.
 struct BackingFileTests {
     private static let extension2: UInt32 = 1 << 30  // FUSE_INIT_EXT
     private static let passthrough: UInt32 = 1 << 5  // FUSE_PASSTHROUGH, of the second word
@@ -29,18 +30,18 @@ struct BackingFileTests {
         #expect(isAsked ? [1, 2].contains(depth) : depth == 0)
         #expect(initReply.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
         #expect(filesystem.connection.withLock { $0?.passthrough } == isAsked)
-        // A later reply of that length is not changed.
+        // Later replies are not changed.
         let answer = try kernel.call(.lookup, node: 1, text("a"))
         #expect(answer.number(UInt64.self, at: 0) == 2)
     }
 
     @Test(
         arguments: [
-            // The second word does not offer it; there is no second word; no folder is given.
+            // In this order: the second word does not offer it; there is no second word; no folder is given.
             (KernelSide.allFlags | extension2, 0, "/"), (KernelSide.allFlags, passthrough, "/"),
             (KernelSide.allFlags | extension2, passthrough, nil),
         ] as [(UInt32, UInt32, String?)])
-    func elseItIsNotAskedFor(flags: UInt32, moreFlags: UInt32, folder: String?) throws {
+    func passthroughIsNotRequestedWithoutAnOfferAndAFolder(flags: UInt32, moreFlags: UInt32, folder: String?) throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(
             filesystem, options: Self.options(folder: folder), flags: flags, moreFlags: moreFlags)
@@ -51,7 +52,7 @@ struct BackingFileTests {
         #expect(kernel.session.backingFiles.register(FileDescriptor(rawValue: 0)) == nil)
     }
 
-    @Test func anOpenIsAnsweredWithTheIdentifier() throws {
+    @Test func anOpenIsAnsweredWithTheIdentifierOfItsBackingFile() throws {
         let kernel = try KernelSide(TestFilesystem())
         let answer = try kernel.call(.open, node: 4, bytes(UInt32(O_RDONLY), UInt32(0)))
         #expect(answer.payload.count == 16)
@@ -71,13 +72,13 @@ struct BackingFileTests {
         defer { try? file.close() }
         let backings = kernel.session.backingFiles
         #expect(backings.areAccepted == Privilege.isAdministrator)
-        // A socket does not support the call.
+        // The session's device is a socket here, which does not support the call.
         #expect(backings.register(file) == nil)
         #expect(!backings.areAccepted)
         #expect(backings.register(file) == nil)
     }
 
-    @Test func theIdentifierIsReleasedOnce() {
+    @Test func theIdentifierOfABackingFileIsReleasedOnce() {
         let ended = Mutex<[BackingID]>([])
         do {
             let file = BackingFile(id: BackingID(rawValue: 3)) { id in ended.withLock { $0.append(id) } }

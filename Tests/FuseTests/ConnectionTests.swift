@@ -2,7 +2,8 @@ import Testing
 
 @testable import Fuse
 
-/// Parsing of files in /proc, mount options, and the table of interrupt handlers.
+/// The parts around a connection: the parsing of /proc files, the limit on background requests, the arguments for
+/// libfuse, and the table of interrupt handlers.
 struct ConnectionTests {
     @Test func anAdministratorHasTheCapabilityInTheInitialNamespace() {
         let root = "Name:\tx\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n"
@@ -53,7 +54,7 @@ struct ConnectionTests {
         #expect(options.maxRead == 65_536)
     }
 
-    @Test func aHandlerIsTakenOnce() {
+    @Test func anInterruptHandlerRunsOnce() {
         let table = InterruptTable()
         let calls = Counter()
         let handler: @Sendable () -> Void = { calls.add() }

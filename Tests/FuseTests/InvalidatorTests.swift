@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Messages to the kernel, in their wire format.
+/// Invalidations sent to the kernel, in their wire format, and the calls of their completions.
 struct InvalidatorTests {
     @Test func messagesComeInOrder() throws {
         let kernel = try KernelSide(TestFilesystem())
@@ -35,7 +35,7 @@ struct InvalidatorTests {
         #expect(reply.waitForAnswer() == .open(OpenReply(handle: FileHandle(rawValue: 5))))
     }
 
-    @Test func completionsAreCalledAlsoAfterTheEnd() throws {
+    @Test func completionsRunAfterTheEndOfTheSession() throws {
         let done = Counter()
         let kernel = try KernelSide(TestFilesystem())
         for node in 0..<100 {
@@ -48,7 +48,7 @@ struct InvalidatorTests {
         #expect(done.wait(101))
     }
 
-    @Test func completionsRunWithoutASession() throws {
+    @Test func completionsRunForASessionThatNeverRan() throws {
         let done = Counter()
         do {
             let session = try Session(operations: TestFilesystem(), options: .test)

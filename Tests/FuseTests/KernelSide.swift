@@ -101,7 +101,7 @@ final class KernelSide: Sendable {
                 outcome.withLock { $0 = Outcome(ended: true, error: "\(error)") }
             }
         }.detach()
-        // The kernel reads every reply at once, whatever else it is doing.
+        // Like the kernel, this thread reads every reply at once.
         reader = OtherThread { [socket, inbox] in
             while true {
                 do {
@@ -136,7 +136,7 @@ final class KernelSide: Sendable {
         shutdown(socket, Int32(SHUT_RDWR))
     }
 
-    /// Waits until `run(threads:)` has returned; false after a minute. The text is the error that it threw.
+    /// Waits until `run(threads:)` has returned; `ended` is false after a minute. `error` is the error that it threw.
     func waitForEnd() -> (ended: Bool, error: String?) {
         let end = outcome.wait(milliseconds: 60_000) { $0.ended ? $0 : nil }
         return (end != nil, end?.error)
@@ -155,7 +155,7 @@ final class KernelSide: Sendable {
         return unique
     }
 
-    /// Interrupts a request; the message's own number is odd, like the kernel's.
+    /// Sends the interrupt of a request. Its own number is odd, as in the kernel.
     func interrupt(_ request: UInt64) {
         send(.interrupt, node: 0, bytes(request), unique: request | 1)
     }

@@ -27,7 +27,7 @@ struct MountOptionTests {
         #expect(!options.passthrough && options.kernel.isEmpty)
     }
 
-    @Test func optionsSurviveTheirTextForm() throws {
+    @Test func allOptionsExceptTheUserSurviveTheirTextForm() throws {
         var options = try MountOptions(
             parsing: [
                 "nosuid,allow_other,no_passthrough,fsname=a\\,b\\\\c=d,uid=7,gid=8,subtype=s,max_read=4096,setuid=ann"
@@ -43,7 +43,7 @@ struct MountOptionTests {
             "defaults", "noauto,user,_netdev,nofail", "rw,exec,suid,dev,async", "x-systemd.automount,X-mount.mkdir=700",
             "comment=anything,users,owner,group,nouser,auto", "relatime,strictatime", "", ",,", "user=ann,uhelper=x",
         ])
-    func whatFstabHasForMountAloneIsPassedOver(list: String) throws {
+    func optionsForOtherProgramsAndDefaultsAreIgnored(list: String) throws {
         #expect(try MountOptions(parsing: [list]) == MountOptions())
     }
 
@@ -62,7 +62,7 @@ struct MountOptionTests {
             ("bind", "bind", "mount --bind"), ("blksize=512", "blksize", "no block device"),
             ("subtype=a/b", "subtype=a/b", "is unknown"), ("drop_privileges", "drop_privileges", "setuid=USER"),
         ])
-    func whatCannotBeIsNamedWithWhatToDo(list: String, option: String, advice: String) throws {
+    func aRefusalNamesTheOptionAndTheRemedy(list: String, option: String, advice: String) throws {
         let refusal = #expect(throws: MountOptions.Refusal.self) { try MountOptions(parsing: [list]) }
         #expect(refusal?.option == option)
         #expect(refusal?.description.contains(advice) ?? false, "\(refusal?.description ?? "")")

@@ -12,7 +12,7 @@ struct ParkedRequestTests {
         let kernel = try KernelSide(filesystem, threads: 1)
         let read = kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 4_096))
         #expect(parked.wait())
-        // The only thread of the loop is free meanwhile.
+        // The session's only thread is free while the read is parked.
         #expect(try kernel.call(.lookup, node: 1, text("a")).error == 0)
         filesystem.answer(read, Array("bytes".utf8))
         #expect(try kernel.answer(to: read).payload == Array("bytes".utf8))
@@ -41,7 +41,7 @@ struct ParkedRequestTests {
         let read = kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 4_096))
         #expect(arrived.wait())
         kernel.interrupt(read)
-        // The reply to a later request proves that the interrupt was read; the same thread handles both.
+        // The other thread handles the interrupt, then this lookup: the reply proves that the interrupt was handled.
         #expect(try kernel.call(.lookup, node: 1, text("a")).error == 0)
         goOn.add()
         #expect(try kernel.answer(to: read).error == -EINTR)
@@ -70,7 +70,7 @@ struct ParkedRequestTests {
             }
         }
         answering.join()
-        // No request is left, and none is answered twice: a second reply would arrive before the next one.
+        // No request is left, and none is answered twice: a second reply would arrive before that of the lookup.
         #expect(filesystem.parked.withLock { $0.isEmpty })
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)
@@ -96,7 +96,7 @@ struct ParkedRequestTests {
         #expect(isEmpty)
     }
 
-    @Test func aReleasedParkedRequestAnswersAnError() {
+    @Test func aReleasedParkedRequestIsAnsweredWithAnError() {
         let reply = RecordedReply()
         do { _ = ParkedRequest(reply.request()) }
         #expect(reply.answer == .error(.ioError))

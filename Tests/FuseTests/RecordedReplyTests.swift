@@ -7,7 +7,7 @@ import Testing
 struct RecordedReplyTests {
     private let filesystem = TestFilesystem()
 
-    @Test func answersAreKept() {
+    @Test func answersAreRecorded() {
         let lookup = RecordedReply()
         filesystem.lookup(lookup.request(), parent: .root, name: "a")
         #expect(lookup.answer == .entry(TestFilesystem.entry(2)))

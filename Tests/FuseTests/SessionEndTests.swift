@@ -39,8 +39,8 @@ struct SessionEndTests {
         #expect(filesystem.parked.withLock { $0.isEmpty })
     }
 
-    @Test func aLimitOnReadsIsAgreedOn() throws {
-        // libfuse compares the mount option with the value from its init callback, and gives up if they differ.
+    @Test func aMountOptionForTheSizeOfReadsIsNegotiated() throws {
+        // libfuse compares the mount option with the value that the init callback has set, and fails if they differ.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["nosuid,max_read=65536"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
         #expect(kernel.initReply.error == 0)
@@ -49,7 +49,7 @@ struct SessionEndTests {
     }
 
     @Test func aProtocolMismatchIsAnError() throws {
-        // libfuse reads 65536 from this; the binding does not accept it as a number.
+        // libfuse parses this as 65536. The binding rejects it as a number, so that the two values differ.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["max_read=65536x"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
         #expect(kernel.initReply.error == -EPROTO)

@@ -45,7 +45,7 @@ struct SessionTests {
         #expect(filesystem.connection.withLock { $0?.readdirplus } == false)
     }
 
-    @Test func lookupAnswersAnEntry() throws {
+    @Test func lookupReturnsAnEntry() throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem)
         let answer = try kernel.call(.lookup, node: 1, text("a"))
@@ -83,7 +83,7 @@ struct SessionTests {
         #expect(filesystem.calls.withLock { $0 }.isEmpty)
     }
 
-    @Test func aDroppedRequestAnswersAnError() throws {
+    @Test func aDroppedRequestIsAnsweredWithAnError() throws {
         let kernel = try KernelSide(TestFilesystem())
         #expect(try kernel.call(.lookup, node: 1, text("dropped")).error == -EIO)
     }
@@ -109,7 +109,7 @@ struct SessionTests {
     }
 
     @Test(arguments: [O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC])
-    func openForWritingIsRefusedWithoutAsking(flags: Int32) throws {
+    func openForWritingIsRefusedByTheBinding(flags: Int32) throws {
         let filesystem = TestFilesystem()
         let kernel = try KernelSide(filesystem)
         #expect(try kernel.call(.open, node: 2, bytes(UInt32(flags), UInt32(0))).error == -EROFS)
@@ -121,7 +121,7 @@ struct SessionTests {
             .mknod, .mkdir, .unlink, .rmdir, .symlink, .rename, .rename2, .link, .create, .write, .fallocate,
             .copyFileRange, .setattr, .removexattr,
         ] as [KernelSide.Opcode])
-    func whatModifiesIsRefused(opcode: KernelSide.Opcode) throws {
+    func modifyingRequestsAreRefused(opcode: KernelSide.Opcode) throws {
         let kernel = try KernelSide(TestFilesystem())
         // The zeros are longer than the fixed part of any request; names follow.
         let payload = [UInt8](repeating: 0, count: 128) + text("from") + text("to")
@@ -137,7 +137,7 @@ struct SessionTests {
         #expect(filesystem.calls.withLock { $0 } == ["setxattr 2 user.task resume 1"])
     }
 
-    @Test func attributesComeInBothForms() throws {
+    @Test func getxattrReturnsTheSizeOrTheValue() throws {
         let kernel = try KernelSide(TestFilesystem())
         func get(_ capacity: UInt32, _ name: String = "user.a") throws -> KernelSide.Message {
             try kernel.call(.getxattr, node: 2, bytes(capacity, UInt32(0)) + text(name))
@@ -146,7 +146,7 @@ struct SessionTests {
         #expect(try get(5).payload == Array("value".utf8))
         #expect(try get(4).error == -ERANGE)
         #expect(try get(5, "user.b").error == -ENODATA)
-        // ENOSYS: the kernel treats it as "not supported" and sends no further request.
+        // After ENOSYS the kernel treats the operation as not supported, and sends no further request for it.
         #expect(try kernel.call(.listxattr, node: 2, bytes(UInt32(0), UInt32(0))).error == -ENOSYS)
     }
 
@@ -166,7 +166,7 @@ struct SessionTests {
         #expect((0..<5).map { statistics.number(UInt64.self, at: $0 * 8) } == [10, 6, 5, 4, 3])
         #expect(statistics.number(UInt32.self, at: 40) == 512)
         #expect(statistics.number(UInt32.self, at: 44) == 255)
-        // The kernel then treats the whole file as data.
+        // After ENOSYS the kernel treats the whole file as data.
         #expect(try kernel.call(.lseek, node: 2, bytes(UInt64(77), UInt64(10), UInt32(3), UInt32(0))).error == -ENOSYS)
     }
 
@@ -184,7 +184,7 @@ struct SessionTests {
             listed += page
             pages += 1
         }
-        // 128 bytes of attributes, 24 of the entry, the name padded to 8: three entries of 160 bytes each time.
+        // An entry has 160 bytes: 128 for the attributes, 24 for its fields, 8 for the padded name. Three fit into 600.
         #expect(pages == 4)
         #expect(listed.map(\.nextOffset) == Array(1...10))
         #expect(listed.map(\.name) == (0..<10).map { $0 == 4 ? "hidden" : "name \($0)" })

@@ -4,7 +4,8 @@ import SystemPackage
 
 @testable import Fuse
 
-/// A root folder with the files `a` (node 2) and `b` (node 3), whose reads wait until the test answers them.
+/// A filesystem with the files `a` (node 2) and `b` (node 3) in its root. It records most calls. Reads wait until the
+/// test answers or interrupts them.
 final class TestFilesystem: FilesystemOperations {
     let calls = Mutex<[String]>([])
     let parked = Mutex<[UInt64: ParkedRequest]>([:])
@@ -65,7 +66,7 @@ final class TestFilesystem: FilesystemOperations {
     func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         note("open \(node.rawValue)")
         if node.rawValue == 4 {
-            // The handle is cached unless `flags` request direct I/O.
+            // The handle uses the page cache unless `flags` request direct I/O.
             let direct = flags & __O_DIRECT != 0
             let reply = OpenReply(
                 handle: FileHandle(rawValue: 78), directIO: direct, keepCache: true, noFlush: true,

@@ -53,7 +53,7 @@ struct DescriptorIOTests {
         let sent = bytes.withUnsafeBytes { sendAll($0, to: ends[0]) }
         #expect(errno == EAGAIN && sent > 0 && sent < bytes.count)
         close(ends[1])
-        // No SIGPIPE.
+        // A send to a closed peer fails with EPIPE, and raises no SIGPIPE.
         #expect(bytes.withUnsafeBytes { sendAll($0, to: ends[0]) } == 0 && errno == EPIPE)
     }
 
@@ -67,7 +67,7 @@ struct DescriptorIOTests {
         #expect(answer.wait(seconds: 60) == 1)
     }
 
-    @Test func theClocksAgreeInEachUnit() {
+    @Test func theUnitsOfEachClockAgree() {
         for clock in [SystemClock.monotonic, .boottime] {
             let (seconds, milliseconds, microseconds) = (clock.seconds, clock.milliseconds, clock.microseconds)
             #expect(seconds > 0 && milliseconds / 1_000 - seconds < 60 && milliseconds >= seconds * 1_000)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct ProcessSpawnerTests {
-    /// Runs a script whose standard error is a pipe, and returns its output.
+    /// Runs a shell script, expects the exit status 0, and returns the text that it wrote to standard error.
     private func run(_ script: String, inheriting inheritedDescriptors: [Int32] = [], session: Bool = false) throws
         -> String
     {
@@ -25,10 +25,12 @@ struct ProcessSpawnerTests {
     }
 
     @Test func onlyTheListedDescriptorsAreInherited() throws {
-        // Some libraries open files without close-on-exec. Their numbers may be those that the child uses.
+        // Descriptors without close-on-exec, as some libraries open them. Their numbers may equal those that the child
+        // gives the inherited descriptors.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }
-        // No redirection: the shell might perform it in its own process. The last command prevents an exec of find.
+        // `find` opens /dev/stderr itself: the shell might perform a redirection in its own process. Because another
+        // command follows, the shell does not replace itself by `find`.
         let listing = "find /proc/$$/fd -type l -fprintf /dev/stderr '%l\\n'; exit 0"
         let inheritedDescriptors = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
         defer { close(inheritedDescriptors[0]) }
@@ -38,7 +40,7 @@ struct ProcessSpawnerTests {
         #expect(try run(listing).split(separator: "\n").count == 3)
     }
 
-    @Test func signalsHaveTheirDefaults() throws {
+    @Test func aChildNeitherBlocksNorIgnoresSignals() throws {
         let before = signal(SIGUSR1, SIG_IGN)
         defer { signal(SIGUSR1, before) }
         var (mask, maskBefore) = (sigset_t(), sigset_t())
@@ -46,7 +48,7 @@ struct ProcessSpawnerTests {
         sigaddset(&mask, SIGUSR2)
         pthread_sigmask(SIG_BLOCK, &mask, &maskBefore)
         defer { pthread_sigmask(SIG_SETMASK, &maskBefore, nil) }
-        // The shell is killed by the first signal that is neither blocked nor ignored.
+        // Each signal kills the shell only if it is neither ignored nor blocked.
         for name in ["USR1", "USR2"] {
             let child = try ProcessSpawner("sh", ["sh", "-c", "kill -\(name) $$; exit 0"], environment: [:]).start()
             #expect(waitForExit(of: child) == (name == "USR1" ? SIGUSR1 : SIGUSR2))
@@ -57,7 +59,7 @@ struct ProcessSpawnerTests {
         #expect(try run("echo \"$A, ${HOME-none}\" >&2") == "b c, none\n")
     }
 
-    @Test func aSessionIsLed() throws {
+    @Test func aChildLeadsASessionOnRequest() throws {
         // The sixth field of /proc/PID/stat is the session (proc_pid_stat(5)).
         let script = "read -r pid name state parent group session rest </proc/$$/stat; echo $((session == pid)) >&2"
         #expect(try run(script, session: true) == "1\n")

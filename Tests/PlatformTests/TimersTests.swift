@@ -6,13 +6,13 @@ import Testing
         await Timers.sleep(for: .seconds(seconds))
     }
 
-    @Test func aSleepEndsWithItsTask() async {
+    @Test func cancellationEndsASleep() async {
         let task = Task { await Timers.sleep(for: .seconds(86_400)) }
         task.cancel()
         await task.value
     }
 
-    @Test func aSleepOfATaskThatIsCancelledAlreadyEndsAtOnce() async {
+    @Test func aSleepInACancelledTaskEndsAtOnce() async {
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
             await Timers.sleep(for: .seconds(86_400))

@@ -31,10 +31,10 @@ final class FakePlayer: Sendable {
 
     /// The positions in seconds that were set by `SetPosition`.
     var seeks: [Double] { state.seeks.withLock { $0 } }
-    /// The number of `Get` calls, each of which reads the position.
+    /// The number of `Get` calls. The reply to each is the position.
     var positionReads: Int { state.positionReads.withLock { $0 } }
 
-    /// Changes the values and announces them, except the position, in `PropertiesChanged`.
+    /// Changes the values, and sends all of them except the position in a `PropertiesChanged` signal.
     func announce(_ change: (inout Values) -> Void) {
         let values = state.values.withLock { values in
             change(&values)

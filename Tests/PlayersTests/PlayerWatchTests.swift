@@ -12,7 +12,7 @@ import TransferCore
     .timeLimit(.minutes(2)),
     .enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))
 struct PlayerWatchTests {
-    /// A mount on `/mnt/p` with one episode, `Show/a.mp3`, and the daemon's side of it.
+    /// A mount on `/mnt/p` with one episode, `Show/a.mp3`. It records the reports that a daemon would receive.
     private final class Mount: Sendable {
         let reports = Mutex<[ListeningReport]>([])
 
@@ -42,7 +42,7 @@ struct PlayerWatchTests {
         let bus = try await PrivateBus(in: TemporaryDirectory())
         let mount = Mount()
         let watch = mount.watch(bus.address, resume: 497)
-        // One player that runs already, with a path through a link, and one that starts later.
+        // One player runs before the episode is opened, and its URL leads through a link. Another player starts later.
         let early = try FakePlayer("early", on: bus.address, .init(url: "file:///home/me/p/Show/a.mp3"))
         watch.opened(1)
         try await waitUntil(description: "the start is reported") { mount.last(.started, "early") != nil }
@@ -59,7 +59,7 @@ struct PlayerWatchTests {
         #expect(mount.last(.paused, "vlc.instance7")?.position == 500.25)
         late.stop()
         try await waitUntil(description: "the end is reported") { mount.last(.stopped, "vlc.instance7") != nil }
-        #expect(late.seeks == [497], "once")
+        #expect(late.seeks == [497], "the player is moved once")
         watch.closed(1)
         try await waitUntil(description: "the connection ends after the last close") { !watch.isRunning }
         #expect(mount.last(.stopped, "early") != nil)
@@ -99,7 +99,7 @@ struct PlayerWatchTests {
         try await bus.stop()
     }
 
-    @Test func withoutAnEpisodeOrABusThereIsNoConnection() async throws {
+    @Test func withoutAnOpenEpisodeOrABusNothingIsReported() async throws {
         let bus = try await PrivateBus(in: TemporaryDirectory())
         let mount = Mount()
         let player = try FakePlayer("vlc", on: bus.address, .init(url: Self.url))

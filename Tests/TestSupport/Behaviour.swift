@@ -100,7 +100,7 @@ package struct Behaviour: Sendable {
 
     package func chunked() -> Behaviour { with { $0.framing = .chunked } }
 
-    /// Sends this text as Content-Length: too large, too small, negative or malformed.
+    /// Sends this text as Content-Length, such as a wrong, negative or malformed number.
     package func contentLength(_ value: String) -> Behaviour { with { $0.framing = .declared(value) } }
 
     /// Sends `Content-Encoding: gzip` with bytes that are not gzip.

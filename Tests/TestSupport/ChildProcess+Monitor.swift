@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A thread that reads a child's output and reaps the child.
+/// The reader of a child's output, which also reaps the child. `run` is called on a thread of its own.
 final class ProcessMonitor: Sendable {
     struct Output: Sendable {
         var standardOutput: [UInt8] = []
@@ -78,7 +78,7 @@ final class ProcessMonitor: Sendable {
             let hasEnded = polled[2].revents != 0
             if hasEnded { reap() }
             for index in pipes.indices where isOpen[index] { isOpen[index] = drain(index) }
-            // A grandchild may keep the pipes open for long; its later output is not waited for.
+            // Do not wait for later output of a grandchild, which may keep the pipes open for long.
             if hasEnded { return }
         }
     }

@@ -66,7 +66,7 @@ package final class ChildProcess: Sendable {
     /// Sends a signal, unless the child has been reaped: its number may then be reused.
     package func kill(_ signal: Int32 = SIGKILL) { monitor.signal(signal) }
 
-    /// Waits until the child has exited and its output has been read. A child that exceeds the deadline is killed.
+    /// Waits until the child has exited and its output has been read. At the deadline, kills the child and throws.
     @discardableResult
     package func wait(deadline: Duration = .seconds(120)) async throws -> Result {
         do {
@@ -91,7 +91,7 @@ package final class ChildProcess: Sendable {
         return result
     }
 
-    /// Waits until the child has written `text` to either stream; throws if it exits first.
+    /// Waits until the child has written `text` to either stream. Throws if it exits first, and at the deadline.
     package func waitForOutput(_ text: String, deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "the child writes “\(text)”") {
             let hasEnded = !isRunning
@@ -173,7 +173,7 @@ final class Pipe: Sendable {
         }
     }
 
-    /// Writes all of `bytes` and closes the write end: the reader gets them, then the end of the stream.
+    /// Writes all of `bytes` and closes the write end. Throws if the pipe's capacity is too small.
     func fill(_ bytes: [UInt8]) throws {
         if !bytes.isEmpty {
             _ = fcntl(writeEnd, F_SETFL, O_NONBLOCK)

@@ -16,6 +16,8 @@ package struct FuseConnection: Sendable {
         return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(2).first == "fusectl" }
     }
 
+    /// Mounts fusectl if necessary, and looks the mount up in the mount table.
+    ///
     /// - Parameter mountPoint: The path as in /proc/self/mountinfo, without characters that are escaped there.
     package init(at mountPoint: String) async throws {
         if !Self.isMounted { _ = try await ChildProcess.run("mount", ["-t", "fusectl", "none", Self.control]) }

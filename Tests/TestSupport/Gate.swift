@@ -2,7 +2,7 @@ import Synchronization
 
 /// A pause of responses at a byte position, controlled by the test.
 ///
-/// One gate may pause several responses, at the same position; opening it continues all. Thread-safe.
+/// One gate may pause several responses at the same position. Opening the gate continues all of them. Thread-safe.
 package final class Gate: Sendable {
     private struct State {
         /// The number of bytes that may pass, or `nil` for all.
@@ -26,7 +26,7 @@ package final class Gate: Sendable {
     /// Lets bytes pass up to `position`, counted from the start of the response.
     package func advance(to position: Int) { change(to: position) }
 
-    /// Waits until a response has sent all permitted bytes and is paused.
+    /// Waits until a response is paused at the gate, or until the gate is open and a response was paused before.
     package func waitUntilReached(deadline: Duration = .seconds(60)) async throws {
         try await waitUntil(deadline: deadline, description: "a response reaches the gate") {
             state.withLock { !$0.waiting.isEmpty || ($0.limit == nil && $0.reached != nil) }

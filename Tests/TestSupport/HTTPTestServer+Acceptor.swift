@@ -13,7 +13,7 @@ struct Acceptor: Sendable {
     /// The maximum number of connections; more clients wait in the backlog.
     private static let maximumConnections = 512
 
-    /// Accepts until the server is stopped and the last connection's thread has ended.
+    /// Accepts until the server is stopped. Returns when the threads of all connections have ended.
     func run() {
         let slots = DispatchSemaphore(value: Self.maximumConnections)
         let threads = DispatchGroup()
@@ -40,8 +40,8 @@ struct Acceptor: Sendable {
                 pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
-            // Not accept4, whose visibility in Swift depends on other imports. `ChildProcess` closes descriptors
-            // inherited between the two calls.
+            // The visibility of accept4 in Swift depends on other imports. `ChildProcess` closes a descriptor that a
+            // child inherits before the call of fcntl.
             let socket = accept(descriptor, nil, nil)
             guard socket >= 0 else { continue }
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)

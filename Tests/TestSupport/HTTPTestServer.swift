@@ -15,8 +15,8 @@ package final class HTTPTestServer: Sendable {
     private let listener = Mutex<(port: UInt16, stopping: Waker, thread: DispatchGroup)?>(nil)
 
     /// - Parameters:
-    ///   - sendBuffer: SO_SNDBUF of each connection, in bytes: with a small one the bytes written are close to those
-    ///     received. `nil` leaves it to the kernel.
+    ///   - sendBuffer: SO_SNDBUF of each connection, in bytes; `nil` for the kernel's default. With a small buffer, the
+    ///     number of bytes written is close to the number received.
     ///   - address: An address of this computer, IPv4 or IPv6.
     package init(sendBuffer: Int? = nil, address: String = "127.0.0.1") {
         self.address = address
@@ -52,7 +52,7 @@ package final class HTTPTestServer: Sendable {
         shared.setRoute(SharedState.elsewhere, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Responds to requests for `path` with 404 from now on.
+    /// Removes the route of `path`. From now on requests get 404, or the behaviours of `serveElsewhere`.
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 
     /// Returns the URL of a path. `host` may be another spelling of the loopback host, which clients treat as another
@@ -66,7 +66,7 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Log
 
-    /// All requests so far, in the order in which their heads arrived.
+    /// All requests since the last `clearLog`, in the order in which they arrived completely.
     package var requests: [LoggedRequest] { shared.requests }
 
     package func requests(for path: String) -> [LoggedRequest] { requests.filter { $0.path == path } }
@@ -76,13 +76,13 @@ package final class HTTPTestServer: Sendable {
         requests(for: path).reduce(0) { $0 + $1.bodyBytesWritten }
     }
 
-    /// The number of connections accepted since the start.
+    /// The number of connections accepted so far, also before a `stop`.
     package var connectionsAccepted: Int { shared.connectionsAccepted }
 
-    /// The maximum number of requests in progress at a time.
+    /// The maximum number of requests in progress at a time, since the last `clearLog`.
     package var peakConcurrentRequests: Int { shared.peakConcurrentRequests }
 
-    /// Clears the log and the counts of requests for each path.
+    /// Clears the log, the counts of requests for each path, and the peak of concurrent requests.
     package func clearLog() { shared.clearLog() }
 
     /// Waits for the first request that satisfies `predicate` and returns it.

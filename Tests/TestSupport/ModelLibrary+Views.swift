@@ -15,7 +15,7 @@ package struct ModelView: Sendable {
     package var isOldestFirst: Bool? = false
     package var limit: Int? = 200
 
-    /// The arguments of `podfs view set` that lead to this view from any other.
+    /// The arguments of `podfs view set` that turn any view into this one, unless its order is `recently_played`.
     package var assignments: [String] {
         func flag(_ name: String, _ value: Bool?) -> String { "\(name)=\(value.map { "\($0)" } ?? "")" }
         return [
@@ -53,7 +53,7 @@ extension ModelLibrary {
 
     package func view(_ name: String) -> ModelView? { views.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
-    /// Returns the episodes of a view in its order. The order of `In Progress` is not modelled: newest first.
+    /// Returns the episodes of a view in its order; newest first for `recently_played`, which is not modelled.
     func episodes(of view: ModelView) -> [(ModelEpisode, ModelShow)] {
         let all = shows.flatMap { show in show.episodes.map { ($0, show) } }.filter { view.contains($0.0, of: $0.1) }
         let sorted = all.sorted { one, other in

@@ -6,7 +6,7 @@ package struct ModelEpisode: Sendable {
     package enum Phase: Sendable, Equatable {
         /// No transfer. A cancelled task may have left a part in the cache.
         case remote
-        /// A transfer that will complete unless something intervenes.
+        /// A transfer that completes unless something intervenes.
         case moving
         /// A transfer suspended by a person.
         case suspended
@@ -23,7 +23,7 @@ package struct ModelEpisode: Sendable {
     package var phase = Phase.remote
     /// The size confirmed by a server.
     package var confirmed: Int?
-    /// Whether `confirmed` is the size of a file that the feed has replaced. It is valid while that file is cached.
+    /// Whether `confirmed` is the size of a file that the feed has replaced. The size is valid until an eviction.
     package var forgetsSize = false
     /// The content of the complete cache file.
     package var cached: TestContent?
@@ -31,11 +31,11 @@ package struct ModelEpisode: Sendable {
     package var received = 0...0
     /// Whether the transfer is known to run: a read that the kernel serves from its page cache starts none.
     package var isSure = true
-    /// Whether the episode was read while suspended: only the bytes that were read are fetched then.
+    /// Whether a moving episode may still be suspended: a read of a suspended episode fetches only the bytes read.
     package var maySuspend = false
     /// Whether a moving episode may have a task. One opened in `Tagged` has none, though all its bytes may arrive.
     package var hasTask = true
-    /// Whether a failure is forgotten after a restart of the mount or the daemon.
+    /// Whether the failure of a refused episode may be forgotten, as after a restart of the mount or the daemon.
     package var mayBeForgotten = false
     /// Whether a cache file may exist, empty or partial.
     package var mayHaveFile = false
@@ -123,8 +123,8 @@ package struct ModelEpisode: Sendable {
         mayHaveFile = true
     }
 
-    /// Records an open in `Tagged`, which reads the start of the original without a task: one block of 64 KiB, or more
-    /// if the daemon knows of a player that has the original open. All bytes of the file may then be there.
+    /// Records an open in `Tagged`. It reads the start of the original without a task: one block of 64 KiB. All bytes
+    /// may arrive if no size was confirmed before, or if the daemon knows of a player that has the original open.
     ///
     /// - Parameter size: The size of the open file.
     mutating func becomeTagged(size: Int, isOpenElsewhere: Bool) {
@@ -194,7 +194,7 @@ package struct ModelShow: Sendable {
 package struct ModelLibrary: Sendable {
     package private(set) var shows: [ModelShow] = []
     package var views = standardViews
-    /// The rows of all tags that a show has had.
+    /// The row of each tag that any show has had, by tag.
     package private(set) var tagRows: [String: Int64] = [:]
     private var lastTag: Int64 = 0
     private var lastView = Int64(standardViews.count)
@@ -238,7 +238,7 @@ package struct ModelLibrary: Sendable {
         merge(feed, document, into: lastShow, during: moment)
     }
 
-    /// Returns a new view without conditions.
+    /// Returns a new view without conditions, which the caller adds to `views`.
     package mutating func addView(_ name: String) -> ModelView {
         lastView += 1
         return ModelView(id: lastView, name: name)
@@ -290,7 +290,7 @@ package struct ModelLibrary: Sendable {
             }
             Self.update(&show.episodes[row], to: item)
         }
-        // Rows are numbered from the oldest episode on. Of two with one date, the later one in the document is older.
+        // New rows are numbered from the oldest episode on. Of two with one date, the later in the document is older.
         fresh.sort { one, other in
             let first = one.item.published ?? .max
             let second = other.item.published ?? .max
@@ -316,11 +316,11 @@ package struct ModelLibrary: Sendable {
         let isOther = isOther(episode.item, item)
         episode.item = item
         guard isOther else { return }
-        // A size confirmed for another file does not apply; the cached file stays.
+        // The size confirmed for the old file does not apply to the new one. A cache file of the old one stays.
         if episode.mayHaveFile { episode.forgetsSize = true } else { episode.confirmed = nil }
     }
 
-    /// Whether the feed refers to another file, as far as the feed shows.
+    /// Whether the address or the stated length shows that the feed refers to another file.
     package static func isOther(_ old: ModelItem, _ new: ModelItem) -> Bool {
         old.version != new.version || old.length != nil && new.length != nil && old.length != new.length
     }

@@ -122,7 +122,7 @@ package final class ModelMount: ModelSubject {
 
     package func list(_ folder: Int32, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed] {
         try await call {
-            // The kernel decides whether it requests attributes.
+            // `plus` has no effect: the kernel decides whether it requests attributes.
             try Self.check(lseek(folder, off_t(offset), SEEK_SET))
             var base: off_t = 0
             var buffer = [CChar](repeating: 0, count: size)
@@ -192,9 +192,9 @@ package final class ModelMount: ModelSubject {
         let folder = at(path.dropLast())
         let path = at(path)
         return try await call {
-            // In `.search` every name without a leading dot is a folder.
+            // The name begins with a dot: in `.search`, every other name is a folder.
             let fresh = (isFolder ? path : folder) + "/.nothing of that name"
-            // A folder can be moved neither into itself nor out of the mount.
+            // The new name is in the same folder: a move into itself or out of the mount would fail for other reasons.
             let beside = folder + "/.nothing of that name"
             let result: Int32
             switch modification {

@@ -13,7 +13,7 @@ package struct ModelNode: Sendable {
         case bytes([UInt8])
         /// The content of an episode's file on its server.
         case media(TestContent)
-        /// A tag, followed by the content of an episode's file behind its own tag.
+        /// A tag made by podfs, then the part of an episode's file that follows the original tag.
         case tagged(TestContent, title: String)
         /// A check that returns a description of an error in the bytes, or `nil`.
         case judged(@Sendable ([UInt8]) -> String?)
@@ -61,7 +61,7 @@ package struct ModelNode: Sendable {
     }
 }
 
-/// An expected number: a known one, or one of several.
+/// An expected number: a known one, or several possible ones.
 package enum ModelRange: Sendable, CustomStringConvertible {
     case exactly(Int64)
     case between(Int64, Int64)
@@ -88,7 +88,7 @@ package enum ModelRange: Sendable, CustomStringConvertible {
     }
 }
 
-/// An expected extended attribute: known text, or one of several.
+/// An expected extended attribute: a known text, or several possible ones.
 package enum ModelText: Sendable, CustomStringConvertible {
     case exactly(String)
     case oneOf(Set<String>)

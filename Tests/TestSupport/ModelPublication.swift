@@ -1,4 +1,4 @@
-/// An item of a feed in a model run, in the publisher's current state.
+/// An item of a feed in a model run, as the publisher has it at one moment.
 package struct ModelItem: Sendable, Equatable {
     /// A number that is unique in the run.
     package var number: Int
@@ -7,7 +7,7 @@ package struct ModelItem: Sendable, Equatable {
     package var stem: String
     /// The day of 2026, from 1; `nil` for an item without a date.
     package var day: Int?
-    /// The number of files that the publisher has had for the item.
+    /// The number of files that the publisher has had for the item so far.
     package var version = 1
     /// The size of the file in bytes.
     package var size: Int
@@ -69,7 +69,7 @@ package struct ModelItem: Sendable, Equatable {
     /// The publication time in seconds since 1970: 08:00 UTC.
     package var published: Int64? { day.map { 1_767_254_400 + Int64($0 - 1) * 86_400 } }
 
-    /// `2026-01-05`.
+    /// The day of publication, as in `2026-01-05`.
     package var date: String? {
         day.map { day in
             let text = FeedBuilder.date(day: day).split(separator: " ")
@@ -91,7 +91,7 @@ package struct ModelItem: Sendable, Equatable {
     }
 }
 
-/// A show of a model run, in the publisher's current state.
+/// A show of a model run, as the publisher has it at one moment.
 package struct ModelFeed: Sendable {
     package var number: Int
     package var title: String
@@ -99,7 +99,7 @@ package struct ModelFeed: Sendable {
     package var description: String?
     package var isSerial: Bool
     package var hasCover: Bool
-    /// The items, newest first as far as they have dates.
+    /// The items in the order of the document: the last added one first, regardless of the dates.
     package var items: [ModelItem]
     /// The status that the server sends instead of the document.
     package var refusal: Int?
@@ -215,7 +215,7 @@ package struct ModelPublication: Sendable {
     private func publish(_ number: Int) {
         let feed = feeds[number - 1]
         let text = feed.text(url: url)
-        // Each text has a distinct entity tag: the response for an unchanged feed is 304.
+        // The entity tag is a hash of the text: for an unchanged feed, the response to a conditional request is 304.
         let tag = text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         let resource = Resource(text: text, contentType: "application/rss+xml", etag: "\"\(tag)\"")
         if let refusal = feed.refusal {

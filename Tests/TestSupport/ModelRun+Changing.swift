@@ -77,7 +77,7 @@ extension ModelRun {
             switch kind {
             case 2:
                 feed.items[index].title = "Retitled \(version) of \(feed.items[index].number)"
-                // Names the file only if the library does not have the item yet: existing files keep their names.
+                // The stem has no effect if the library already has the item: existing files keep their names.
                 feed.items[index].stem = feed.items[index].title
             case 3, 4:
                 // A replaced file has another address.

@@ -1,6 +1,6 @@
 import Glibc
 
-// Operations by extended attributes: tasks, pins, and playback state.
+// Operations that set extended attributes: tasks, pins, and playback state.
 extension ModelRun {
     private func set(_ name: String, _ value: String, _ path: [String]) async throws -> Int32 {
         do {
@@ -27,7 +27,7 @@ extension ModelRun {
     mutating func control() async throws {
         guard let (episode, path) = anyEpisodeFile() else { return }
         let kind = Int.random(in: 0..<12, using: &generator)
-        // The kernel now caches the link, and must drop it if the episode leaves the view.
+        // After this comparison the kernel caches the link. It must drop the link if the episode leaves the view.
         let link = kind < 4 ? anyLink(to: episode.id) : nil
         if let link { try await compareStatus(link) }
         switch kind {
@@ -82,7 +82,7 @@ extension ModelRun {
         let found = try await expect("user.podfs.task", "suspend", path, expected)
         if episode.phase == .cached { return }
         if episode.phase == .moving {
-            // It may have completed just before.
+            // The transfer may have completed just before the command.
             let state = try await waitForState(path, ["suspended", "cached"])
             if found == EBUSY, state != "cached" { throw difference("cached, since it was not suspended", state) }
             if state == "cached" { return change(episode.id) { $0.becomeCached() } }
@@ -139,17 +139,17 @@ extension ModelRun {
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.phase = .remote }
             }
-            // Failures without a task remain: on a folder, the action applies to episodes in transfer.
+            // On a folder, `cancel` applies to tasks only. A failure without a task remains.
             for episode in show.episodes where episode.phase == .refused {
                 change(episode.id) { $0.mayBeForgotten = true }
             }
         case 2:
-            // Refused episodes are retried too, and their feed is fetched before the second refusal counts.
+            // Refused episodes are retried too. podfs fetches their feed before it records another refusal.
             let refused = show.episodes.filter { $0.phase == .refused }
             if let first = refused.first, !isRefreshed(first.id) { return }
             let began = Self.now
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            // Retries that still run would interfere with a later edit of the feed or a kill of the daemon.
+            // Wait: a retry that still runs would interfere with a later edit of the feed or a kill of the daemon.
             for episode in refused {
                 let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
                 _ = try await waitForState(path + [episode.name], states)
@@ -169,7 +169,7 @@ extension ModelRun {
         }
     }
 
-    /// Whether the episode is pinned, or open with cached bytes; `nil` if the latter is unknown.
+    /// Whether the episode is pinned, or open with a lease on its cache file; `nil` if a lease is only possible.
     private func isKept(_ episode: ModelEpisode) -> Bool? {
         let leases = files.filter { $0.episode == episode.id }.map(\.lease)
         if episode.isPinned || leases.contains(.certain) { return true }
@@ -195,7 +195,7 @@ extension ModelRun {
             if found == 0 { noteEviction(episode.id) }
             return
         }
-        // Only the daemon knows whether it counts the episode as open. If so, it may be in use without a cache file.
+        // Only the daemon knows whether it counts the episode as open. If so, it refuses even without a cache file.
         let isOpen = files.contains { $0.episode == episode.id }
         let isKept = episode.phase == .cached || episode.isPinned ? isKept(episode) : isOpen ? nil : false
         let expected: Set<Int32> = isKept.map { [$0 ? EBUSY : 0] } ?? [0, EBUSY]

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-// Operations that change nothing, and their expected results.
+// The choice of an operation's function, and the operations that change nothing.
 extension ModelRun {
     mutating func perform(_ operation: ModelOperation) async throws {
         switch operation {
@@ -131,7 +131,7 @@ extension ModelRun {
         let size = Int.random(in: 512...16_384, using: &generator)
         let plus = chance(50)
         note("list \(Self.text(path)), \(size) bytes at a time")
-        // The names come from the library, so no event has to arrive first.
+        // The filesystem reads the names from the library, so no event has to arrive before the comparison.
         let folder = try await subject.openFolder(path)
         var found: [ModelName] = []
         var offset: Int64 = 0
@@ -142,7 +142,7 @@ extension ModelRun {
             offset = last.next
         }
         try await subject.closeFolder(folder)
-        // The order of playing is not modelled.
+        // The order `recently_played` is not modelled.
         let isOrdered = hasOrder(path)
         let expected = allNames(in: path)
         try compare(
@@ -192,7 +192,8 @@ extension ModelRun {
             // The folder may have been removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
             if hasDownloads(path) { try await settle() }
-            // The first pass returns the names as of the open, as long as they are valid.
+            // The first pass returns the names as of the open, later ones the current names. A show's folder may return
+            // any of them: its names change once the mount has received an event.
             let names = allNames(in: path)
             if let top = path.first, library.view(top) == nil, ![".search", "Tags", "Tagged"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }
@@ -238,7 +239,7 @@ extension ModelRun {
                 let found = try await subject.attribute(name, path)
                 throw difference("no attribute \(name)", found)
             } catch let error as ModelErrno {
-                // The kernel does not know this name space.
+                // The kernel itself rejects the unknown prefix `USER.` and the empty name after `user.`.
                 let expected =
                     name.hasPrefix("USER") ? [ENODATA, EOPNOTSUPP] : name == "user." ? [ENODATA, EINVAL] : [ENODATA]
                 if !expected.contains(error.code) { throw difference("ENODATA for \(name)", "\(error)") }
@@ -285,7 +286,7 @@ extension ModelRun {
         }
     }
 
-    /// Narrows the expected state to what was observed.
+    /// Narrows the expected state to the observed values.
     private mutating func observe(_ found: [String: String], _ path: [String]) {
         guard let id = tree.node(at: path)?.episode, var episode = library[episode: id],
             found["user.podfs.state"] != nil
@@ -332,7 +333,7 @@ extension ModelRun {
 
     // MARK: All of it
 
-    /// Compares all folders and nodes.
+    /// Waits until all transfers are complete, then compares all folders and nodes.
     mutating func sweep() async throws {
         note("compare the whole tree")
         try await settle()

@@ -61,8 +61,9 @@ extension ModelRun {
         change(id) { $0.becomeTagged(size: size, isOpenElsewhere: isOpen) }
     }
 
-    /// Whether the library has the feed's current state. If not, the result for a refused file is not predictable:
-    /// before the file counts as refused, podfs looks for its address in the current feed.
+    /// Whether the library has the current document of the episode's feed, and the feed is served. If not, the result
+    /// for a refused file is not predictable: podfs looks for its address in the current feed before it records the
+    /// refusal.
     func isRefreshed(_ episode: Int64) -> Bool {
         guard let show = library.show(of: episode) else { return false }
         let feed = publication[feed: show.feed.number]
@@ -78,8 +79,8 @@ extension ModelRun {
         library[show: show.id] = show
     }
 
-    /// Opens a file; an error is a difference from the model. The kernel may still have the name of an older rendition,
-    /// whose open fails with ESTALE: the subject retries by itself.
+    /// Opens a file, and throws an error of the open as a difference from the model. The kernel may still have cached
+    /// the node of an older rendition, which fails with ESTALE: the subject itself then repeats the lookup.
     private func openExpectingSuccess(_ path: [String]) async throws -> Subject.File {
         do {
             return try await subject.open(path)
@@ -130,13 +131,13 @@ extension ModelRun {
                 throw difference("\(what): \(expected.count) bytes of its own", Self.compare(found, expected))
             }
         } catch let error as ModelErrno {
-            // Another rendition has replaced the open one.
+            // ESTALE is expected if another rendition has replaced the open one.
             if error.code == ESTALE, isReplaced(open) { return note("which is stale") }
             throw difference("\(what): bytes", "\(error)")
         }
         if let tag = open.tag, offset + count <= tag.size, !subject.readsAhead { return }
         if offset < size {
-            // The cache file may be leased for the episode's own node only.
+            // After a read in `Tagged`, the cache file may be leased for the episode's own node only.
             files[index].lease = open.tag == nil || open.lease == .certain ? .certain : .possible
             // The read may have created a cache file, which the episode's other open files then use too.
             for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
@@ -144,7 +145,7 @@ extension ModelRun {
             }
             noteRead(open.episode)
         } else if files[index].lease == .none {
-            // Only the server knows where the end is.
+            // A read past the end may create a cache file too: only the server knows where the end is.
             files[index].lease = .possible
         }
     }
@@ -188,7 +189,7 @@ extension ModelRun {
         changed()
     }
 
-    /// Reads a whole file, up to the size from fstat(2).
+    /// Reads a whole file, and compares its content and the size from fstat(2) with the model.
     mutating func readWhole() async throws {
         var path = anyPath()
         if chance(70), let show = pick(library.shows) {

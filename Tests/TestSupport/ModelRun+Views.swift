@@ -44,7 +44,7 @@ extension ModelRun {
         if let (_, link) = pick(tree.links(view)) { try await compareStatus([view.name, link]) }
     }
 
-    /// Returns a link to an episode in a view that does not depend on downloads, which complete at any time.
+    /// Returns a link to an episode, from a view that does not depend on downloads: these complete at any time.
     mutating func anyLink(to episode: Int64) -> [String]? {
         let views = library.views.filter { !$0.isDownloaded }
         return pick(
@@ -53,13 +53,13 @@ extension ModelRun {
             })
     }
 
-    /// Closes the open folders below `top`. If its view changed meanwhile, they could list the old or the new names.
+    /// Closes the open folders at and below `top`. After a change they could list the old or the new names.
     private mutating func closeFolders(in top: String) async throws {
         for folder in folders where folder.path.first == top { try await subject.closeFolder(folder.folder) }
         folders.removeAll { $0.path.first == top }
     }
 
-    /// Replaces the tags of a show: by some that shows have already, and often a new one.
+    /// Replaces the tags of a show by up to two existing tags and often a new one.
     mutating func changeTags() async throws {
         guard let show = pick(library.shows) else { return }
         let tags =

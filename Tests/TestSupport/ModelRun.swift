@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The length and the seed of a model run: `PODFS_MODEL_OPERATIONS` and `PODFS_MODEL_SEED`.
+/// The length and the seed of a model run. The variables `PODFS_MODEL_OPERATIONS` and `PODFS_MODEL_SEED` override the
+/// values of the test.
 package struct ModelSettings: Sendable {
     package var operations: Int
     package var seed: UInt64
@@ -19,7 +20,7 @@ package struct ModelDifference: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Drives a mount and its model with the same random operations and compares the two after each.
+/// Drives a subject and its model with the same random operations, and compares their results.
 ///
 /// Predictable values are compared exactly. The daemon sends its events after a change, so that a value may be the
 /// previous one for a while. Once the expected value was seen, it must stay until the next change.
@@ -34,7 +35,7 @@ package struct ModelRun<Subject: ModelSubject> {
         var content: TestContent
         /// The tag in front of the content, for a file in `Tagged`.
         var tag: ModelTag?
-        /// Whether it prevents the removal of the cache file.
+        /// Whether the open file prevents the removal of the cache file.
         var lease: Lease
 
         var size: Int { tag?.fileSize ?? content.size }
@@ -42,7 +43,7 @@ package struct ModelRun<Subject: ModelSubject> {
 
     enum Lease {
         case none
-        /// A file may have existed when it was opened, or another reader has read since.
+        /// A cache file may have existed at the open, or a read may have created one since.
         case possible
         case certain
     }
@@ -50,10 +51,10 @@ package struct ModelRun<Subject: ModelSubject> {
     struct OpenFolder {
         var folder: Subject.Folder
         var path: [String]
-        /// The possible names while it is open, starting with `.` and `..`: for a show those as of the open, or as of
-        /// the last read from the start. The latter change once the mount has received an event.
+        /// The possible listings, each with `.` and `..` first. A show's folder may have several: the names at the open
+        /// and at each read from offset 0. The mount returns newer names only after it has received an event.
         var names: [[ModelName]]
-        /// The offset returned for each index.
+        /// The offsets returned so far, by the index of the entry to which they lead.
         var offsets: [Int: Int64] = [0: 0]
         var isFresh = true
     }
@@ -68,7 +69,7 @@ package struct ModelRun<Subject: ModelSubject> {
     var folders: [OpenFolder] = []
     /// The number of changing operations so far.
     var changes = 1
-    /// The number in `changes` when an aspect of a path was last as expected, by the name of the aspect.
+    /// The value of `changes` at the last comparison without a difference, by the name of the compared aspect.
     var agreed: [String: Int] = [:]
     var number = 0
     var log: [String] = []
@@ -134,9 +135,9 @@ package struct ModelRun<Subject: ModelSubject> {
         if log.count > 2_000 { log.removeFirst(1_000) }
     }
 
-    /// - Parameter name: The subject of the difference: earlier operations with this name are listed too.
+    /// - Parameter name: The name of the file that differs: earlier operations with this name are listed too.
     func difference(_ expected: String, _ found: String, about name: String? = nil) -> ModelDifference {
-        // The contents of a status file refer to episodes.
+        // A generated file such as `.status` is not a useful name: the episode named in its content is used instead.
         let text = expected + found
         let named = library.episodes.first { text.contains($0.name) }?.name
         let name =
@@ -158,13 +159,13 @@ package struct ModelRun<Subject: ModelSubject> {
     /// Records a change after which many values may differ.
     mutating func changed() { changes += 1 }
 
-    /// The time for the daemon to notify all clients. A bound against hangs, not a measurement.
+    /// The maximum time for the daemon to notify all clients. It only prevents hangs, and measures nothing.
     static var patience: Duration { .seconds(30) }
 
-    /// Repeats a comparison until `judge` finds no difference, if the aspect may still have its value from before the
-    /// last change.
+    /// Compares an aspect, and throws a difference. As long as the aspect may still have its value from before the last
+    /// change, repeats the comparison for at most `patience`.
     ///
-    /// - Parameter judge: Returns a difference as expected and found text.
+    /// - Parameter judge: Returns a difference as expected and found text; `nil` if there is none.
     mutating func compare(
         _ aspect: String, _ judge: (inout ModelRun) async throws -> (expected: String, found: String)?
     ) async throws {
@@ -216,7 +217,7 @@ package struct ModelRun<Subject: ModelSubject> {
     }
 }
 
-/// A cache of content digests, computed by another program.
+/// A cache of content digests, which sha256sum(1) computes.
 package final class ModelDigests: Sendable {
     private let known = Mutex<[TestContent: String]>([:])
 
@@ -260,7 +261,7 @@ enum ModelOperation: String, CaseIterable {
     case killDaemon = "kill of the daemon"
     case remount
 
-    /// The frequency in thousandths.
+    /// The relative frequency. The sum of all is about 1,000.
     private var weight: Int {
         switch self {
         case .lookup: 180

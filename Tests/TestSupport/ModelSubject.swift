@@ -43,7 +43,7 @@ package struct ModelListed: Sendable, Equatable {
     }
 }
 
-/// The result of statfs(2), in blocks of 4 KiB.
+/// The result of statfs(2). Sizes are in blocks of 4 KiB.
 package struct ModelStatistics: Sendable, Equatable {
     package var blocks: Int64
     package var free: Int64
@@ -105,9 +105,9 @@ package protocol ModelSubject: Sendable {
     func attributeNames(_ path: [String]) async throws -> [String]
     func setAttribute(_ name: String, _ value: String, _ path: [String]) async throws
     func statistics() async throws -> ModelStatistics
-    /// Attempts a modification; returns `nil` if this subject does not support the call.
+    /// Attempts a modification, and returns its errno, or 0; `nil` if this subject does not support the call.
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno?
-    /// Unmounts, with no file open, and mounts again.
+    /// Unmounts and mounts again. No file may be open.
     func remount() async throws
     func end() async throws
 

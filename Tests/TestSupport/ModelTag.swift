@@ -5,7 +5,7 @@ import Foundation
 /// Its frames are not modelled. It must be one ID3v2.4 tag with the episode's title. Its size follows from the file's
 /// size at the open, and its bytes must be the same in every read until the file is closed.
 package struct ModelTag: Sendable {
-    /// The size of the tag at the start of every `TestContent` of at least 32 bytes, which this one replaces.
+    /// The size of the original's tag, which every `TestContent` of at least 32 bytes has.
     package static let replaced = 10
     /// The possible sizes in bytes: from a tag with a title and a show to one with art of 1 MiB and 255 chapters.
     private static let possible = 40...(1 << 21)
@@ -62,7 +62,7 @@ package struct ModelTag: Sendable {
         }
         let bytes = known.compactMap(\.self)
         guard bytes.count == size else { return nil }
-        // The text's encoding is UTF-8.
+        // The first byte states the encoding: 3 is UTF-8.
         let text = [3] + Array(title.utf8)
         let frame = Array("TIT2".utf8) + [0, 0, UInt8(text.count >> 7), UInt8(text.count & 0x7F), 0, 0] + text
         return Data(bytes).range(of: Data(frame)) == nil ? "a tag with the title \(title)" : nil

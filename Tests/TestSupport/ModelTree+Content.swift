@@ -84,8 +84,8 @@ extension ModelTree {
         return Self.playlist(show.feed.title, episodes.map { ($0, $0.name) })
     }
 
-    /// Returns the node of a view's playlist. The order `recently_played` is not modelled, and a view of downloaded
-    /// episodes may contain those whose downloads may have completed.
+    /// Returns the node of a view's playlist. The order `recently_played` is not modelled. A view of downloaded
+    /// episodes may also list episodes that are still moving in the model, since their downloads may have completed.
     func viewPlaylist(_ view: ModelView, _ inode: UInt64) -> ModelNode {
         let text = Self.playlist(view.name, links(view))
         let lines = text.split(separator: "\n").sorted()
@@ -125,7 +125,7 @@ extension ModelTree {
             .replacingOccurrences(of: "?", with: "%3F")
     }
 
-    /// The possible states of tasks, by path. An empty one means that there may be no task.
+    /// The possible states of tasks, by path. An empty state means that there may be no task.
     private var tasks: [String: Set<String>] {
         var tasks: [String: Set<String>] = [:]
         for show in library.shows {
@@ -158,7 +158,7 @@ extension ModelTree {
         return nil
     }
 
-    /// Returns the text of a page with character references decoded.
+    /// Returns the text of an HTML page with character references decoded; `nil` if it is not HTML.
     private static func text(of page: [UInt8]) -> String? {
         guard page.starts(with: Array("<!DOCTYPE html>".utf8)) || page.starts(with: Array("<!doctype html>".utf8))
         else {
@@ -173,7 +173,7 @@ extension ModelTree {
 
     func judgeStatusPage(_ bytes: [UInt8]) -> String? {
         guard let text = Self.text(of: bytes) else { return "a page" }
-        // The show and the episode are separate elements.
+        // The names of the show and of the episode are in separate elements.
         for (path, states) in tasks
         where !states.contains("") && !path.split(separator: "/").allSatisfy({ text.contains($0) }) {
             return "\(path), which is \(states)"
@@ -222,7 +222,7 @@ extension ModelTree {
             return "an outline of \(show.name)"
         }
         let count = text.components(separatedBy: "xmlUrl=").count - 1
-        // A show is in the folder of each of its tags.
+        // A show has an outline in the folder of each of its tags.
         let expected = library.shows.reduce(0) { $0 + max(1, $1.tags.count) }
         return count == expected ? nil : "\(expected) outlines, not \(count)"
     }

@@ -20,9 +20,9 @@ package struct ModelTree: Sendable {
     }
     private var known = ModelNames()
     package var url: @Sendable (String) -> String
-    /// The time of the mount, in seconds.
+    /// The bounds of the time of the mount, in seconds since 1970.
     package var started: ClosedRange<Int64>
-    /// The digest of a complete file.
+    /// Returns the SHA-256 digest of a complete file.
     package var digest: @Sendable (TestContent) -> String?
 
     package init(
@@ -141,7 +141,7 @@ package struct ModelTree: Sendable {
     }
 
     package static let rootInode: UInt64 = 0x8000_0001
-    /// The inode number of `Tagged`. Its lower half differs from those of the root and of shows.
+    /// The inode number of `Tagged`. Its lower 32 bits differ from those of the root and of shows.
     private static let taggedInode = inode(27, 0x8000_0002)
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
@@ -159,7 +159,7 @@ package struct ModelTree: Sendable {
         return episodes.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
     }
 
-    /// Returns the names of links, by episode. Of equal names, that of the oldest row gets no number.
+    /// Returns the names of links, by the row of the episode. Among equal names, the oldest row's gets no number.
     private static func linkNames(_ links: [(ModelEpisode, ModelShow)]) -> [Int64: String] {
         var taken: Set<String> = []
         var names: [Int64: String] = [:]
@@ -215,7 +215,7 @@ package struct ModelTree: Sendable {
 
     private var termNode: ModelNode {
         var node = ModelNode(folder: 0, modified: ModelRange(started))
-        // Terms are numbered in the order of their lookups.
+        // Terms are numbered in the order of their lookups, so the row is unknown.
         node.inode = Self.inode(17, 0)
         return node
     }
@@ -263,12 +263,12 @@ package struct ModelTree: Sendable {
         node.inode = Self.inode(29, episode.id)
         node.content = .tagged(episode.content, title: episode.item.title)
         node.sizes = .oneOf(Set(episode.taggedSizes.map(Int64.init)))
-        // These describe the bytes of the original.
+        // The file lacks the attributes that describe the bytes of the original.
         for name in ["sha256", "ranges"] { node.attributes["user.podfs." + name] = nil }
         return node
     }
 
-    /// Returns the episode of a percent-encoded alias, for players that treat a playlist's lines as URLs.
+    /// Returns the episode of a percent-encoded alias, for players that do not decode a playlist's lines.
     private func encoded(_ path: [String]) -> (ModelEpisode, ModelShow)? {
         guard path.count == 2, let show = show(path[0]) else { return nil }
         return show.episodes.first {

@@ -7,14 +7,15 @@ import Glibc
 /// object or a process in it. Mounts made inside are invisible outside, so programs that use them must be run through
 /// `entering`. Needs root. The corresponding system call is `unshare`.
 package final class MountNamespace: Sendable {
-    /// Whether root may create one here: some containers forbid `mknod` or `unshare`.
+    /// Whether the test can create such a namespace: it needs root, and some containers forbid `mknod` or `unshare`.
     package static let isPossible: Bool = {
         guard getuid() == 0 else { return false }
         let probe = try? ChildProcess("unshare", ["--mount", "sh", "-c", openDevice("sh -c 'exec 3<> /dev/fuse'")])
         return (try? probe?.waitBlocking(deadline: .seconds(30)))?.status == .exited(0)
     }()
 
-    /// Returns a shell script that permits everybody to open /dev/fuse in its own mount namespace, then runs `command`.
+    /// Returns a shell script that permits everybody to open /dev/fuse, then runs `command`. The script must run in a
+    /// mount namespace of its own.
     package static func openDevice(_ command: String) -> String {
         """
         mount -t tmpfs -o mode=755 none /mnt && mknod -m 666 /mnt/fuse c 10 229 \

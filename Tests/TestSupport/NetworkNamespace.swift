@@ -6,7 +6,7 @@ import Glibc
 ///
 /// It lives as long as this object or a process in it. Needs root. The corresponding system call is `unshare`.
 package final class NetworkNamespace: Sendable {
-    /// Whether root may create one here: some containers forbid `unshare`.
+    /// Whether the test can create such a namespace: it needs root, and some containers forbid `unshare`.
     package static let isPossible: Bool = {
         guard getuid() == 0 else { return false }
         let probe = try? ChildProcess("unshare", ["--net", "ip", "link", "set", "lo", "up"])

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A program that opens a file once and reads from that descriptor on request.
 ///
-/// For files in a mount, which the test process itself must not open. The program is a few lines of Perl, which every
-/// Debian has.
+/// It serves for files in a mount: the test process itself must not open them. The program is a few lines of Perl,
+/// which every Debian has.
 package final class OpenFileReader: Sendable {
     package struct Reading: Sendable {
         package let bytes: [UInt8]
@@ -41,7 +41,7 @@ package final class OpenFileReader: Sendable {
         }
         """
 
-    /// Waits until the file is open, or could not be opened.
+    /// Starts the program, and waits until its open of the file has succeeded or failed.
     package init(_ path: String, deadline: Duration = .seconds(120)) async throws {
         folder = try TemporaryDirectory()
         guard mkfifo(folder.file("orders"), 0o600) == 0 else { throw SystemCallError("mkfifo") }
@@ -62,7 +62,7 @@ package final class OpenFileReader: Sendable {
         return Reading(bytes: [UInt8](data), error: error)
     }
 
-    /// Closes the file.
+    /// Kills the program, which closes the file.
     package func end() async throws {
         child.kill()
         try await child.wait()

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A private bus in place of the system's or the session's. Ends at deinitialization.
+/// A D-Bus daemon in place of the system's or the session's. It is killed when the last reference is released.
 package final class PrivateBus: Sendable {
     package let folder: TemporaryDirectory
     package let process: ChildProcess

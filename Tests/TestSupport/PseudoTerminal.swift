@@ -102,7 +102,7 @@ package final class PseudoTerminal: Sendable {
             .map { line in String(String.UnicodeScalarView(line.filter { $0 != "\r" })) }
     }
 
-    /// The text without control sequences (ECMA-48, 5.4).
+    /// Returns the text without control sequences (ECMA-48, 5.4).
     package static func withoutSequences(_ text: String) -> String {
         text.replacing(#/\u{1B}\[[0-?]*[ -/]*[@-~]/#, with: "")
     }

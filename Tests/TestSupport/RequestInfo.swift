@@ -48,7 +48,7 @@ package enum RequestedRange: Sendable, Hashable {
 
 /// A request as received by the test server.
 package struct RequestInfo: Sendable {
-    /// The position among the requests for the same path, from 0, in the order in which their heads arrived.
+    /// The position among the requests for the same path, from 0, in the order in which they arrived completely.
     package let index: Int
     /// The number of its connection, from 0 in the order of acceptance.
     package let connection: Int

@@ -4,7 +4,7 @@ import Foundation
 struct ResponsePlan: Sendable {
     var status: Int
     var head: [UInt8]
-    /// The source of the body's bytes, and the range of it to send.
+    /// The source of the body's bytes, and the range to send from it.
     var body: Resource.Body
     var range: Range<Int>
     var isChunked: Bool

@@ -26,7 +26,7 @@ struct SyncServerState: Sendable {
 
     var manner: SyncServer.Manner
     var devices: [String: Device] = [:]
-    /// The subscription lists, by the number of the group; that of the account has the number 0.
+    /// The subscription lists, by the number of the group; the account's own list has the number 0.
     private var lists: [Int: [String: Entry]] = [:]
     var actions: [Action] = []
     private var lastGroup = 0
@@ -56,7 +56,7 @@ struct SyncServerState: Sendable {
         }
     }
 
-    /// Links devices: they share a list from now on, the union of their lists.
+    /// Links devices: from now on they share one list, the union of theirs. Returns `false` if a device is unknown.
     mutating func link(_ names: [String]) -> Bool {
         guard names.allSatisfy({ devices[$0] != nil }), let first = names.first, let group = devices[first]?.group
         else {
@@ -86,7 +86,7 @@ struct SyncServerState: Sendable {
         ]
     }
 
-    /// Returns the number of a device's list. Nextcloud's app has no devices and one list.
+    /// Returns the number of a device's list; `nil` for an unknown device. Nextcloud's app has one list and no devices.
     private func list(of device: String) -> Int? {
         manner.keepsDevicesApart && !device.isEmpty ? devices[device]?.group : 0
     }
@@ -168,7 +168,7 @@ struct SyncServerState: Sendable {
         return ["actions": found.map(\.content), "timestamp": now]
     }
 
-    /// Returns actions since a time. gpoddersync compares the device's times.
+    /// Returns the actions later than `since`, or all for 0. gpoddersync compares the times stated by devices.
     func nextcloudActions(since: Int64) -> [String: any Sendable] {
         let found = actions.enumerated().filter { $0.element.happened > since || since == 0 }.map { index, action in
             action.content.merging(["id": index + 1]) { old, _ in old }

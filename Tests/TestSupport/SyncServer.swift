@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 
 /// A sync server for tests. It follows the documentation of the gPodder API, version 2, and of Nextcloud's gpoddersync;
-/// where that is silent, it behaves like their servers. It has one account in memory, which survives stop and start,
-/// and scripted faults.
+/// where that is silent, it behaves like their servers. Its only account is in memory, and survives stop and start.
+/// Faults are scripted.
 package final class SyncServer: Sendable {
     /// Behaviour that differs between servers.
     package struct Manner: Sendable {
@@ -55,7 +55,7 @@ package final class SyncServer: Sendable {
 
     package var url: String { web.url("").trimmingCharacters(in: CharacterSet(charactersIn: "/")) }
 
-    /// Sets a function that is called for each request.
+    /// Sets the function that returns the fault of a request; `nil` for none. It is called for each request.
     package func setFault(_ fault: @escaping @Sendable (RequestInfo) -> Fault?) {
         self.fault.withLock { $0 = fault }
     }
@@ -110,7 +110,7 @@ package final class SyncServer: Sendable {
         guard path.count >= 4, path[0] == "api", path[1] == "2", Self.name(path[3]) == user || path[3] == user else {
             return .status(404, body: "no such service")
         }
-        // A login creates a session. After that, some clients send its cookie instead of credentials.
+        // Every response sets the cookie of a session. Some clients send it afterwards instead of credentials.
         return gpodder(request, path[2], path.count > 4 ? Self.name(path[4]) : nil)
             .header("Set-Cookie", Self.session + "; HttpOnly; Path=/")
     }
@@ -168,7 +168,7 @@ package final class SyncServer: Sendable {
     private func nextcloud(_ request: RequestInfo, _ path: [String]) -> Behaviour {
         switch (request.method, path) {
         case ("GET", ["subscriptions"]):
-            // Without `since` the app returns the last week.
+            // Without `since` the app returns the changes of the last week.
             let since = Self.since(request) ?? state.withLock { $0.now } - 7 * 86_400
             return Self.json(state.withLock { $0.delta(since: since, device: "") } ?? [:])
         case ("POST", ["subscription_change", "create"]): return change(request, device: "", nextcloud: true)

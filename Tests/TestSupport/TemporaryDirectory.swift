@@ -7,8 +7,8 @@ import Glibc
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// - Parameter parent: `/tmp`, or `/dev/shm` for a test that needs memory rather than a disk. Not `TMPDIR`, which
-    ///   may be long.
+    /// - Parameter parent: `/tmp`, or `/dev/shm` for a test that needs memory rather than a disk. The default is not
+    ///   `TMPDIR`, because its path may be long.
     package init(in parent: String = "/tmp") throws {
         var template = Array("\(parent)/podfs-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemCallError("mkdtemp") }
@@ -42,7 +42,8 @@ package final class TemporaryDirectory: Sendable {
     @discardableResult
     package func write(_ name: String, text: String) throws -> String { try write(name, text.utf8) }
 
-    /// Writes a script into an existing folder below this one, so that it can be executed, and returns its path.
+    /// Writes a script that can be executed, and returns its path. The script's folder must exist; the text remains
+    /// there in `NAME.text`.
     @discardableResult
     package func writeProgram(_ name: String, text: String) throws -> String {
         try copyProgram(write("\(name).text", text: text), as: name)

@@ -4,7 +4,7 @@ import Glibc
 package final class TemporaryFilesystem: Sendable {
     package static let isPossible = getuid() == 0
 
-    /// The folder, unless the mount point belongs to the caller.
+    /// The new folder that is the mount point; `nil` if the mount point belongs to the caller.
     private let folder: TemporaryDirectory?
     package let path: String
 

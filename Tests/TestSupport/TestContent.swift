@@ -14,7 +14,7 @@ package struct TestContent: Sendable, Hashable {
     /// "ID3", version 2.4.0, no flags, a tag size of zero (ID3v2.4 §3.1).
     private static let prefix: [UInt8] = [0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0, 0]
 
-    /// The minimum size for the prefix, which would be most of a shorter content.
+    /// The minimum size of a content with the prefix. The prefix would be a large part of a shorter content.
     private static let smallestWithPrefix = 32
 
     /// The bytes of `range`, clamped to the content.

@@ -27,7 +27,7 @@ package final class UnixListener: Sendable {
 
     /// Starts the accepting thread. Called once.
     ///
-    /// - Parameter serve: Called on that thread with the descriptor of each connection, which it has to close.
+    /// - Parameter serve: Called on that thread with the descriptor of each connection; `serve` has to close it.
     package func start(serve: @escaping @Sendable (_ connection: Int32) -> Void) {
         let listener = listener
         Thread.detachNewThread {
@@ -43,7 +43,7 @@ package final class UnixListener: Sendable {
     /// Removes the socket from the file system and stops accepting.
     package func stop() {
         isStopped.withLock { isStopped in
-            // Once only: another daemon's socket may have the same path by then.
+            // Unlink only once: at a second call, another daemon's socket may have the same path.
             if isStopped { return }
             isStopped = true
             unlink(path)
@@ -51,7 +51,7 @@ package final class UnixListener: Sendable {
         }
     }
 
-    /// Passes what arrives on a connection to `receive`, until the peer closes it or `receive` throws.
+    /// Passes the bytes received on a connection to `receive`, until the peer closes it or `receive` throws.
     package static func readAll(_ connection: Int32, _ receive: (UnsafeRawBufferPointer) throws -> Void) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {

@@ -107,7 +107,7 @@ extension VideoServer {
         return answer
     }
 
-    /// Records that all of a video's media have been stored.
+    /// Moves a video's complete media into place, and records them.
     func stored(_ id: Int, from part: String, size: Int, type: String?) {
         let movie = folder.file("\(id).movie")
         guard rename(part, movie) == 0 else { return }

@@ -42,8 +42,8 @@ package final class VideoServer: Sendable {
         case status(Int, retryAfter: Int? = nil)
         /// The connection ends after this many bytes of the body.
         case dropBody(after: Int)
-        /// After this many bytes of the body the server neither reads nor sends, and keeps the connection open until
-        /// the next request.
+        /// After this many bytes of the body, the server stops reading and closes its sending direction. It closes the
+        /// connection after the next request, or after 240 seconds.
         case stall(after: Int)
         /// The request is processed, and the connection ends without a response.
         case dropAnswer
@@ -112,7 +112,7 @@ package final class VideoServer: Sendable {
         "http://\(host):\(state.withLock { $0.port })\(path)"
     }
 
-    /// Sets a function that is called when the head of each request has arrived, on any thread.
+    /// Sets the function that returns the fault of a request. It is called on any thread, when the head has arrived.
     package func misbehave(_ script: @escaping Script) { state.withLock { $0.script = script } }
 
     package func change(_ body: (inout Options) -> Void) { state.withLock { body(&$0.options) } }
@@ -186,8 +186,8 @@ package final class VideoServer: Sendable {
             if let listener = state.listener { shutdown(listener, Int32(SHUT_RDWR)) }
             return state.sockets
         }
-        // A reset, as when the process exits: a sender that got only a FIN, and whose window is full, would probe the
-        // window again after minutes.
+        // Send a reset, like the kernel for a process that exits. After a FIN alone, a sender with a full window would
+        // probe the window again only after minutes.
         var reset = linger(l_onoff: 1, l_linger: 0)
         for socket in sockets {
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
