@@ -57,17 +57,17 @@ struct AlternateTests {
         for name in [Self.episode + ".mp3", "2026-01-02 Episode 2", ""] {
             #expect(mounted.lookup(name, in: folder.node) == .error(.noSuchFileOrDirectory), "\(name)")
         }
-        #expect(!mounted.wasStarted, "listing asks nobody")
+        #expect(!mounted.wasStarted, "listing starts no daemon")
     }
 
-    @Test func aShowWithoutAnyHasNoSuchFolder() throws {
+    @Test func aShowWithoutAlternatesHasNoSuchFolder() throws {
         try mounted.subscribe("Other")
         let other = try mounted.entry("Other").node
         #expect(mounted.lookup(".alternates", in: other) == .error(.noSuchFileOrDirectory))
         #expect(try !names(other).contains(".alternates"))
     }
 
-    @Test func attributesSayWhatDistinguishesTheFile() throws {
+    @Test func attributesDistinguishTheAlternateFromTheMainFile() throws {
         let main = try mounted.entry("Show", Self.episode + ".mp3")
         let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
         #expect(file.node != main.node && file.attributes.inode != main.attributes.inode)
@@ -90,7 +90,7 @@ struct AlternateTests {
         #expect(mounted.fact(stream.node, "user.podfs.state") == "stream" && stream.attributes.size > 40)
     }
 
-    @Test func itsPlayedStateIsTheEpisodes() async throws {
+    @Test func anAlternateHasThePlayedStateOfItsEpisode() async throws {
         let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
         #expect(mounted.fact(file.node, "user.podfs.played") == "0")
         try mounted.library.setPlayed(episode: try mounted.episode().id, true, now: 1_700_000_500)
@@ -101,7 +101,7 @@ struct AlternateTests {
         #expect(mounted.filesystem.episode(at: path + ["x"]) == nil)
     }
 
-    @Test func itIsReadFromItsOwnRendition() async throws {
+    @Test func anAlternateIsReadFromItsOwnRendition() async throws {
         let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
         let number = try #require(NodeNumber(file.node))
         let row = try #require(try mounted.library.episode(id: number.episode))
@@ -114,7 +114,7 @@ struct AlternateTests {
         mounted.release(file.node, handle)
     }
 
-    @Test func theShowsPageLinksItAndFollowsItsSize() async throws {
+    @Test func theShowsPageLinksAlternatesWithTheirCurrentSizes() async throws {
         func page() async throws -> (text: String, modified: Int64) {
             let entry = try mounted.entry("Show", "index.html")
             let handle = try await mounted.open(entry.node).handle()
@@ -136,7 +136,7 @@ struct AlternateTests {
         #expect(after.text.contains("Small 32k en</a> (audio/opus, 97.7 KiB)") && after.modified > before.modified)
     }
 
-    @Test func changesInvalidateItsOwnNameAndNotTheShows() async throws {
+    @Test func changesInvalidateTheNameInTheAlternatesFolderOnly() async throws {
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let id = try mounted.episode().id

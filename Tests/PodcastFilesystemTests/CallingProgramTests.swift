@@ -101,10 +101,10 @@ struct CallingProgramTests {
         Command(["-bash", "/usr/bin/beet"], "bash", nil),
     ]
 
-    @Test(arguments: commands) func interpretersHideScripts(_ command: Command) throws {
+    @Test(arguments: commands) func theScriptOfAnInterpreterIsRecognized(_ command: Command) throws {
         try add(30, executable: "/usr/bin/\(command.executable)", comm: command.executable, command: command.words)
         try add(31, of: 30, comm: "worker", command: command.words)
-        #expect(program(31)?.isAmong([command.script ?? ""]) == (command.script != nil), "a thread, known by comm")
+        #expect(program(31)?.isAmong([command.script ?? ""]) == (command.script != nil), "a thread of the process")
         let found = try #require(program(30))
         #expect(found.isAmong([command.executable]), "the interpreter can be listed too")
         #expect(found.isAmong([command.script ?? ""]) == (command.script != nil), "\(found)")
@@ -112,7 +112,7 @@ struct CallingProgramTests {
     }
 
     /// If the executable is not readable, `comm` identifies an interpreter too.
-    @Test func aScriptOfAnotherUserIsKnown() throws {
+    @Test func aScriptOfAnotherUserIsRecognized() throws {
         try add(40, comm: "python3", command: ["/usr/bin/python3", "/usr/bin/beet"])
         try add(41, of: 40, comm: "Thread-1", command: ["/usr/bin/python3", "/usr/bin/beet"])
         #expect(program(41)?.isAmong(["beet"]) == true)
@@ -127,7 +127,7 @@ struct CallingProgramTests {
     }
 
     /// Uses the real /proc: a thread of this process with its own name.
-    @Test func aThreadIsItsProcess() async throws {
+    @Test func aThreadIsIdentifiedWithItsProcess() async throws {
         let own = try #require(CallingProgram(thread: getpid()))
         let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         #expect(own.name == CallingProgram.baseName(executable) && !own.isCut)

@@ -76,13 +76,13 @@ struct ControlTests {
         return daemon
     }
 
-    @Test func actionsAreAskedOfTheDaemonAndAnsweredWhenDone() async throws {
+    @Test func actionsAreSentToTheDaemonAndAnsweredWhenDone() async throws {
         let daemon = try await daemon()
         for action in TaskAction.allCases where action != .download {
             #expect(try await mounted.setxattr(node, "user.podfs.task", action.rawValue).answered() == .done)
             #expect(daemon.commands.last == .act(action, episodes: [id]))
         }
-        // The trailing line feed of a shell is not part of the value.
+        // White space around the value, such as the line feed of a shell, is ignored.
         #expect(try await mounted.setxattr(node, "user.podfs.task", " pin\n").answered() == .done)
         #expect(daemon.commands.last == .act(.pin, episodes: [id]))
     }
@@ -104,7 +104,7 @@ struct ControlTests {
                 == .error(.invalidArgument))
     }
 
-    @Test func playedAndPositionAreAskedOfTheDaemon() async throws {
+    @Test func playedAndPositionAreSentToTheDaemon() async throws {
         let daemon = try await daemon(.done)
         #expect(try await mounted.setxattr(node, "user.podfs.played", "1\n").answered() == .done)
         #expect(daemon.commands.last == .setPlayed(episode: id, true))
@@ -129,7 +129,7 @@ struct ControlTests {
         #expect(try await mounted.setxattr(show, "user.podfs.task", "refresh").answered() == .error(.ioError))
     }
 
-    @Test func aPartialFailureIsNotASuccess() async throws {
+    @Test func problemsFailAnActionUnlessAnEpisodeSucceeded() async throws {
         let replies: [(Reply, RecordedReply.Answer)] = [
             (.acted(count: 0, problems: ["it is open in a program"]), .error(.resourceBusy)),
             (.acted(count: 0, problems: []), .done),

@@ -11,7 +11,7 @@ import TransferCore
 
 /// The connection to the daemon, without a filesystem.
 struct DaemonLinkTests {
-    /// Provides only the paths and the program.
+    /// Provides the paths, the program and the link. Its filesystem is not used.
     private let mounted: Mounted
     private let link: DaemonLink
 
@@ -100,7 +100,7 @@ struct DaemonLinkTests {
         return DaemonLink(launcher: launcher, patience: patience)
     }
 
-    /// Runs daemons that die at the first request.
+    /// Runs `count` daemons in turn that die at the first request, and expects no answer before each.
     private func letDaemonsDie(_ count: Int, without answers: Journal<String>) async throws {
         for _ in 0..<count {
             #expect(answers.entries.isEmpty)
@@ -110,7 +110,7 @@ struct DaemonLinkTests {
     }
 
     @Test func aRequestWaitsThroughAStormOfKills() async throws {
-        // Longer than any machine under load needs for six daemons.
+        // The patience is longer than any machine under load needs for six daemons.
         let link = link(patience: .seconds(3_600))
         let answers = Journal<String>()
         link.send(.read, []) { answers.append(text($0)) }
@@ -133,7 +133,7 @@ struct DaemonLinkTests {
     }
 
     @Test func everyRequestIsAnsweredOnceDespiteDyingDaemons() async throws {
-        // Daemons that die repeatedly, also between the greeting and the first request.
+        // The first task runs daemons that die repeatedly, also between the greeting and the first request.
         let over = Journal<Bool>()
         let answered = Journal<Int>()
         let paths = mounted.paths

@@ -126,7 +126,7 @@ struct DirectoryCacheTests {
         listing.requested(1)
         listing.replied(1, to: 31)
         listing.close(1)
-        // The same names are continued.
+        // A stream of the same names continues the cache.
         #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(use: .shares))
         listing.requested(2)
         listing.replied(2, to: 41)
@@ -196,7 +196,7 @@ struct DirectoryCacheTests {
     }
 }
 
-/// A reference to the value: `#expect` cannot mutate one that is stored directly.
+/// A class around `DirectoryCache`: `#expect` cannot call mutating functions of a value stored in the suite.
 private final class Kept {
     private var listing = DirectoryCache()
 

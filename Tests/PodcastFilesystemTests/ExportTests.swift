@@ -59,7 +59,7 @@ import TransferCore
         #expect(entry.node == node)
     }
 
-    @Test func anOldGenerationIsGone() throws {
+    @Test func aNodeOfAnOldGenerationIsNotFound() throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let node = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
@@ -67,7 +67,7 @@ import TransferCore
         #expect(mounted.lookup(".", in: node) == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func removedAndSearchedNodesAreNotFound() throws {
+    @Test func nodesOfSearchesAndRemovedNodesAreNotFound() throws {
         let mounted = try Mounted()
         let show = try mounted.subscribe()
         let episode = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id)

@@ -62,7 +62,7 @@ struct ExtendedAttributeTests {
         #expect(bytes.count == size && bytes.last == 0)
     }
 
-    @Test func rootAndGeneratedFilesHaveNone() throws {
+    @Test func rootAndGeneratedFilesListNoAttributes() throws {
         let root = NodeID.root
         #expect(mounted.xattrNames(root).isEmpty)
         #expect(mounted.fact(root, "user.podfs.mount.pid") == "\(getpid())")
@@ -107,7 +107,7 @@ struct ExtendedAttributeTests {
         #expect(Dictionary(uniqueKeysWithValues: found) == expected)
     }
 
-    @Test func absentFactsAreAbsent() throws {
+    @Test func unknownFactsHaveNoAttributes() throws {
         try mounted.subscribe(FeedBuilder(title: "Bare", items: [.init(title: "x", url: "http://h.example/x.mp3")]))
         let names = Set(mounted.xattrNames(try mounted.entry("Bare", "x.mp3").node))
         for name in [
@@ -169,7 +169,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.sha256")?.utf8.count == 64)
     }
 
-    @Test func withoutADaemonRangesComeFromTheCheckpoint() throws {
+    @Test func withoutADaemonAttributesComeFromCheckpointAndLibrary() throws {
         try mounted.subscribe()
         try mounted.store(
             TestContent(seed: 4, size: 500_000), of: try mounted.episode(), ranges: [0..<100_000, 300_000..<350_001],
@@ -256,11 +256,11 @@ struct ExtendedAttributeTests {
         return (node, daemon, report)
     }
 
-    @Test func aFailedOpenWithoutATaskIsFailedUntilTheDaemonGoes() async throws {
+    @Test func aFailedOpenWithoutATaskIsShownAsFailed() async throws {
         _ = try await told(Event.Body.failed, .failed, "the server answered 403")
     }
 
-    @Test func anOpenThatWaitsShowsWhatWentWrongLast() async throws {
+    @Test func aWaitingOpenShowsTheLastError() async throws {
         let (node, daemon, told) = try await told(Event.Body.state, .remote, "the server answered 503")
         var report = told
         report.error = nil

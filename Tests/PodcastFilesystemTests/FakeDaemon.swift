@@ -64,10 +64,10 @@ final class FakeDaemon: Sendable {
 
     // MARK: Received frames
 
-    /// All received frames except the greeting and those that follow it automatically.
+    /// All received frames except greetings, the commands `watch` and `tasks`, and notifications of opens.
     var frames: [Frame] { state.withLock { $0.frames } }
 
-    /// The episodes in open notifications that need no answer.
+    /// The episodes in the received notifications of opens, which need no answer.
     var opened: [EpisodeID?] { state.withLock { $0.opened } }
 
     /// Waits for `count` frames of a kind, and returns all of that kind.

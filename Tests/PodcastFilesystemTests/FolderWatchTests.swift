@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Polling also works if the system has no inotify watches left.
+    /// The folder is missing here. Polling also serves if the system has no inotify watches left.
     @Test func aFolderThatCannotBeWatchedIsPolled() async throws {
         let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
         let waits = Waits(watch)
@@ -104,7 +104,7 @@ import Testing
             startThread("wait") { answer.put(watch.wait()) }
         }
 
-        /// Waits until the wait has returned.
+        /// Waits until the wait has returned, and expects that the watch was not stopped.
         func isOver() async throws {
             try await waitUntil(description: "the wait is over") { waits.answer != nil }
             #expect(waits.answer == true)

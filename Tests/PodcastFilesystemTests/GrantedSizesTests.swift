@@ -36,7 +36,7 @@ struct GrantedSizesTests {
         #expect(grants.isPending(number))
         grants.markRecorded(confirmed(250))
         #expect(!grants.isPending(number))
-        // A reader with an older row comes late and must not report the guessed size.
+        // A slow reader may still have the old row. It must not report the guessed size.
         #expect(grants.applied(to: guess).size == 250)
     }
 
@@ -82,7 +82,7 @@ struct GrantedSizesTests {
     }
 }
 
-/// A reference to the value: `#expect` cannot mutate one that is stored directly.
+/// A class around `GrantedSizes`: `#expect` cannot call mutating functions of a value stored in the suite.
 private final class Kept {
     private var grants = GrantedSizes()
 

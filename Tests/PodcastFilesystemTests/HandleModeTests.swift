@@ -8,7 +8,7 @@ import Testing
 struct HandleModeTests {
     typealias Mode = HandleMode
 
-    /// Returns the outcome of an open; a requested backing file gets the id `backing`.
+    /// Returns the outcome of an open. A requested backing file gets the id `backing`, or is rejected if it is `nil`.
     private static func open(_ mode: inout Mode, _ preference: Mode.Preference, backing: Int32? = 1) -> String {
         if let mode = mode.open(preference) { return text(mode) }
         return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))
@@ -54,7 +54,7 @@ struct HandleModeTests {
         #expect(Self.open(&mode, .passthrough, backing: 1) == "asked, passthrough 1")
     }
 
-    /// The kernel's own rules (fs/fuse/iomode.c) for random opens and closes: it must not reject any of these opens.
+    /// Checks random opens and closes by the kernel's rules (fs/fuse/iomode.c), which must reject none of the opens.
     @Test(arguments: 0..<50) func theSimulatedKernelRefusesNoOpen(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var mode = Mode.closed

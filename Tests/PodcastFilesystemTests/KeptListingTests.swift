@@ -96,7 +96,7 @@ struct KeptListingTests {
             sequence: 1, time: now, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
-        // The kernel is about to drop the attributes of all episodes. They are listed before that.
+        // The kernel is about to drop the attributes of all episodes. This listing is complete before that.
         let first = try open(show)
         try list(show, first)
         close(show, first)
@@ -111,7 +111,7 @@ struct KeptListingTests {
         #expect(try open(show).keepCache)
     }
 
-    @Test func anOffsetOfOtherNamesIsTheEnd() throws {
+    @Test func anOffsetOfOlderNamesIsRejected() throws {
         let stream = try open(show)
         let before = try #require(mounted.list(show, stream.handle))
         try rename()

@@ -107,7 +107,7 @@ extension KernelCacheSimulation {
             check(inode.size, &program)
         case .receivingSize(let reply):
             accept(reply)
-            // fstat(2) returns what the reply contains, even if the kernel does not cache it.
+            // fstat(2) returns the attributes in the reply, even if the kernel does not cache them.
             check(reply.facts.size, &program)
         case .reading(let offset):
             // fuse_cache_read_iter
@@ -129,7 +129,7 @@ extension KernelCacheSimulation {
         return true
     }
 
-    /// Handles a reply to a lookup or a listing.
+    /// Handles a reply to a lookup or a listing. Returns whether the program continues.
     ///
     /// A new inode is created at once: invalidations of a node that the kernel does not have yet are lost, and the
     /// filesystem sends them again after the reply.

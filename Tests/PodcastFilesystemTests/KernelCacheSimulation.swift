@@ -7,7 +7,7 @@ import TransferCore
 
 /// A simulation of a library that changes, a daemon that reports the changes later, programs that look up, list, open
 /// and read episodes, a kernel that caches names, attributes and pages by its own rules, and a filesystem that uses
-/// `KernelCache`. Their steps are interleaved in any order.
+/// `KernelCache`. Their steps are interleaved in random order.
 struct KernelCacheSimulation {
     /// The relevant fields of a node in the kernel (`struct fuse_inode`).
     struct Inode {
@@ -152,7 +152,7 @@ struct KernelCacheSimulation {
         case 16..<22: if !events.isEmpty { hear() }
         case 22..<25: if !writes.isEmpty { write() }
         case 25..<32: if !messages.isEmpty { deliver() }
-        // A granted size is stored within the same second.
+        // The clock stands still until granted sizes are stored: the library stores them within the same second.
         case 32: if writes.isEmpty { now += 1 }
         case 33: forget()
         case 34:

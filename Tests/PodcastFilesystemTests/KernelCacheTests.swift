@@ -12,7 +12,7 @@ struct KernelCacheTests {
     private static let place = Library.EpisodePlace(
         id: 7, podcast: 1, name: "One.mp3", generation: 1, isBuried: false)
 
-    /// Any order of lookups, listings, opens, reads, changes and other events, checked against the kernel's own rules.
+    /// Simulates random orders of lookups, listings, opens, reads, changes and other events by the kernel's rules.
     @Test func theSimulatedKernelNeverReturnsStaleData() {
         var (completed, modes) = (0, [String: Int]())
         for seed in 0..<3_000 as Range<UInt64> {
@@ -41,7 +41,7 @@ struct KernelCacheTests {
         #expect(cache.openNode(formerly: "One.mp3", of: 1) == nil)
     }
 
-    @Test func aSizeIsPushedOnceForAllThatWait() {
+    @Test func aSizeIsPushedOnceForAllWaitingOpens() {
         var cache = KernelCache()
         let pushes = (0..<3).map { _ in cache.push(5, of: Self.number) }
         #expect(pushes == [.isRequired, .isPending, .isPending])
@@ -106,7 +106,7 @@ struct KernelCacheTests {
         #expect(cache.isEffective(.attributes(Self.number)))
     }
 
-    @Test func aNewRenditionTakesItsNameInEveryFolderOfTheShow() throws {
+    @Test func aNewRenditionInvalidatesItsNameInEveryFolderOfTheShow() throws {
         var cache = KernelCache()
         let found = cache.terms.lookUp("tide")
         let term = try #require(found).number
@@ -122,7 +122,7 @@ struct KernelCacheTests {
             ])
     }
 
-    @Test func dataReadBeforeAChangeIsReadAgain() {
+    @Test func dataReadBeforeAChangeIsOutdated() {
         var cache = KernelCache()
         let before = cache.changes.last
         _ = cache.changed(Self.place, row: nil, isRenamed: false)
@@ -131,7 +131,7 @@ struct KernelCacheTests {
             cache.isOutdated(Self.number, since: before), cache.isOutdated(other, since: before)
         )
         #expect(changed && !unchanged)
-        // Beyond the log's capacity, older changes are unknown.
+        // Beyond the log's capacity, older changes are unknown: any episode may have changed.
         for row in 100..<(100 + Int64(ChangeLog.capacity)) { cache.changes.add(EpisodeID(row)) }
         let unknown = cache.isOutdated(other, since: before)
         #expect(unknown)

@@ -10,7 +10,7 @@ struct KernelDirectoryCache {
         var length: Int
     }
 
-    /// `struct file` and `struct fuse_file`.
+    /// The relevant fields of `struct file` and `struct fuse_file`.
     struct Stream {
         var usesCache: Bool
         var position: UInt64 = 0
@@ -37,7 +37,7 @@ struct KernelDirectoryCache {
     /// The entries by page and by offset in the page.
     private var pages: [Int: [Int: Entry]] = [:]
 
-    /// The total size of entries with these lengths, in bytes.
+    /// Returns the total size of entries with these lengths, in bytes.
     static func size(of lengths: [Int]) -> Int {
         lengths.reduce(0) { size, length in
             let rest = pageSize - size % pageSize

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `Latest` and `Downloaded`.
+/// Folders of links: views such as `Latest` and `Downloaded`, and tags.
 struct LinkFolderTests {
     private let mounted: Mounted
 
@@ -41,7 +41,7 @@ struct LinkFolderTests {
                 == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func aListingCarriesTheLinks() throws {
+    @Test func aListingContainsTheLinks() throws {
         try mounted.subscribe("One", episodes: 3)
         let node = try mounted.entry("Latest").node
         let entries = try #require(mounted.list(node, try mounted.opendir(node)))
@@ -102,7 +102,7 @@ struct LinkFolderTests {
         let downloaded = try mounted.entry("Downloaded").node
         let latest = try mounted.entry("Latest").node
         #expect(try names("Downloaded").count == 1 && names("Latest").count == 2)
-        // Evicted.
+        // Evict the episode.
         try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_500)
         let event = Event(sequence: 1, time: 1_700_000_500, .episode(episode.id, formerName: nil))
         daemon.send(event)
@@ -124,7 +124,7 @@ struct LinkFolderTests {
         #expect(target(link.node) == .link("../Uno/2026-01-01 Episode 1.mp3"))
     }
 
-    @Test func readlinkOfAFileFails() throws {
+    @Test func readlinkOfAFolderFails() throws {
         try mounted.subscribe("One")
         #expect(target(try mounted.entry("One").node) == .error(.invalidArgument))
         #expect(target(NodeNumber(kind: .viewLink, generation: 1, row: 99).node) == .error(.staleNFSFileHandle))
@@ -180,7 +180,7 @@ struct LinkFolderTests {
             try mounted.library.setView(named: "V\(number)", ["limit=1"], now: 1)
             _ = try names("V\(number)")
         }
-        // The names of those listed longest ago are invalidated, so that the kernel cannot show outdated ones.
+        // The names in the views listed longest ago are invalidated, so that the kernel cannot show outdated ones.
         let first = NodeNumber(kind: .view, row: 5).node
         let last = NodeNumber(kind: .view, row: 74).node
         let name = "2026-01-01 Episode 1 - One.mp3"

@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import PodcastFilesystem
 
-/// A simulation of programs that list one folder, the kernel's cache of it, and a filesystem that applies
-/// `DirectoryCache`, with the steps of all interleaved in any order.
+/// A simulation of programs that list one folder, the kernel's cache of its names, and a filesystem that applies
+/// `DirectoryCache`. Their steps are interleaved in random order.
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// The filesystem has answered opendir, but open(2) has not returned yet.
@@ -22,12 +22,12 @@ struct ListingSimulation {
         var activity: Activity
         /// The filesystem's state: the version of the stream's listing.
         var listing: Int
-        /// The offset after the stream's last name, if it differs from the next one.
+        /// The offset after the stream's last name; `nil` if it follows from the name's index.
         var end: UInt64?
         var isNew = true
         /// The oldest version that the stream may return.
         var earliest: Int
-        /// The entries read since the beginning; `nil` if the stream did not start there.
+        /// The entries read since the start of the listing; `nil` once the stream has reached the end.
         var read: [KernelDirectoryCache.Entry]? = []
     }
 
@@ -36,11 +36,11 @@ struct ListingSimulation {
     private var cache = KernelDirectoryCache()
     private var programs: [Program] = []
     private var lastHandle: UInt64 = 0
-    /// The filesystem's state: the versions that the kernel may return.
+    /// The filesystem's state: the versions from which the kernel's cache may have names.
     private var known: [(listing: Int, end: UInt64?)] = []
     /// The current version of the listing. Versions have different numbers of names.
     private var current = 1
-    /// The last version that the filesystem knows, and the last of which the kernel has been notified.
+    /// The last version that was reported to the filesystem, and the version at the last drop of the kernel's pages.
     private var reportedListing = 1
     private var lastDropped = 1
     /// Pending invalidations of the kernel's pages: for each, the version that the filesystem knew when it sent it.
@@ -96,7 +96,8 @@ struct ListingSimulation {
     /// Changes the names.
     mutating func change() { current += 1 }
 
-    /// Lists the folder with a single program, to the end or for a number of answers, without changes.
+    /// Reports all changes, then lists the folder with a single program: to the end, or until the filesystem has
+    /// answered `answers` requests for names.
     ///
     /// - Returns: Whether the filesystem was asked for names.
     mutating func listAlone(leavingAfter answers: Int = .max) -> Bool {
@@ -249,7 +250,7 @@ struct ListingSimulation {
         if !known.contains(where: { $0.listing == listing }) { known.append((listing, end)) }
     }
 
-    /// Passes the entries of an answer to the kernel one by one, or the end.
+    /// Passes the next entry of an answer, or the end, to the kernel.
     private mutating func receive(_ index: Int, _ entries: [KernelDirectoryCache.Entry]?) {
         let stream = programs[index].stream
         guard let entries else {

@@ -30,7 +30,7 @@ struct ListingTests {
         #expect(entries[2...12].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
         #expect(entries[13].node == NodeNumber.search.node)
         #expect(entries[14].node == NodeNumber.tags.node)
-        // Ids of views are part of inode numbers: `Latest` and `Downloaded` have those of earlier versions.
+        // Ids of views are part of inode numbers: `Latest` and `Downloaded` have the same ids as in earlier versions.
         for (entry, view) in zip(entries[15...18], [2, 4, 1, 3] as [Int64]) {
             #expect(entry.node == NodeNumber(kind: .view, row: view).node)
         }
@@ -61,7 +61,7 @@ struct ListingTests {
     }
 
     @Test(arguments: [true, false])
-    func aListingInPiecesIsTheWhole(plus: Bool) throws {
+    func thePiecesOfAListingMakeUpTheWhole(plus: Bool) throws {
         try mounted.subscribe(episodes: 200)
         let show = try mounted.entry("Show").node
         let handle = try mounted.opendir(show)
@@ -84,13 +84,13 @@ struct ListingTests {
         #expect(mounted.list(show, handle, from: whole[206].nextOffset, plus: plus) == [])
     }
 
-    @Test func aListingUnderWayKeepsItsOffsetsWhileTheShowChanges() throws {
+    @Test func aContinuedListingHasTheNamesFromItsStart() throws {
         let podcast = try mounted.subscribe(episodes: 20)
         let show = try mounted.entry("Show").node
         let handle = try mounted.opendir(show)
         let whole = try #require(mounted.list(show, handle))
         let half = Array(whole.prefix(10))
-        // New episodes at the top, one renamed, one removed.
+        // Add episodes at the top, rename one and remove one.
         try mounted.refresh(
             podcast, .show("Show", episodes: 25, length: 500_000) { "http://127.0.0.1:9/Show/\($0).mp3" })
         try mounted.library.renameEpisode(id: try mounted.episode(3).id, to: "Renamed")
@@ -119,7 +119,7 @@ struct ListingTests {
         daemon.send(event)
         let number = NodeNumber(kind: .episode, generation: 1, row: changed.id)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(number.node)) }
-        // The kernel has just been told to drop the entries that this listing returns.
+        // The kernel was notified to drop the attributes of the changed episode before this listing returns it.
         let rest = try #require(mounted.list(show, handle, from: whole[9].nextOffset))
         #expect(rest.map(\.name) == whole.dropFirst(10).map(\.name))
         #expect(rest.first { $0.name == changed.name }?.size == 99_999)
@@ -153,7 +153,7 @@ struct ListingTests {
         #expect(mounted.open(try mounted.entry("Show").node).answer == .error(.isDirectory))
     }
 
-    @Test func listingAsksNobody() throws {
+    @Test func browsingNeedsNoDaemon() throws {
         // No daemon runs, and browsing starts none.
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe(episodes: 5)

@@ -4,7 +4,7 @@ import PodcastProtocol
 import Testing
 import TransferCore
 
-/// Opens that wait for failing servers are shown like tasks, although there is no task before the first read.
+/// Opens that wait for failing servers. They are shown like tasks, although there is no task before the first read.
 struct LiveTaskTests {
     private func report(_ state: TaskState, id: TaskID? = nil, error: String? = nil) -> TaskReport {
         var report = TaskReport(id: id, state: state)
@@ -33,7 +33,7 @@ struct LiveTaskTests {
         #expect(live.all.isEmpty && live.retryError(of: 5)?.isFinal == true)
     }
 
-    @Test func theDaemonsListContainsThemToo() {
+    @Test func theDaemonsListContainsWaitingOpens() {
         let live = LiveTasks()
         var info = TaskInfo(
             id: 0, kind: .download, path: "A/B.mp3", episode: 5, state: .queued, received: 0, expected: nil, rate: nil,

@@ -76,7 +76,7 @@ final class ModelFilesystem: ModelSubject {
 
     private struct Misfit: Error { var answer: RecordedReply.Answer }
 
-    /// Repeats the lookup of a stale node, as the kernel does.
+    /// Looks a path up and calls `body`. After ESTALE, repeats both once, as the kernel does.
     private func trying<Value>(
         _ path: [String], _ body: (NodeID, FileKind) async throws -> Value
     ) async throws -> Value {
@@ -241,7 +241,7 @@ final class ModelFilesystem: ModelSubject {
     func setAttribute(_ name: String, _ value: String, _ path: [String]) async throws {
         try await trying(path) { node, _ in
             _ = try await ask { request in
-                // The kernel owns the bytes during the call.
+                // As in a request of the kernel, the bytes are valid during the call only.
                 let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: value.utf8.count, alignment: 1)
                 defer { bytes.deallocate() }
                 bytes.copyBytes(from: value.utf8)
@@ -253,7 +253,7 @@ final class ModelFilesystem: ModelSubject {
     // MARK: Changes
 
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        // The binding rejects the others without calling an operation.
+        // The binding rejects all other modifications without calling an operation.
         guard modification == .removeAttribute else { return nil }
         do {
             try await trying(path) { node, _ in

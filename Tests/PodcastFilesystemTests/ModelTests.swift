@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The filesystem without a kernel agrees with the reference model.
+/// A comparison of the filesystem, without a kernel, with the reference model.
 ///
 /// `PODFS_MODEL_OPERATIONS` is the number of operations (5,000), `PODFS_MODEL_SEED` the seed (1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {

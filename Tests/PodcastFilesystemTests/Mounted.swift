@@ -13,7 +13,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The filesystem over a separate installation, without a kernel: the test makes the requests.
+/// The filesystem of a separate installation, without a kernel: the test makes the requests.
 final class Mounted: Sendable {
     let directory: TemporaryDirectory
     let paths: InstallationPaths
@@ -61,7 +61,7 @@ final class Mounted: Sendable {
     /// Starts the filesystem with the notifier. It connects to a daemon that runs, but starts none.
     func start() { filesystem.start(notifier: notifier, startsDaemon: false) }
 
-    /// Starts the mount, and returns when it is connected to the daemon and up to date.
+    /// Starts the mount, and returns when it is connected to the daemon and up to date. Clears the notifier's record.
     func connect() async throws {
         start()
         try await waitUntil(description: "the daemon is found") {
@@ -245,7 +245,7 @@ final class Mounted: Sendable {
 
     func setxattr(_ node: NodeID, _ name: String, _ value: String, uid: UInt32 = 1_000) -> RecordedReply {
         request(uid: uid) { request in
-            // The kernel owns the bytes during the call.
+            // As in a request of the kernel, the bytes are valid during the call only.
             let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: value.utf8.count, alignment: 1)
             defer { bytes.deallocate() }
             bytes.copyBytes(from: value.utf8)

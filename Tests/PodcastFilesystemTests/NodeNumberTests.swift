@@ -55,7 +55,7 @@ struct NodeNumberTests {
         #expect(old.inode != NodeNumber(kind: .episode, generation: 1, row: 10).inode)
     }
 
-    @Test func generationsBeginAgainAfterTheirBits() {
+    @Test func generationsWrapAroundAfterTheirLastBit() {
         let number = NodeNumber(kind: .episode, generation: 1 << 18 + 3, row: 9)
         #expect(number.node == NodeNumber(kind: .episode, generation: 3, row: 9).node)
     }

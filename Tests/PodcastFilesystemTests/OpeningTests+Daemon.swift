@@ -114,7 +114,7 @@ extension OpeningTests {
         try await daemon.wait(for: .open, count: 2)
         try await waitUntil(description: "the node is invalidated") { mounted.notifier.messages == [.attributes(node)] }
         #expect(open.answer == nil)
-        // Nothing else is sent to the kernel before it has requested the attributes.
+        // Events cause no second invalidation of the node before the kernel has requested the attributes.
         let other = try mounted.subscribe("Other")
         for (id, name) in [(podcast.id, "Show"), (other.id, "Other")] {
             daemon.send(
@@ -129,7 +129,7 @@ extension OpeningTests {
         #expect(mounted.attributes(node)?.size == 400_000)
     }
 
-    @Test func aFileWithoutALengthIsReadPastThePageCache() async throws {
+    @Test func aFileWithoutALengthBypassesThePageCache() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let grants = Journal<Grant>()
@@ -173,7 +173,7 @@ extension OpeningTests {
         #expect(daemon.frames.map(\.kind) == [.open])
     }
 
-    @Test func aNewRenditionFoundAtOpenIsStale() async throws {
+    @Test func anOpenThatFindsANewRenditionIsStale() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe()
         let granted = grant(total: 5, generation: 2)
@@ -182,7 +182,7 @@ extension OpeningTests {
         }
         try await mounted.connect()
         #expect(try await mounted.open(try node(mounted)).answered() == .error(.staleNFSFileHandle))
-        // The daemon has counted the open.
+        // The daemon has counted the open, so the mount sends a close.
         try await daemon.wait(for: .close)
         #expect(
             mounted.notifier.messages == [
@@ -191,7 +191,7 @@ extension OpeningTests {
             ])
     }
 
-    @Test func anOpenThatNobodyTakesIsClosed() async throws {
+    @Test func anOpenWhoseReplyIsRejectedIsClosed() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let granted = grant(total: 400_000)
@@ -238,7 +238,7 @@ extension OpeningTests {
         #expect(!daemon.frames.contains { $0.kind == .cancel })
     }
 
-    @Test func openingAndClosingMoveTheAccessTime() async throws {
+    @Test func openingUpdatesTheAccessTime() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())

@@ -58,7 +58,7 @@ struct OpeningTests {
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode())
         try await tampering.apply(to: file.path.string)
-        if case .open? = mounted.open(try node(mounted)).answer { Issue.record("opened without a look") }
+        if case .open? = mounted.open(try node(mounted)).answer { Issue.record("opened without verification") }
         try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
     }
 
@@ -78,7 +78,7 @@ struct OpeningTests {
         #expect(daemon.frames.isEmpty)
     }
 
-    @Test func aConfirmedSizeOpensAtOnceAndAsksNobody() throws {
+    @Test func aFileWithAConfirmedSizeOpensAtOnceWithoutADaemon() throws {
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe()
         try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
@@ -106,14 +106,14 @@ struct OpeningTests {
         // Readahead fails, and the kernel repeats the read page by page.
         #expect(mounted.read(node, open.handle, 524_288, 131_072).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .bytes([]))
-        // Reads of other pages are new requests.
+        // Later reads beyond the end count as readahead again.
         #expect(mounted.read(node, open.handle, 524_288, 4_096).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .error(.ioError))
         // A read that bypasses the page cache is never readahead.
         #expect(mounted.read(node, direct.handle, 524_288, 4_096).answer == .bytes([]))
     }
 
-    @Test func aNodeOfAnOldGenerationIsStaleAndTheNameForgotten() throws {
+    @Test func aNodeOfAnOldGenerationIsStaleAndItsNameInvalidated() throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe()
         mounted.start()
@@ -129,7 +129,7 @@ struct OpeningTests {
         #expect(mounted.open(NodeNumber(kind: .fixed, row: 50).node).answer == .error(.staleNFSFileHandle))
     }
 
-    @Test func indexersGetNothingThatIsNotCached() async throws {
+    @Test func indexersCannotOpenUncachedEpisodes() async throws {
         let child = try ChildProcess("/bin/sleep", ["1000"])
         let mounted = try Mounted(script: "touch \"$0.started\"", indexers: ["sleep", "updatedb"])
         try mounted.subscribe(episodes: 2)
@@ -142,7 +142,7 @@ struct OpeningTests {
             #expect(mounted.open(node, pid: child.processIdentifier).answer == .error(.permissionDenied))
         }
         #expect(!mounted.wasStarted)
-        // Other programs may open it, and indexers may open cached episodes.
+        // Other programs may open an uncached episode. Indexers may open generated files and cached episodes.
         let second = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode(2).id).node
         _ = try await mounted.open(second).handle()
         _ = try await mounted.open(try mounted.entry(".status").node, pid: child.processIdentifier).handle()

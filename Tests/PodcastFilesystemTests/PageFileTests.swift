@@ -27,7 +27,7 @@ struct PageFileTests {
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
         guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 24).answer else { return "" }
         #expect(Int64(bytes.count) == size)
-        // The status shows the time at which it is opened.
+        // The status page shows the time of its open, so its size may differ.
         #expect(size == told || path.last == ".status.html")
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -46,7 +46,7 @@ struct PageFileTests {
         #expect(entry.attributeTimeout == 0 && entry.attributes.permissions == 0o444)
     }
 
-    @Test func noShowTakesTheNamesOfPages() async throws {
+    @Test func noShowOrEpisodeTakesTheNameOfAPage() async throws {
         try mounted.subscribe("index.html")
         #expect(try mounted.entry("index.html").attributes.kind == .regular)
         #expect(try mounted.entry("index.html (2)").attributes.kind == .directory)

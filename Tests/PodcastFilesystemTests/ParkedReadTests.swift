@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Reads of missing bytes: parked, and answered when the daemon has them.
+/// Reads of missing bytes: they are parked until the daemon grants the bytes.
 struct ParkedReadTests {
     private let mounted: Mounted
     private let content = TestContent(seed: 8, size: 500_000)
@@ -149,7 +149,7 @@ struct ParkedReadTests {
         #expect(try await mounted.read(node, handle, 0, 131_072).answered() == expected(0..<131_072))
     }
 
-    @Test func manyReadsWaitAtOnceAndEachGetsItsOwn() async throws {
+    @Test func manyReadsWaitAtOnceAndEachGetsItsOwnBytes() async throws {
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let handle = try await open()
@@ -215,7 +215,7 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 1)
     }
 
-    @Test(arguments: [false, true]) func aGrantWithoutTheRequestedRangeIsAnError(isHeld: Bool) async throws {
+    @Test(arguments: [false, true]) func aGrantWithoutTheFileOrTheRangeIsAnError(isHeld: Bool) async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let id = try mounted.episode().id
@@ -321,7 +321,7 @@ struct ParkedReadTests {
         // A later read is answered at once.
         let late = mounted.read(node, handle, 0, 4_096)
         guard case .error = try await late.answered() else {
-            Issue.record("a read after the end")
+            Issue.record("a read succeeded after the stop")
             return
         }
         try await waitUntil(description: "the link has disconnected") { !daemon.isConnected }
@@ -352,7 +352,7 @@ struct ParkedReadTests {
         try await first.wait(for: .read, count: 51)
         gone.interrupt()
         first.die()
-        // The mount starts another daemon at once; this is it.
+        // The mount starts a daemon at once. The script in its place waits for the socket of the second daemon.
         try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
         #expect(reads.allSatisfy { $0.answer == nil })
         let grant = mounted.grant(file, content)
@@ -384,7 +384,7 @@ struct ParkedReadTests {
 
     @Test func aDaemonStartedByAnotherProcessIsNoticed() async throws {
         mounted.start()
-        // The file is noticed only after a thread of the mount has started to watch the folder.
+        // The pid file is noticed only after a thread of the mount has started to watch the folder.
         var daemon: FakeDaemon?
         try await waitUntil(description: "the daemon is found") {
             if daemon == nil { daemon = try FakeDaemon(mounted.paths) }

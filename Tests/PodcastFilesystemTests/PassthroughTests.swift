@@ -10,11 +10,11 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The opens that are answered with a backing file, which the kernel reads itself.
+/// Opens answered with a backing file, which the kernel itself reads.
 struct PassthroughTests {
     private let content = TestContent(seed: 7, size: 500_000)
 
-    /// A kernel that accepts backing files unless told otherwise.
+    /// A registry in place of the kernel's. It accepts backing files unless `refuses` is set.
     private final class TestRegistry: BackingFileRegistry {
         let registered = Mutex<[BackingID]>([])
         let ended = Mutex<[BackingID]>([])
@@ -107,7 +107,7 @@ struct PassthroughTests {
         #expect(try open(mounted, node).backing?.rawValue == 2)
     }
 
-    @Test func readsPastTheCacheAreAnswered() throws {
+    @Test func readsThatBypassThePageCacheAreAnswered() throws {
         let registry = TestRegistry()
         let (mounted, node) = try mounted(registry)
         try mounted.store(content, of: try mounted.episode())
@@ -119,7 +119,7 @@ struct PassthroughTests {
         #expect(mounted.read(node, direct.handle, 500_000, 1_001).answer == .bytes([]))
         mounted.release(node, first.handle)
         mounted.release(node, direct.handle)
-        // Without other handles it is opened in cached mode.
+        // Without other handles, even an open with O_DIRECT is in cached mode.
         let alone = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(alone.backing == nil && !alone.directIO && alone.keepCache)
         #expect(try open(mounted, node).backing == nil)

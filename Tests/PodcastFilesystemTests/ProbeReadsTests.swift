@@ -3,7 +3,7 @@ import Testing
 
 @testable import PodcastFilesystem
 
-/// A reference to the value, so that its mutating calls can be used in expectations. Times are milliseconds.
+/// A class around `ProbeReads`, so that `#expect` can call the mutating functions. Times are milliseconds.
 private final class Subject {
     private var reads: ProbeReads
 
@@ -52,7 +52,7 @@ private final class Subject {
         }
     }
 
-    @Test func aProgramThatStillReadsIsAPlayer() {
+    @Test func aProgramThatReadsFiveSecondsAfterItsOpenIsAPlayer() {
         let reads = Subject(openedAt: 1_000)
         #expect(!reads.read(0..<Self.page, at: 5_999))
         #expect(reads.read(0..<Self.page, at: 6_000))

@@ -115,7 +115,7 @@ struct SearchTests {
             let number = try #require(found).number
             #expect(numbers.updateValue("term \(index)", forKey: number) == nil)
         }
-        // The kernel references all of them: they stay, and the kernel is asked to forget the oldest.
+        // The kernel references all terms: none is removed, and the kernel is asked to forget the oldest one.
         #expect(terms.count == 5_000)
         #expect(numbers.allSatisfy { terms.name(of: $0.key) == $0.value })
         let more = terms.lookUp("one more")
@@ -182,8 +182,8 @@ struct SearchTests {
             #expect(mounted.fact(looked.node, "user.xdg.origin.url") == "http://127.0.0.1:9/\(entry.name).xml")
         }
         #expect(mounted.lookup("Three", in: term) == .error(.noSuchFileOrDirectory))
-        // The same show found by another term: another folder with the same inode number. It is not listed as
-        // subscribed.
+        // Another term finds the same show: this is another folder with the same inode number. The root has no folder
+        // for the show.
         let other = try mounted.entry(".search", "tide").node
         #expect(try await names(other, mounted) == ["One", "Two"])
         let (one, again) = (
@@ -215,7 +215,7 @@ struct SearchTests {
         #expect(found.daemon.commands.count == 2)
     }
 
-    @Test func anEpisodeThatNobodyHasSubscribedToIsAlwaysCounted() async throws {
+    @Test func everyOpenOfAnUnsubscribedEpisodeIsSentToTheDaemon() async throws {
         let found = try await Found(["One"])
         let mounted = found.mounted
         try Self.list(1, in: found.ids[0], mounted.library)
@@ -234,7 +234,7 @@ struct SearchTests {
         #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
         mounted.release(node, handle)
         try await found.daemon.wait(for: .close)
-        // By then the mount no longer holds a lease on the file.
+        // When the mount sends the close, it no longer holds a lease on the file.
         #expect(try ContentCacheProbe(mounted.paths.cache).evicts(file.name))
     }
 
@@ -256,7 +256,7 @@ struct SearchTests {
         #expect(daemon.commands.count == 2)
     }
 
-    @Test func aHangingSearchIsInterruptibleAndBlocksNobody() async throws {
+    @Test func aHangingSearchIsInterruptibleAndBlocksNoOtherRequest() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.paths)
@@ -290,7 +290,7 @@ struct SearchTests {
         child.kill()
     }
 
-    @Test func aPathIsGoodAfterARestart() async throws {
+    @Test func aPathIsValidAfterARestart() async throws {
         let mounted = try Mounted()
         let row = try mounted.library.store(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)[0]
         try Self.list(1, in: row.podcast, mounted.library)
@@ -301,7 +301,7 @@ struct SearchTests {
         #expect(mounted.lookup("Two", in: try mounted.entry(".search", "tide").node) == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func aForgottenNodeIsStale() async throws {
+    @Test func aPurgedShowIsStale() async throws {
         let found = try await Found(["One"])
         let mounted = found.mounted
         let term = try mounted.entry(".search", "tide").node

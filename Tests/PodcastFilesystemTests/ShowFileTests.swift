@@ -81,7 +81,7 @@ struct ShowFileTests {
         #expect(attributes.kind == .regular && attributes.inode == NodeNumber(kind: .playlist, row: podcast.id).inode)
     }
 
-    @Test func anOpenFileStaysAsItWas() async throws {
+    @Test func anOpenPlaylistDoesNotChange() async throws {
         let node = try mounted.entry("Show", "playlist.m3u8").node
         let handle = try await mounted.open(node).handle()
         let before = mounted.read(node, handle, 0, 4_096).answer
@@ -104,7 +104,7 @@ struct ShowFileTests {
         #expect(String(decoding: pieces, as: UTF8.self) == text)
     }
 
-    @Test func notesAreThereForEpisodesThatHaveThem() async throws {
+    @Test func episodesWithNotesHaveNotesFiles() async throws {
         #expect(try names("Show", ".notes") == ["2026-01-03 Episode 3.html"])
         let text = try await content("Show", ".notes", "2026-01-03 Episode 3.html")
         #expect(text.contains("<p>Three</p>") && !text.contains("alert"))
@@ -124,12 +124,12 @@ struct ShowFileTests {
         let chapters = try #require(json["chapters"] as? [[String: Any]])
         #expect(chapters.map { $0["startTime"] as? Double } == [0, 90.5])
         let folder = try mounted.entry("Show", ".chapters").node
-        // The first episode's chapters have a URL and are not fetched yet.
+        // The first episode's chapters have a URL and are not fetched yet: the size is an estimate.
         #expect(try mounted.entry("Show", ".chapters", "2026-01-01 Episode 1.json").attributes.size == 65_536)
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
     }
 
-    /// The third episode has no chapters in the feed, but in its file; they are listed while the file is cached.
+    /// The third episode has chapters in its media file only. They are listed while the file is cached.
     @Test func chaptersOfACachedFileAreListed() async throws {
         let title = Array("\u{3}Inside".utf8)
         let part = Array("TIT2".utf8) + [0, 0, 0, UInt8(title.count), 0, 0] + title
@@ -153,8 +153,8 @@ struct ShowFileTests {
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
     }
 
-    /// A chapter file that cannot be fetched is replaced by the next source.
-    @Test func chaptersOfTheFeedReplaceAFileThatIsGone() async throws {
+    /// If a chapter file cannot be fetched, the chapters come from the next source: here from the notes.
+    @Test func chaptersInTheNotesReplaceAFileThatIsGone() async throws {
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
@@ -173,7 +173,7 @@ struct ShowFileTests {
         #expect(mounted.fact(node, "user.podfs.error") == "the server answered 404")
     }
 
-    @Test func theFeedIsTheOwnersToRead() async throws {
+    @Test func onlyTheOwnerAndRootReadTheFeed() async throws {
         #expect(try names("Show").prefix(5) == ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"])
         #expect(mounted.lookup(".feed.xml.txt", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
         let alone = try await content("Show", ".feed.json")
@@ -205,7 +205,7 @@ struct ShowFileTests {
         #expect(mounted.attributes(node, handle: handle)?.size == 3 && mounted.attributes(node)?.size == 5)
     }
 
-    @Test func listingRendersNothingAndAsksNobody() throws {
+    @Test func listingRendersNothingAndNeedsNoDaemon() throws {
         try keepDocuments()
         let show = try mounted.entry("Show").node
         let entries = try #require(mounted.list(show, try mounted.opendir(show)))

@@ -53,7 +53,7 @@ struct StatusAndChangeTests {
 
     // MARK: Status
 
-    @Test func statusFilesShowWhatTheDaemonSays() async throws {
+    @Test func statusFilesShowTheDaemonsTasks() async throws {
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.paths, tasks: [try task()])
         try await mounted.connect()
@@ -94,7 +94,7 @@ struct StatusAndChangeTests {
         #expect(list.subscriptions.map(\.text) == ["Private", "Show"] && !text.contains("hush"))
         let entry = try mounted.entry(name)
         #expect(entry.attributes.size == Int64(text.utf8.count) && entry.attributeTimeout == 0)
-        // Its modification time is that of its last change.
+        // The modification time is the same at each lookup.
         #expect(try mounted.entry(name).attributes.modified == entry.attributes.modified)
         try mounted.library.renamePodcast(id: show.id, to: "Other")
         #expect(try await content(of: name).contains("text=\"Other\" title=\"Show\""))
@@ -106,7 +106,7 @@ struct StatusAndChangeTests {
         #expect(mounted.fact(episode, "user.xdg.referrer.url") == "http://127.0.0.1:9/private.xml")
     }
 
-    @Test func withoutADaemonTheLibraryIsShown() async throws {
+    @Test func withoutADaemonTheStatusComesFromTheLibrary() async throws {
         try mounted.subscribe(episodes: 3)
         let daemon = try FakeDaemon(mounted.paths, tasks: [try task()])
         try await mounted.connect()
@@ -156,7 +156,7 @@ struct StatusAndChangeTests {
             RecordingNotifier.Message.attributes(NodeNumber(kind: kind, row: podcast.id).node)
         }
         #expect(try await messages(after: changed, daemon) == [.attributes(node(1))] + made)
-        // Only the page shows whether an episode is cached.
+        // Of the generated files, only the page shows whether an episode is cached.
         let completed = event(.completed(report(1, .cached, of: id)))
         #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[4]])
         // The name leads to another node, since the generation has changed.
@@ -273,7 +273,7 @@ struct StatusAndChangeTests {
         #expect(!messages.contains(.entry(parent: .root, name: "Other")))
     }
 
-    /// Invalidations of the file names that may exist beside an episode.
+    /// Returns the invalidations of the names that an episode's other files may have.
     private func besides(_ stem: String, _ podcast: Podcast) -> [RecordingNotifier.Message] {
         func folder(_ kind: NodeNumber.Kind) -> NodeID { NodeNumber(kind: kind, row: podcast.id).node }
         return ["jpg", "vtt", "srt"].map { .entry(parent: folder(.show), name: "\(stem).\($0)") } + [
@@ -329,7 +329,7 @@ struct StatusAndChangeTests {
         let told = try await messages(after: refreshed(at: now + 1), daemon)
         #expect(told.contains(number(ids[1])) && !told.contains(number(ids[0])) && !told.contains(number(ids[2])))
         #expect(Set(told).isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
-        // Sent once; the next notification concerns later changes.
+        // A change is sent once: the next event invalidates only the episodes that changed later.
         feed.items[0].length = 700_000
         try mounted.refresh(podcast, feed, now: now + 10)
         let again = try await messages(after: refreshed(at: now + 10), daemon)

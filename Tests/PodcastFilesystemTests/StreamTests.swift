@@ -48,7 +48,7 @@ struct StreamTests {
         #expect(!mounted.wasStarted)
     }
 
-    @Test func aStreamIsReadOnceTheDaemonHasCheckedIt() async throws {
+    @Test func aStreamIsReadAfterTheDaemonHasCheckedIt() async throws {
         let entry = try subscribe()
         let id = try mounted.episode().id
         let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
@@ -61,7 +61,7 @@ struct StreamTests {
         #expect(mounted.attributes(entry.node, handle: handle)?.size == Int64(Self.text.utf8.count))
         mounted.release(entry.node, handle)
         try await waitUntil { daemon.opened == [id] }
-        #expect(daemon.frames.count == 1, "nothing but the check")
+        #expect(daemon.frames.count == 1, "the check is the only request")
     }
 
     @Test func aFailureIsReported() async throws {
@@ -77,7 +77,7 @@ struct StreamTests {
         _ = daemon
     }
 
-    @Test func aVerifiedEpisodeSaysSo() throws {
+    @Test func aVerifiedEpisodeHasTheIntegrityAttribute() throws {
         try mounted.subscribe()
         let episode = try mounted.episode()
         let node = NodeNumber(kind: .episode, generation: 1, row: episode.id).node

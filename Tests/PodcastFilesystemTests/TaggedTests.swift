@@ -23,7 +23,7 @@ import TransferCore
         return try mounted.entry(path[0], path[1], path[2])
     }
 
-    /// A daemon that records versions, and grants opens and reads of `content`.
+    /// Starts a daemon that records versions, and grants opens and reads of `content`.
     private func daemon(file: (name: String, present: Range<Int>)? = nil, head: Int = 0) throws -> FakeDaemon {
         let library = mounted.library
         let content = content
@@ -86,7 +86,7 @@ import TransferCore
                 bytes.count == Int(size) && Array(bytes.dropFirst(Int(tagSize))) == Array(content.bytes.dropFirst(10)))
             #expect(bytes.starts(with: Array("ID3".utf8) + [4, 0, 0]) && title(bytes) == "Episode 1")
         }
-        // Around the seam, and at the end.
+        // Reads across the boundary between the tag and the audio, and at the end.
         for offset in [tagSize - 3, tagSize, tagSize + 5, size - 4] {
             guard case .bytes(let part)? = mounted.read(node, handle, offset, 8).answer else { throw Errno.ioError }
             #expect(part.count == Int(min(8, size - offset)))
@@ -119,7 +119,7 @@ import TransferCore
         try await daemon.wait(for: .close)
     }
 
-    @Test func aChangedTitleIsANewVersionWhileTheOldOneIsReadOn() async throws {
+    @Test func aChangedTitleMakesANewVersionAndTheOldOneStaysReadable() async throws {
         let show = try mounted.subscribe(episodes: 1)
         try mounted.store(content, of: try mounted.episode())
         let daemon = try daemon()

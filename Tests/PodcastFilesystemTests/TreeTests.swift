@@ -32,7 +32,7 @@ struct TreeTests {
         #expect(attributes.size == 500_000)
         #expect(attributes.modified == Timestamp(seconds: 1_767_254_400 + 86_400))
         #expect(attributes.changed == Timestamp(seconds: 1_700_000_000))
-        // Never 0, so that no program treats the file as a hole.
+        // A program may treat a file with 0 blocks as a hole.
         #expect(attributes.blocks == 1)
         #expect(episode.entryTimeout > 3_600 && episode.attributeTimeout > 3_600)
         #expect(mounted.attributes(episode.node) == attributes)
@@ -82,7 +82,7 @@ struct TreeTests {
         #expect(access(.root, R_OK | X_OK, uid: 7) == .done)
         #expect(access(show, X_OK) == .done)
         #expect(access(file, X_OK, uid: 0) == .error(.permissionDenied))
-        // The feed may contain secrets of its private URL.
+        // The feed may contain the secrets of a private URL.
         #expect(access(feed, R_OK, uid: 7) == .error(.permissionDenied))
         #expect(access(feed, R_OK, uid: 0) == .done)
         #expect(access(NodeID(rawValue: .max), R_OK) == .error(.staleNFSFileHandle))
@@ -115,7 +115,7 @@ struct TreeTests {
         #expect(reply.answer == .entry(after))
     }
 
-    @Test func sizesAreWhatIsKnown() throws {
+    @Test func sizesComeFromTheBestKnownSource() throws {
         let feed = FeedBuilder(
             title: "Show",
             items: [
@@ -127,7 +127,7 @@ struct TreeTests {
         #expect(try mounted.entry("Show", "Claimed.mp3").attributes.size == 123_456)
         #expect(try mounted.entry("Show", "Guessed.mp3").attributes.size == 1_600_000)
         #expect(try mounted.entry("Show", "Unknown.mp3").attributes.size == 0)
-        // Without a date the time of the first refresh counts.
+        // Without a date, the mtime is the time of the first refresh.
         #expect(try mounted.entry("Show", "Unknown.mp3").attributes.modified == Timestamp(seconds: 1_700_000_000))
         let id = try #require(try mounted.library.entry(of: podcast.id, named: "Claimed.mp3")).id
         try mounted.library.confirm(episode: id, size: 99_999, now: 1_700_000_050)
@@ -145,7 +145,7 @@ struct TreeTests {
 
     // MARK: Stale nodes
 
-    @Test func nodesOfWhatIsGoneAreStale() throws {
+    @Test func unknownNodesAndNodesOfARemovedShowAreStale() throws {
         let podcast = try mounted.subscribe()
         let show = try mounted.entry("Show").node
         let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
