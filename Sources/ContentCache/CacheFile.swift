@@ -68,8 +68,8 @@ package final class CacheFile: Sendable {
         }
     }
 
-    /// Computes a digest of the first `size` bytes, in lower-case hexadecimal. Reads the whole file, so it must not run
-    /// on the thread that serves transfers.
+    /// Computes a digest of the first `size` bytes, in lower-case hexadecimal. Reads all of them, so it must not run on
+    /// the thread that serves transfers.
     package func digest(_ algorithm: FileHash.Algorithm, size: Int64) throws -> String {
         try FileDigest.digest(algorithm, of: descriptor, size: size)
     }
@@ -90,8 +90,8 @@ package final class CacheFile: Sendable {
         return (UInt64(status.st_dev), FileState(status))
     }
 
-    /// Whether the file system may have data for all of `range`. File systems report whole blocks, so `true` does not
-    /// prove that every byte was written. Moves the descriptor's file offset, which no read or write here uses.
+    /// Whether the file system reports data, not a hole, for all of `range`. It reports whole blocks, so `true` does
+    /// not prove that every byte was written. Moves the descriptor's file offset, which no read or write here uses.
     func mayContain(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }
         let data = clinux_seek_data(descriptor.rawValue, off_t(range.lowerBound))

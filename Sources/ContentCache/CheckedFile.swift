@@ -4,9 +4,9 @@ internal import SystemPackage
 
 /// An open cache file that has passed the checks of a `CacheExpectation`.
 ///
-/// The daemon and the mounts open every cache file here, so that podfs never reads a file that another program has put
-/// in place of a cache file. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in addition
-/// to the open, and one lseek(2) if the file must be complete.
+/// The daemon and the mounts open every cache file here, so that they notice a file that another program has changed or
+/// replaced. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in addition to the open,
+/// and one lseek(2) if the file must not have holes.
 struct CheckedFile {
     let descriptor: FileDescriptor
     let state: FileState

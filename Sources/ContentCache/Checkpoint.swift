@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The record of a cache file's contents, stored beside it.
 ///
-/// A new checkpoint replaces the previous one atomically, so a reader sees a complete one. It is at most a second or a
-/// few megabytes behind the file; bytes that it does not list are fetched again.
+/// A new checkpoint replaces the previous one atomically, so a reader never sees a partial one. It is at most a second
+/// or a few megabytes behind the file; bytes that it does not list are fetched again.
 package struct Checkpoint: Sendable, Codable, Equatable {
     /// The version of this format.
     package static let currentVersion = 1
@@ -47,7 +47,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
         self.generation = generation
     }
 
-    /// The state of the complete file.
+    /// The file's state when it was completed; `nil` before the completion, and in checkpoints of earlier versions of
+    /// podfs.
     package var state: FileState? {
         guard complete, let total, let modified, let allocated else { return nil }
         return FileState(inode: inode, modified: modified, size: total, allocated: allocated, changed: changed)

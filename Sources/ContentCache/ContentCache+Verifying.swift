@@ -3,7 +3,7 @@ internal import SystemPackage
 
 // Checks of files that should be complete.
 extension ContentCache {
-    /// Checks a file's metadata. Returns `nil` if the metadata are as expected.
+    /// Checks a file's metadata. Returns `nil` if they are as expected.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         do {
             try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor
@@ -16,7 +16,8 @@ extension ContentCache {
         }
     }
 
-    /// Returns the state of a file that is complete as far as the file system reports.
+    /// Returns the state of a file. Throws a defect unless the file has `size` bytes and no hole that the file system
+    /// reports.
     package func state(of name: String, size: Int64) throws(CacheFileDefect) -> FileState {
         let file = try CheckedFile(
             at: Self.path(of: name, in: directory), .readOnly, expecting: .dense(size: size))

@@ -236,8 +236,9 @@ package final class ContentCache: Sendable {
         return count == data.count ? Checkpoint.decode(data) : nil
     }
 
-    /// Writes a checkpoint to a temporary file, which then replaces the previous checkpoint atomically. If the cache
-    /// file has been removed meanwhile, the checkpoint is removed too.
+    /// Writes a checkpoint to a temporary file, which then replaces the previous checkpoint atomically. Fills in the
+    /// boot id, the device and the file's state. If the cache file has been removed meanwhile, removes the checkpoint
+    /// too.
     ///
     /// The replaced checkpoint is not removed. The next checkpoint, of any cache file, overwrites it: on ext4 the
     /// creation of a file skips every inode that was freed within the last seconds, and with many concurrent downloads
@@ -313,7 +314,8 @@ package final class ContentCache: Sendable {
         unlink(checkpointPath(name).string)
     }
 
-    /// Removes a file that has no reader: acquires the exclusive lock first, which fails while a reader has a lease.
+    /// Removes a file that has no reader: acquires the exclusive lock first, which fails while a reader has a lease. A
+    /// file that is missing or defective is removed without the lock.
     ///
     /// - Returns: `false` if a reader has a lease, or may have one; nothing was removed then.
     package func evict(_ name: String) -> Bool {
@@ -347,7 +349,8 @@ package final class ContentCache: Sendable {
     }
 
     /// Returns the names of all cache files, for comparison with the library when the daemon starts. Also removes the
-    /// leftovers of a killed process: temporary files, reserve files, and checkpoints without a cache file.
+    /// reserve, and the leftovers of a killed process: temporary files, reserve files, and checkpoints without a cache
+    /// file.
     package func names() -> [String] {
         removeReserve()
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []

@@ -73,7 +73,7 @@ package struct FileState: Sendable, Equatable {
 /// A defect of a cache file.
 package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertible {
     case missing
-    /// A symbolic link, a folder, a pipe.
+    /// The path leads to a symbolic link, a folder, a pipe or anything else that is not a regular file.
     case notAFile
     case wrongSize(found: Int64, expected: Int64)
     /// The size is right, but the inode, the mtime, the ctime or the allocated size is not, or the file has a hole.
@@ -81,8 +81,8 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     case changed
     /// The digest is not the recorded one.
     case wrongContent
-    /// The file cannot be opened or read. If the process has run out of descriptors or memory, the file itself may be
-    /// intact: see `isTransient`.
+    /// The file cannot be opened or read, or `ContentCache.verify` cannot save its checkpoint. If the process has run
+    /// out of descriptors or memory, the file itself may be intact: see `isTransient`.
     case unreadable(code: Int32)
     /// The content is right, but the checkpoint that records it cannot be written, for example on a full disk.
     case checkpointNotWritten(code: Int32)

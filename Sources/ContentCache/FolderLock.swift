@@ -7,7 +7,7 @@ package import SystemPackage
 package final class FolderLock: Sendable {
     private let descriptor: FileDescriptor
 
-    /// Acquires the lock; `nil` if another process holds it.
+    /// Creates the file if necessary, and acquires the lock; `nil` if another process holds it. Throws `Errno`.
     package init?(file path: FilePath) throws {
         descriptor = try FileDescriptor.open(
             path, .readWrite, options: [.create, .closeOnExec], permissions: [.ownerReadWrite])
