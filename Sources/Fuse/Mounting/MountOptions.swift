@@ -1,6 +1,6 @@
 /// The options after `-o`, grouped by their consumer. See mount(8) and mount.fuse3(8).
 package struct MountOptions: Sendable, Equatable {
-    /// The options for libfuse and the kernel.
+    /// The options for libfuse and the kernel that have no property below.
     package var kernel: [String] = []
     /// The source, shown in the first column of `mount` and `df`; from `fsname=`.
     package var fsname: String?
@@ -93,13 +93,13 @@ package struct MountOptions: Sendable, Equatable {
         }
     }
 
-    /// Options without a value for libfuse. It implements `allow_root` itself, and passes the others to mount(2),
+    /// Options for libfuse that have no value. It implements `allow_root` itself, and passes the others to mount(2),
     /// directly or through fusermount3.
     private static let flags: Set<String> = [
         "nosuid", "nodev", "noexec", "noatime", "sync", "dirsync", "allow_root",
     ]
 
-    /// SELinux labels, for the kernel.
+    /// Options for the kernel that set an SELinux label, and need a value.
     private static let labels: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
 
     /// Other options that need a value.

@@ -44,8 +44,8 @@ package enum MountTable {
         return nil
     }
 
-    /// Returns the connection number of an open /dev/fuse; `nil` before the mount, and for kernels whose fdinfo does
-    /// not contain it.
+    /// Returns the connection number of an open /dev/fuse; `nil` before the mount, and on kernels whose fdinfo does not
+    /// contain it.
     static func connection(of descriptor: Int32) -> UInt32? {
         let text = SystemFile.contents("/proc/self/fdinfo/\(descriptor)") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("fuse_connection:") }

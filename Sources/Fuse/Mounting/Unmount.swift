@@ -4,7 +4,8 @@ internal import Platform
 
 /// Unmounting of FUSE filesystems.
 package enum Unmount {
-    /// Unmounts the filesystem at `path`; with `detach` even if it is busy. Errors: `.busy`, `.unmount`.
+    /// Unmounts the filesystem at `path`; with `detach` even if it is busy. It is not an error if umount2(2) reports
+    /// that nothing is mounted there. Errors: `.busy`, `.unmount`.
     package static func perform(_ path: String, detach: Bool) throws(SessionError) {
         let flags = Int32(UMOUNT_NOFOLLOW) | (detach ? Int32(MNT_DETACH) : 0)
         if umount2(path, flags) == 0 { return }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A request that waits for its reply. The first of reply, interrupt and shutdown takes it.
+/// A request that waits for its reply. A reply, an interrupt and the shutdown may compete for it; the first one to call
+/// `take()` gets the request, and answers it.
 ///
 /// A filesystem whose requests wait stores these objects in tables of its own; a parked request occupies one small
 /// object and no thread. If the object is released before the request was taken, the reply is EIO.

@@ -27,7 +27,8 @@ package final class Session: Sendable {
         var hasRun = false
         /// Whether the device is closed: its descriptor refers to /dev/null, and its device number may be reused.
         var isClosed = false
-        /// Whether the loop must exit: after `unmount()`, or because one of its threads has exited.
+        /// Whether the loop must exit: after `unmount()`, or because one of its threads has exited or could not be
+        /// created.
         var isEnding = false
         /// The number of threads that have left the loop.
         var left = 0
