@@ -112,7 +112,8 @@ package final class PodcastFilesystem: Sendable {
             startsDaemon: startsDaemon)
     }
 
-    /// Answers all parked requests, so that they do not delay the unmount.
+    /// Prepares for the unmount: fails all parked requests, which would delay it, stops the watch of players, and
+    /// closes the connection to the daemon. Later opens fail.
     package func stop() {
         players.withLock { $0 }?.stop()
         parked.stop()
@@ -129,8 +130,8 @@ package final class PodcastFilesystem: Sendable {
         }
     }
 
-    /// Whether a user is the owner or serves the mount. These two may set control attributes, and open files that may
-    /// contain secrets.
+    /// Whether a user is the owner of the files or the user as whom the mount's process runs. These two may set control
+    /// attributes, and open files that may contain secrets.
     func mayControl(_ uid: UInt32) -> Bool { uid == options.owner.uid || uid == options.mounter }
 
     /// The current time in seconds of Unix time.

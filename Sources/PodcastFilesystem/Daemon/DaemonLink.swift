@@ -38,7 +38,7 @@ package final class DaemonLink: Sendable {
         var completion: Completion
         /// The connection on which the request was sent; `nil` while it waits for a connection.
         var connection: DaemonConnection?
-        /// Its number on that connection, once sent.
+        /// The number of the request on that connection; `nil` until it is sent.
         var number: UInt32?
         /// The number of connections that ended before the response, and the time when the first of them ended.
         var disconnects = 0
@@ -67,10 +67,10 @@ package final class DaemonLink: Sendable {
 
     /// The number of lost connections at which a request without a response fails, if the first of them was lost at
     /// least `patience` ago: the request itself may crash the daemon. After the same number of lost connections or of
-    /// failed attempts, restarts are delayed.
+    /// failed attempts to connect, the next start of a daemon is delayed.
     private static let maxDisconnects = 3
-    /// The number of consecutive failed attempts to connect after which waiting requests fail. They do not fail if a
-    /// daemon was connected within `patience`: daemons are then being killed, possibly while they start.
+    /// The number of consecutive failed attempts to connect after which waiting requests fail. They do not fail if the
+    /// last connection ended less than `patience` ago: daemons are then being killed, possibly while they start.
     private static let maxFailedAttempts = 3
     /// The minimum time for which a request waits for a stable daemon while daemons die in quick succession.
     private let patience: Duration
@@ -137,7 +137,7 @@ package final class DaemonLink: Sendable {
         return token
     }
 
-    /// Sends a frame without a response, if a daemon is connected.
+    /// Sends a frame that the daemon does not answer. Without a connection, the frame is discarded.
     package func post(_ kind: Frame.Kind, _ payload: [UInt8]) {
         state.withLock { $0.connection }?.post(kind, payload)
     }
@@ -209,7 +209,7 @@ package final class DaemonLink: Sendable {
 
     // MARK: Connecting
 
-    /// Connects on a thread of its own, unless there is a connection or an attempt to connect is under way.
+    /// Starts a thread that connects, unless there is a connection or an attempt to connect is under way.
     private func connectSoon(startsDaemon: Bool) {
         let begins = state.withLock { state in
             if state.isConnecting || state.isEnded || state.connection != nil { return false }

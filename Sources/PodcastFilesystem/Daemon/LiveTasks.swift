@@ -22,12 +22,12 @@ package final class LiveTasks: Sendable {
         case task(TaskID)
     }
 
-    /// The error of an episode's last open or failed task.
+    /// The error of the last open of an episode, or of a failed task.
     package struct RetryError: Sendable, Equatable {
         package var error: String
         /// Whether the open or task has failed with it. If not, the open waits while the server is retried.
         package var isFinal: Bool
-        /// The waiting open as a queued task; `nil` if its path is unknown.
+        /// The waiting open as a queued task; `nil` if the error is final, or the path is unknown.
         var info: TaskInfo?
     }
 
@@ -49,7 +49,7 @@ package final class LiveTasks: Sendable {
 
     package init() {}
 
-    /// Replaces all tasks, after a daemon was connected or has exited.
+    /// Replaces all tasks and waiting opens, after a daemon was connected or has exited. Final errors stay.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
@@ -147,7 +147,7 @@ package final class LiveTasks: Sendable {
         state.withLock { $0.retryErrors[.episode(episode)] }
     }
 
-    /// The total rate of all tasks in bytes per second for each of the last seconds, newest last.
+    /// The total rate of all tasks in bytes per second, for each of the last `RateHistory.length` seconds, newest last.
     package var rates: [Double] {
         let now = SystemClock.monotonic.seconds
         return state.withLock { $0.rates.values(until: now) }

@@ -7,7 +7,7 @@ internal import TransferCore
 extension PodcastFilesystem {
     /// The times of the daemon's last events, in seconds of Unix time.
     struct EventTimes: Sendable {
-        /// The time of the last event or connection: changes up to then have been invalidated. 0 before the start.
+        /// The time of the last event or connection: changes up to then have been invalidated. 0 before `start`.
         var moment: Int64 = 0
         /// The time of the last event of each show.
         var shows: [ShowID: Int64] = [:]
@@ -45,8 +45,8 @@ extension PodcastFilesystem {
             // A show's page shows which episodes are cached.
             if changesPages { send([.page(of: show)]) }
         } else if case .show(let show, let name, let formerName) = event.body {
-            // New names need no invalidation, since negative lookups are not cached. Names of renamed and removed shows
-            // do.
+            // The names of renamed and removed shows must be invalidated. A new name needs no invalidation, since
+            // negative lookups are not cached, but the event does not distinguish a new show from a removed one.
             send([formerName, name].compactMap { $0.map { .entry(parent: .root, name: $0) } })
             invalidateEpisodes(of: show, at: event.time)
             send(

@@ -30,7 +30,7 @@ final class GeneratedContent: Sendable {
     deinit { try? tail?.close() }
 
     /// Returns `head` followed by the file at `path` from offset `skipping` on; `nil` if there is no such regular file,
-    /// or it is shorter.
+    /// or it has fewer than `skipping` bytes.
     static func file(_ path: FilePath, head: [UInt8] = [], skipping: Int64 = 0) -> GeneratedContent? {
         guard
             let descriptor = try? FileDescriptor.open(

@@ -34,7 +34,7 @@ extension GeneratedFile {
         // An open file does not change.
         let size = open?.content?.size ?? rendering.estimate ?? rendering.content.size
         var facts = NodeFacts(node, size: size, modified: rendering.modified, changed: rendering.changed)
-        // Not 0, as for an episode: programs treat a file without blocks as a hole.
+        // As for an episode, never 0: programs treat a file without blocks as a hole.
         if rendering.estimate != nil, open?.content == nil { facts.blocks = 1 }
         return facts
     }

@@ -15,7 +15,8 @@ struct PageFile: GeneratedFile {
         else { return nil }
         var page = ShowPage(
             show, newest: folder.newest, details: try mount.library.details(ofShow: node.show))
-        // The page's mtime is that of the last change of anything on it, for programs that copy changed files.
+        // The page's mtime is the time of the last change of the show, an episode or an alternate on it, for programs
+        // that copy changed files.
         var moment = show.changed
         let cached = mount.cachedAssets()
         var chapters = ShowPage.limits.chaptersInAll

@@ -10,7 +10,7 @@ struct AccessTimes: Sendable {
     /// The number of changes of access times so far.
     private(set) var changes: UInt64 = 0
     private var times: [EpisodeID: Int64] = [:]
-    /// The time of the last open of each episode that was reported to the daemon.
+    /// For each episode, the time of the last open that was reported to the daemon.
     private var reported: [EpisodeID: Int64] = [:]
 
     subscript(episode: EpisodeID) -> Int64? { times[episode] }

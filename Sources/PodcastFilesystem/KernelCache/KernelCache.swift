@@ -171,7 +171,8 @@ struct KernelCache: Sendable {
             && !uncached.contains(number)
     }
 
-    /// Whether to refuse a readahead beyond the end of the file.
+    /// Whether to refuse a readahead beyond the end of the file. Records the refused range: the next read that starts
+    /// in it is not refused.
     ///
     /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end to
     /// the start of this read, and then ignore the end reported by an earlier read that is answered later

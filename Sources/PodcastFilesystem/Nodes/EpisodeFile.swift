@@ -91,7 +91,8 @@ struct EpisodeFile: NodeBehaviour {
 }
 
 extension PodcastFilesystem {
-    /// Looks up an episode by its name in a show's folder; returns `nil` if there is none.
+    /// Looks up an episode by its name in a show's folder, or by a former name while it is open; returns `nil` if there
+    /// is none.
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
         guard let found = try library.entry(of: show, named: name) else {
             // A renamed episode keeps its path as long as it is open.

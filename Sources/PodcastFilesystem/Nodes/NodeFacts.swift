@@ -47,7 +47,7 @@ struct NodeForm: Sendable {
     var links: UInt32 = 1
     /// The preferred size of a read, in bytes.
     var blockSize: Int32 = 4096
-    /// The time in seconds for which the kernel may cache attributes. Changes are sent as invalidations.
+    /// The time in seconds for which the kernel may cache attributes.
     var attributeTimeout = longest
     /// The time in seconds for which the kernel may cache the name.
     var entryTimeout = longest

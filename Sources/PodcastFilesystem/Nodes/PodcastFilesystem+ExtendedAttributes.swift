@@ -88,7 +88,7 @@ extension PodcastFilesystem {
     }
 }
 
-/// An attribute that the owner and the user who serves the mount can set.
+/// An attribute that the owner of the files and the user of the mount's process can set (`mayControl`).
 enum ControlAttribute: String {
     case task = "user.podfs.task"
     case played = "user.podfs.played"

@@ -61,8 +61,9 @@ struct DirectoryCache: Sendable, Equatable {
     /// these separately, and each request takes eight times as long as an entry in a listing with attributes.
     static let share: UInt64 = 8
 
-    /// The inputs of the last stream that filled the cache; `nil` before the first one, after the kernel rejected its
-    /// opendir reply, and after an open stream was rewound to another listing.
+    /// The inputs of the last stream that filled the cache, or that shared a partially filled one after most attributes
+    /// had expired; `nil` before the first stream, after the kernel rejected the opendir reply of the filling stream,
+    /// and after an open stream was rewound to another listing.
     private var lastFill: OpenInputs?
     /// The stream that clears the cache, until the kernel is known to have done so.
     private var clearingStream: UInt64?

@@ -29,7 +29,7 @@ struct DirectoryCaches: Sendable {
             var seconds: Int
             var nanoseconds: Int
 
-            /// Reads the last change of a folder's names; `nil` if the folder does not exist.
+            /// Reads the time of the last change of a folder's names; `nil` if the folder does not exist.
             init?(of folder: FilePath) {
                 var status = stat()
                 guard stat(folder.string, &status) == 0 else { return nil }

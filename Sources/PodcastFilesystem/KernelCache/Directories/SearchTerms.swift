@@ -23,7 +23,7 @@ struct SearchTerms: Sendable {
         var lookups: UInt64 = 0
         /// The value of `uses` at the last use.
         var used = 0
-        /// The results; `nil` if the folder was not opened.
+        /// The results; `nil` if the folder was not opened, or if they were dropped.
         var found: [FoundFolder]?
     }
 
@@ -91,7 +91,7 @@ struct SearchTerms: Sendable {
 
     func name(of number: Int) -> String? { terms[number]?.name }
 
-    /// Returns the results of the last search; `nil` if the folder was not opened.
+    /// Returns the results of the last search; `nil` if the folder was not opened, or if they were dropped.
     func found(by number: Int) -> [FoundFolder]? { terms[number]?.found }
 
     mutating func set(found: [FoundFolder], by number: Int) {

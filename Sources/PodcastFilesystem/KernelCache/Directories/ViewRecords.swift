@@ -35,7 +35,7 @@ struct ViewRecords: Sendable {
     ///
     /// - Parameter revision: The view's revision, read before the links.
     /// - Returns: The invalidations of names that are gone or refer to another episode, of changed links, and of the
-    ///   folder and its playlist.
+    ///   folder and its playlist. For the first listing of a view: those of the view whose record it has replaced.
     mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
         let new = Dictionary(
             links.map {

@@ -37,7 +37,8 @@ struct ViewFolderNode: NodeBehaviour {
         let links = try mount.links(of: node.view)
         if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
         if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .viewFeed, row: node.view)) }
-        // The name of a link in the playlist's encoding: no invalidation is sent for it.
+        // The name may be that of a link in the playlist's encoding. No invalidation is sent for the encoded name, so
+        // the kernel must not cache it.
         guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
         return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
     }
@@ -167,7 +168,7 @@ struct EpisodeLink: Sendable {
 }
 
 extension PodcastFilesystem {
-    /// Lists a view, and invalidates the names that it no longer contains.
+    /// Lists a view, and sends the invalidations for its changes since the last listing.
     func links(of view: ViewID) throws -> [EpisodeLink] {
         // The revision is read before the rows, so that a change after this point leads to another listing.
         let revision = try library.viewFolder(id: view)?.revision ?? 0
