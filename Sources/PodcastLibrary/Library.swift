@@ -278,7 +278,7 @@ package final class Library: Sendable {
                 return value
             }
         } catch {
-            // The transaction may have changed a view before it was rolled back.
+            // The compiled views may contain a definition that was rolled back with the transaction.
             materializedViews.invalidate()
             throw error
         }

@@ -19,7 +19,7 @@ struct EpisodeFacts {
     /// queries of media URLs. Users do not see these queries, which may contain a token that changes at every fetch.
     let visibleDigest: Int64
 
-    /// Creates the values; `nil` for an item without an enclosure.
+    /// Creates the values; `nil` for an item without an enclosure that has a URL.
     init?(_ item: Item) {
         guard let media = item.enclosures.first(where: { !$0.url.isEmpty }) else { return nil }
         self.item = item
@@ -141,7 +141,7 @@ extension Transcript {
     }
 }
 
-/// A 64-bit hash that is the same in every process, unlike `Hasher`'s, because it is stored.
+/// A 64-bit hash for storage: unlike `Hasher`'s, it is the same in every process.
 ///
 /// Not cryptographic: only the feed's own publisher could construct a collision, whose effect would be an undetected
 /// change.

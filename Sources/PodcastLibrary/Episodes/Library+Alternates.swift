@@ -118,8 +118,8 @@ enum AlternateSQL {
         ).execute(arguments: [folder, now, episode])
     }
 
-    /// Removes the renditions and downloads of an episode's alternates. The generation of one that had a rendition is
-    /// incremented.
+    /// Removes the renditions and downloads of an episode's alternates. The generation of each alternate that had a
+    /// rendition is incremented.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     static func drop(of episode: EpisodeID, now: Int64, _ db: Database) throws -> [Rendition] {

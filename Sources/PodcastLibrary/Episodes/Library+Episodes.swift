@@ -93,7 +93,7 @@ extension Library {
         }
     }
 
-    /// Returns the tracks of a show's playlist, newest first; small rows, without notes.
+    /// Returns the tracks of a show's playlist, newest first. Reads only the columns that a track needs.
     package func tracks(of podcast: ShowID) throws -> [Track] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -217,6 +217,7 @@ extension Library {
     /// position at the end marks an episode as played.
     ///
     /// - Parameter position: The position in seconds; `nil` clears it.
+    /// - Throws: `noSuchEpisode`.
     package func setPosition(episode: EpisodeID, _ position: Double?, now: Int64) throws {
         try write { db in
             var position = position
@@ -242,13 +243,13 @@ extension Library {
         }
     }
 
-    /// Sets whether the current and future renditions of an episode are exempt from eviction.
+    /// Sets whether the current and future renditions of an episode are exempt from eviction. Throws `noSuchEpisode`.
     package func setPinned(episode: EpisodeID, _ pinned: Bool, now: Int64) throws {
         try update(
             episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
     }
 
-    /// Persists a size confirmed by a server's response that is not stored as a rendition.
+    /// Persists the size that a server has confirmed in a response whose bytes are not cached. Throws `noSuchEpisode`.
     package func confirm(episode: EpisodeID, size: Int64, now: Int64) throws {
         try update(
             episode,
@@ -274,7 +275,7 @@ enum EpisodeSQL {
     /// The value of `buried` in the row of an alternate; see `Schema.alternates`.
     static let alternate = 2
 
-    /// The SQL expression for the size confirmed for the feed's current file, otherwise for the cached rendition.
+    /// The SQL expression for the size confirmed for the feed's current file, otherwise the size of the rendition.
     static let size = "coalesce(e.confirmed_size, r.size)"
 
     private static let entry = """

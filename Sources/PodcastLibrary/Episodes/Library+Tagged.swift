@@ -35,7 +35,7 @@ package struct TaggedFile: Sendable, Equatable {
 
 extension Schema {
     /// Creates the table of the files in `Tagged`, and reserves the folder's name. If a show has that name, the folder
-    /// gets a number.
+    /// gets a number. Also removes the validators of all feeds.
     static func addTagged(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -65,8 +65,8 @@ package struct MediaType: Sendable, Equatable {
         isAllowed(fileExtension) ? fileExtension : nil
     }
 
-    /// Returns the MIME type that podfs reports for a file from a feed: the feed's if it is a known type of media,
-    /// otherwise that of the extension.
+    /// Returns the MIME type that podfs reports for a file from a feed: `StreamFile.type` for the playlist of a stream,
+    /// otherwise the feed's type if it is a known type of media, otherwise that of the extension.
     ///
     /// Unknown types of the feed are not reported: some web servers use the attribute `user.mime_type` as the file's
     /// Content-Type, and browsers would run scripts in a feed's `image/svg+xml`.

@@ -94,7 +94,7 @@ struct Merge {
             podcast: podcast, inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
-    /// Returns the rows with their identifying facts, including tombstones.
+    /// Returns the rows of the show's episodes with their identifying facts, including tombstones, without alternates.
     private func rows() throws -> ([StoredEpisode], [EpisodeIdentity]) {
         var known: [StoredEpisode] = []
         var facts: [EpisodeIdentity] = []
@@ -204,8 +204,8 @@ struct Merge {
             : try String.fetchSet(
                 db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
-        // Undated items, and items with equal dates, are inserted in reverse document order, since most documents list
-        // the newest item first.
+        // Undated items come last. Among themselves they are inserted in reverse document order, like items with equal
+        // dates, since most documents list the newest item first.
         let ordered = items.enumerated().sorted { one, other in
             let first = one.element.item.published?.seconds ?? .max
             let second = other.element.item.published?.seconds ?? .max

@@ -103,8 +103,8 @@ package struct AlternateSummary: Sendable, Equatable {
 package struct SummaryLimits: Sendable {
     /// The maximum number of bytes of one episode's notes.
     package var notes: Int
-    /// The maximum number of bytes of all notes together. Notes are read in the order of the episodes, up to the first
-    /// that do not fit.
+    /// The maximum number of bytes of all notes together. Notes are read in the order of the episodes, until those of
+    /// one episode exceed the remaining bytes.
     package var notesInAll: Int
     /// The maximum number of chapters of one episode.
     package var chapters: Int

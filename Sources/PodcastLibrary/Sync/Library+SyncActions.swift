@@ -148,9 +148,9 @@ extension Library {
 
     /// The result of comparing an action with the local state.
     private enum Outcome {
-        /// The action was later, and has replaced the local state.
+        /// The action was later, or the local state had no recorded time. The action has replaced the local state.
         case applied
-        /// The local state equals that of the action.
+        /// The local state equals that of the action, or the episode does not exist.
         case same
         /// The local state is later, with this time.
         case older(Int64)

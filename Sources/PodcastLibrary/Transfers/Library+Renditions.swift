@@ -36,7 +36,8 @@ extension Library {
     /// Its generation becomes the episode's. Its size, if known, becomes the episode's confirmed size. `pinned` can set
     /// the episode's flag but not clear it.
     ///
-    /// - Returns: The replaced rendition, whose cache file is now unreferenced; `nil` if the file is still the same.
+    /// - Returns: The replaced rendition, whose cache file is now unreferenced; `nil` if there was no rendition, or if
+    ///   it had the same file.
     /// - Throws: `noSuchEpisode`; `staleGeneration` if the episode's generation is higher, or if the current rendition
     ///   has the same generation and another file.
     @discardableResult

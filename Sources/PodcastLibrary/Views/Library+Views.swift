@@ -8,7 +8,7 @@ package struct ViewFolder: Sendable, Equatable {
     /// When an episode last entered, left or moved, in seconds since 1970. Until then, the time at which a user created
     /// the view, or 0 for a view that podfs created.
     package var changed: Int64
-    /// A number that grows with each change of the links in the folder.
+    /// A number that grows whenever the links in the folder, or displayed facts of their episodes, may have changed.
     package var revision: Int64
 }
 

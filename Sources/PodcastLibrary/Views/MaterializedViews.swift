@@ -166,7 +166,7 @@ struct ViewRefresh {
         if let age = view.definition.newerThan { state.expires = min(state.expires ?? .max, episode.moment + age) }
     }
 
-    /// Removes episodes that no longer exist.
+    /// Removes episodes that no longer exist from the views.
     private mutating func removeDeleted() throws {
         let rows = try Row.fetchAll(
             db.cachedStatement(
@@ -324,7 +324,8 @@ struct ViewRefresh {
         return moments.min()
     }
 
-    /// Returns the views whose expressions match the title: as stored, unless the title is new.
+    /// Returns the views whose expressions match the title. A new title is compared, and the result stored; for any
+    /// other title the stored result is returned.
     private func titles(of episode: ViewCandidate, isNew: Bool) throws -> Set<ViewID> {
         guard isNew else {
             return try ViewID.fetchSet(

@@ -127,7 +127,8 @@ enum ViewSQL {
     /// The rank of an episode without the value that the view's order compares, such as a duration: after all others.
     static let last: Int64 = 1 << 52
 
-    /// Temporary tables, and triggers that record in them which episodes a transaction has changed by any statement.
+    /// Temporary tables, and triggers that record in them the episodes that a transaction has changed, directly or by a
+    /// change of their renditions, shows or tags.
     static let changeTracking = """
         CREATE TEMP TABLE changed_episode (id INTEGER PRIMARY KEY);
         CREATE TEMP TABLE changed_title (id INTEGER PRIMARY KEY);
@@ -181,7 +182,7 @@ enum ViewSQL {
     ///
     /// - Parameters:
     ///   - shows: The shows that the view selects; `nil` for all.
-    ///   - place: The place after which to search. Except for `newest` and `oldest`, the query ignores it.
+    ///   - place: The place after which to search. Used only for the orders `newest` and `oldest`.
     static func search(_ view: CompiledView, shows: [ShowID]?, after place: ViewPlace?, now: Int64) -> String {
         let definition = view.definition
         var conditions = ["e.buried = 0"]
