@@ -7,8 +7,8 @@ package import SystemPackage
 /// The folder of cache files: `media/XX/NAME` and the checkpoint `media/XX/NAME.json`, where XX is the first two digits
 /// of NAME.
 ///
-/// One process writes (it holds the `FolderLock` of the folder); any number read through `MediaReader`. Names are
-/// random, so a name is never reused for another rendition.
+/// One process writes, and holds the `FolderLock` of the folder. Any number of processes read, through `MediaReader`.
+/// Names are random, so a name is never reused for another rendition.
 package final class ContentCache: Sendable {
     package let directory: FilePath
     /// `Checkpoint.currentBootID` when the cache was opened.
