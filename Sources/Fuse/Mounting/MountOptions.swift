@@ -112,7 +112,7 @@ package struct MountOptions: Sendable, Equatable {
         "rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "async": "sync", "atime": "noatime",
     ]
 
-    /// Whether an option is meant for mount(8), systemd and similar programs, which pass it on nevertheless. The access
+    /// Whether an option is meant for mount(8), systemd and similar programs, which also pass it to podfs. The access
     /// time options (`relatime` and its variants) are for disks: here the filesystem sets the times.
     private static func isForMountAlone(_ name: String) -> Bool {
         let names: Set<String> = [

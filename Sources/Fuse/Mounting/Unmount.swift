@@ -31,7 +31,7 @@ package enum Unmount {
                 .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
         }
         if status == 0 || MountTable.device(at: path) != before { return }
-        // fusermount3 does not report the reason. A mount that this user owns can only be busy.
+        // fusermount3 does not report the reason. If the user owns the mount, the only reason is that it is busy.
         throw detach
             ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")
             : SessionError(.busy, "\(path) is in use")

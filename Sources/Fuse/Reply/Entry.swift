@@ -24,7 +24,7 @@ package struct Entry: Sendable, Hashable {
         self.entryTimeout = entryTimeout
     }
 
-    /// Returns a negative entry: the name does not exist, which the kernel may cache for `timeout` seconds.
+    /// Returns a negative entry: it reports that the name does not exist, and may be cached for `timeout` seconds.
     ///
     /// The kernel does not cache an ENOENT reply: every further lookup of the name then reaches the filesystem.
     package static func negative(timeout: Double) -> Entry {
@@ -48,8 +48,8 @@ package struct Entry: Sendable, Hashable {
 package struct OpenReply: Sendable, Hashable {
     /// The handle that the kernel sends in every request on this open file.
     package var handle: FileHandle
-    /// Whether reads bypass the page cache and may go beyond the size in the attributes; a short reply is a short read.
-    /// Must not be mixed with cached handles of the same node.
+    /// Whether reads bypass the page cache and may go beyond the size in the attributes. read(2) then returns as many
+    /// bytes as the reply has. Must not be mixed with cached handles of the same node.
     package var directIO: Bool
     /// Whether the node's cached pages (a folder's cached names) stay valid. Otherwise the open drops them.
     package var keepCache: Bool

@@ -61,7 +61,7 @@ package protocol FilesystemOperations: Sendable {
     func flush(_ request: consuming Request, node: NodeID, handle: FileHandle)
 
     /// Called when the last descriptor of an open file is closed: once for each open reply that the kernel accepted.
-    /// The default does nothing.
+    /// The default only replies.
     ///
     /// Valid replies: `replyDone()`. The kernel ignores an error.
     func release(_ request: consuming Request, node: NodeID, handle: FileHandle)
@@ -82,8 +82,8 @@ package protocol FilesystemOperations: Sendable {
     /// Valid replies: `reply(listing:_:)`.
     func readdirplus(_ request: consuming Request, node: NodeID, page: DirectoryPage)
 
-    /// Called when a folder's listing is closed: once for each opendir reply that the kernel accepted. The default does
-    /// nothing.
+    /// Called when a folder's listing is closed: once for each opendir reply that the kernel accepted. The default only
+    /// replies.
     ///
     /// Valid replies: `replyDone()`.
     func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle)

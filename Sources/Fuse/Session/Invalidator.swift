@@ -48,8 +48,8 @@ package final class Invalidator: Sendable {
         state.withLock { $0.isReleased = true }
     }
 
-    /// Invalidates the attributes of a node; the next stat(2) requests them. Cached pages stay, except those beyond a
-    /// reduced size.
+    /// Invalidates the attributes of a node; the next stat(2) requests them. Cached pages stay; if the new size is
+    /// smaller, the kernel drops the pages beyond it when it gets the new attributes.
     ///
     /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with a negative offset.
     package func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {

@@ -45,7 +45,8 @@ package final class Session: Sendable {
     /// Creates a session over a socket instead of /dev/fuse; a test holds the other end and acts as the kernel.
     ///
     /// The socket must preserve message boundaries (SOCK_SEQPACKET) and is owned by the session from now on. Closing
-    /// the other end acts as the unmount. The corresponding C function is `fuse_session_custom_io`.
+    /// the other end acts as the unmount.
+    /// Errors: `.options`, `.thread`, `.connection`. The corresponding C function is `fuse_session_custom_io`.
     package convenience init(
         operations: any FilesystemOperations, options: SessionOptions, socket: Int32
     ) throws(SessionError) {
@@ -78,7 +79,7 @@ package final class Session: Sendable {
     ///
     /// Must not be called while another thread of the process starts programs or relies on standard error, which is
     /// captured meanwhile.
-    /// Errors: `.mount`, with the messages of libfuse and fusermount3. The corresponding C function is
+    /// Errors: `.mount`, with the messages of libfuse and fusermount3; `.connection`. The corresponding C function is
     /// `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
@@ -107,7 +108,7 @@ package final class Session: Sendable {
     /// descriptor from now on, and programs started by this process do not inherit it.
     ///
     /// The mounting program has set the kernel's options; `max_read` of this session must equal its value.
-    /// Errors: `.mount`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
+    /// Errors: `.mount`, `.connection`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
     package func adopt(descriptor: Int32) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
         guard Self.isFuseDevice(descriptor) else {
@@ -228,7 +229,7 @@ package final class Session: Sendable {
     /// mounted and the error is `.busy`. Any other error, `.unmount`, means that the mount remains although the loop
     /// exits.
     ///
-    /// Only this filesystem is unmounted: if it is gone and another is mounted at its path, that one stays.
+    /// Only this filesystem is unmounted. If another one is mounted at its path by now, that one stays mounted.
     /// The corresponding C function is `umount2`, or without privileges `fusermount3 -u`.
     package func unmount(detachIfBusy: Bool = true) throws(SessionError) {
         var failure: SessionError?

@@ -14,7 +14,8 @@ package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible
         case unmount
         /// A thread could not be created.
         case thread
-        /// The connection to the kernel broke, or kernel and libfuse have no common protocol version.
+        /// The connection to the kernel could not be set up, or broke, or kernel and libfuse have no common protocol
+        /// version.
         case connection
     }
 
