@@ -31,7 +31,7 @@ protocol GeneratedFile: NodeBehaviour {
 extension GeneratedFile {
     func facts(open: OpenFile?) throws -> NodeFacts? {
         guard let rendering = try render() else { return nil }
-        // An open file does not change.
+        // The size of an open file does not change.
         let size = open?.content?.size ?? rendering.estimate ?? rendering.content.size
         var facts = NodeFacts(node, size: size, modified: rendering.modified, changed: rendering.changed)
         // As for an episode, never 0: programs treat a file without blocks as a hole.

@@ -4,7 +4,7 @@ internal import TransferCore
 struct AccessTimes: Sendable {
     /// The number of entries at which those that the library has recorded are dropped.
     private static let capacity = 4_096
-    /// The time in seconds after which the library has recorded an open.
+    /// The time in seconds within which the library records an open.
     private static let libraryDelay: Int64 = 60
 
     /// The number of changes of access times so far.

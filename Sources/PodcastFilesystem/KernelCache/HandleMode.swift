@@ -4,8 +4,8 @@ internal import Fuse
 ///
 /// If an open does not match the mode of earlier ones, the kernel fails it with EIO even after a successful reply
 /// (fs/fuse/iomode.c). So the first handle determines the mode until none is open. A handle counts from before the
-/// reply to its open until its release, or until the reply is rejected. That is not too long: the kernel resets a
-/// node's mode before it sends the last release.
+/// reply to its open until its release, or until the reply is rejected. After the last release another mode is allowed,
+/// since the kernel resets a node's mode before it sends that release.
 ///
 /// Pure: the caller acts on the results.
 enum HandleMode: Sendable, Equatable {

@@ -69,8 +69,8 @@ struct KernelCache: Sendable {
         changes.hasChanged(number.episode, since: change)
     }
 
-    /// Whether an invalidation has an effect. Invalidating attributes that the kernel does not cache would only do
-    /// harm; see `uncached`.
+    /// Whether to send an invalidation. Invalidating attributes that the kernel does not cache would only do harm; see
+    /// `uncached`.
     func isEffective(_ invalidation: Invalidation) -> Bool {
         if case .attributes(let number) = invalidation { !uncached.contains(number) } else { true }
     }
@@ -176,9 +176,8 @@ struct KernelCache: Sendable {
     ///
     /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end to
     /// the start of this read, and then ignore the end reported by an earlier read that is answered later
-    /// (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is harmless: the
-    /// kernel requests the page again when a program needs it, and only then is an empty reply the only way to report
-    /// the end.
+    /// (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is harmless: when a
+    /// program needs the page, the kernel requests it again, and the empty reply to that request reports the end.
     mutating func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
         if nodes[number]?.refusedTail?.contains(range.lowerBound) == true {
             nodes[number]?.refusedTail = nil

@@ -56,8 +56,9 @@ struct EpisodeFile: NodeBehaviour {
         return .requestOpen(episode.shownSize, role == .probe ? .probe : .player)
     }
 
-    /// Returns an open file for a completely cached episode: on the backing file of its open handles if there is one,
-    /// else on the cache file recorded in the library. `nil` if the episode is incomplete or its file was changed.
+    /// Returns an open file for a completely cached episode. It reads the backing file of the node's open handles if
+    /// there is one, otherwise the cache file recorded in the library. `nil` if the episode is incomplete or its file
+    /// was changed.
     private func wholeFile(_ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
         let media: OpenFile.Media
         if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
@@ -95,7 +96,7 @@ extension PodcastFilesystem {
     /// is none.
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
         guard let found = try library.entry(of: show, named: name) else {
-            // A renamed episode keeps its path as long as it is open.
+            // A renamed episode is still found by its former name as long as it is open.
             guard let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }),
                 let entry = try library.entry(id: number.episode), NodeNumber(entry) == number
             else { return nil }

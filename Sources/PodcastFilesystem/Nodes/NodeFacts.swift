@@ -9,7 +9,7 @@ struct NodeFacts: Sendable {
     var size: Int64
     /// The allocated size in units of 512 bytes.
     var blocks: Int64
-    /// Times in seconds of Unix time.
+    /// The atime. This time, `modified` and `changed` are in seconds of Unix time.
     var accessed: Int64
     var modified: Int64
     var changed: Int64
@@ -24,7 +24,7 @@ struct NodeFacts: Sendable {
         self.changed = changed
     }
 
-    /// Creates the attributes of a folder without a time of its own: it has that of the mount's start.
+    /// Creates the attributes of a folder for which no time is recorded: all its times are the mount's start.
     init(fixed folder: NodeNumber, of mount: PodcastFilesystem) {
         self.init(folder: folder, modified: mount.started, changed: mount.started)
     }

@@ -274,7 +274,7 @@ extension PodcastFilesystem {
         _ request: consuming Request, of file: OpenFile, _ tag: Range<Int64>?, _ ready: Ready, at offset: Int64
     ) {
         reply(request, of: file, tag, count: ready.count) { buffer throws(Errno) in
-            // The cache file has this range, so a short read is an error; the kernel would take it for the end.
+            // The cache file has this range, so a short read is an error. The kernel would treat it as the end of file.
             guard let reader = ready.reader, ready.count > 0 else { return }
             guard try reader.read(into: buffer, at: offset) == buffer.count else { throw Errno.ioError }
         }

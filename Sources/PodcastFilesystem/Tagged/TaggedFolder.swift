@@ -108,7 +108,7 @@ struct TaggedEpisode: NodeBehaviour {
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
         var facts = Self.facts(of: entry, try mount.library.taggedFile(of: entry.id), mount)
         facts.number = node
-        // An open file does not change.
+        // The size of an open file does not change.
         facts.size = open?.taggedSize ?? facts.size
         return facts
     }

@@ -54,8 +54,8 @@ struct DirectoryCache: Sendable, Equatable {
         var invalidations: UInt64
     }
 
-    /// The maximum age at which a cached listing is used: half of the time for which the kernel caches the
-    /// attributes sent with it. After that the kernel would request the attributes of each entry separately.
+    /// The maximum age at which a cached listing is used: half of the time for which the kernel caches the attributes
+    /// sent with it. Once these have expired, the kernel would request the attributes of each entry separately.
     static let maxAge = Duration.seconds(43_200)
     /// A cached listing is used until one in `share` of its entries has lost its cached attributes. The kernel requests
     /// these separately, and each request takes eight times as long as an entry in a listing with attributes.

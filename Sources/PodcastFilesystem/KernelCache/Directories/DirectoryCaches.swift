@@ -51,8 +51,8 @@ struct DirectoryCaches: Sendable {
         }
     }
 
-    /// The maximum number of listings stored per folder. More would require as many changes while a program keeps the
-    /// folder open and reads it again after each.
+    /// The maximum number of listings stored per folder. A program needs more only if it keeps the folder open during
+    /// as many changes, and reads the folder again after each.
     private static let maxListings = 8
     /// The limit at which offsets start again at 1: 31 bits, for programs with a 32-bit `off_t`. A folder of ten
     /// thousand names reaches it after 200,000 changes.

@@ -63,8 +63,8 @@ struct ViewRecords: Sendable {
             + others.keys.map { .attributes(EpisodeLink.number($0, in: view)) } + folder(view)
     }
 
-    /// Removes the record of a view, and returns the invalidations of its names: without a record, their changes would
-    /// not be noticed.
+    /// Removes the record of a view, and returns the invalidations of its names: without a record, later changes of the
+    /// names are not detected.
     mutating func remove(_ view: ViewID) -> [Invalidation] {
         guard let record = records.removeValue(forKey: view) else { return [] }
         return entries(record.links, of: view) + folder(view)

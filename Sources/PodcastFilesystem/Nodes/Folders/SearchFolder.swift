@@ -24,7 +24,7 @@ struct SearchFolder: NodeBehaviour {
     }
 
     /// Looks up a name. Every name exists, except those that start with a dot: programs look up `.hidden`, `.git` and
-    /// others on their own. Throws ENFILE if the kernel knows too many names.
+    /// others in any folder. Throws ENFILE if the kernel knows too many names.
     func find(_ name: String) throws -> Entry? {
         guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
         guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {
