@@ -5,9 +5,9 @@ package import TransferCore
 
 /// The subscriptions and their episodes, in a SQLite file.
 ///
-/// One process writes (the daemon), any number read at the same time: the file is in WAL mode, so that readers and the
-/// writer never wait for each other. Every write is one transaction. A committed transaction survives a crash of the
-/// process; it survives a power failure from the next checkpoint on (`synchronous=NORMAL`,
+/// One process writes (the daemon), and any number of processes read at the same time. The file is in WAL mode, so that
+/// readers and the writer never wait for each other. Every write is one transaction. A committed transaction survives a
+/// crash of the process; it survives a power failure from the next checkpoint on (`synchronous=NORMAL`,
 /// https://www.sqlite.org/wal.html).
 ///
 /// Thread-safe. Calls block for the duration of a query (fractions of a millisecond) or of a merge (seconds for a feed

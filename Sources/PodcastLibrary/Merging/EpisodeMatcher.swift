@@ -31,7 +31,7 @@ package struct EpisodeIdentity: Sendable, Equatable {
 /// criterion has matched are excluded from the following criteria:
 ///
 /// 1. the guid, where it is unique;
-/// 2. a guid shared by several (broken generators give one to all), together with the URL;
+/// 2. a guid that several share (broken generators assign one guid to all items), together with the URL;
 /// 3. the media URL: together with title and time, then alone if it is unique, then together with title and day;
 /// 4. the media URL without its query, if that is unique and title or day agree (rotating tokens); both must agree if
 /// there is only one file name;

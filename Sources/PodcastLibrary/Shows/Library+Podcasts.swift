@@ -147,8 +147,8 @@ extension Library {
         }
     }
 
-    /// Whether a library without shows is empty because the last show was unsubscribed. If this is `false`, it has lost
-    /// its shows, or never had any. The value has no meaning while there are shows.
+    /// Whether a library without shows is empty because the last show was unsubscribed. If `false`, the library has
+    /// lost its shows, or never had any. The value has no meaning while there are shows.
     package func wasEmptied() throws -> Bool {
         try query { db in
             try Bool.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'emptied'") ?? false

@@ -7,8 +7,8 @@ package struct ShowAccess: Sendable, Equatable {
     package var url: String
     /// The feed address that a person entered; `nil` if the address comes from a catalogue or a server.
     package var givenURL: String?
-    /// The most private address space allowed for the feed: the one in which the feed was found. `nil` if the feed was
-    /// never fetched.
+    /// The most private address space allowed for the feed: that of the server or catalogue where the feed was found,
+    /// or a more public one to which the feed has moved. `nil` if it is unknown.
     package var reach: AddressSpace?
     /// The address space from which the feed was last fetched.
     package var space: AddressSpace?

@@ -59,7 +59,7 @@ final class MaterializedViews: Sendable {
     private func views(_ db: Database) throws -> [CompiledView] {
         if let known = compiled.withLock({ $0 }) { return known }
         let rows = try Row.fetchCursor(db, sql: "SELECT id, definition FROM view ORDER BY id")
-        // A view whose definition only a newer version can read is omitted, so that its stored episodes stay.
+        // A view is omitted if only a newer version can read its definition: its stored episodes then stay unchanged.
         let views = try rows.mapAll { row in
             (try? ViewDefinition(lines: row[1])).map { CompiledView(row[0], $0) }
         }.compactMap { $0 }
