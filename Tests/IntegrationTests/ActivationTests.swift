@@ -3,12 +3,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Socket activation: a service manager starts the daemon for its first client.
+/// Socket activation: a service manager creates the socket and passes it to the daemon.
 struct ActivationTests {
     private let home: PodfsHome
     private let server = HTTPTestServer()
 
-    /// A minimal service manager (sd_listen_fds(3)): listens, and passes the socket as descriptor 3.
+    /// A minimal service manager in Perl. It listens on the socket `$ARGV[0]`, passes it on as descriptor 3, and
+    /// executes the daemon; see sd_listen_fds(3).
     private static let manager = """
         use Socket; use POSIX ();
         $^F = 10;
@@ -34,7 +35,7 @@ struct ActivationTests {
             "perl", ["-e", Self.manager, socket, PodfsHome.executable], environment: home.environment)
     }
 
-    @Test func aDaemonServesTheSocketItWasStartedWithAndLeavesItThere() async throws {
+    @Test func aDaemonServesAnInheritedSocketAndDoesNotRemoveIt() async throws {
         let daemon = try activate(home.socket)
         try await daemon.waitForOutput("listening")
         let subscribed = try await home.run("subscribe", server.url("/feed.xml"))
@@ -42,11 +43,11 @@ struct ActivationTests {
         #expect(home.daemonProcessIdentifier == daemon.processIdentifier)
         daemon.kill(SIGTERM)
         #expect(try await daemon.wait().exitCode == 0)
-        // The socket belongs to the manager: the next client starts the next daemon.
+        // The daemon does not remove the socket: the manager owns it, and would start a daemon for the next client.
         #expect(FileManager.default.fileExists(atPath: home.socket))
     }
 
-    @Test func aSocketThatNoClientWouldFindIsRefused() async throws {
+    @Test func anInheritedSocketAtAnotherPathIsRefused() async throws {
         let other = home.directory.file("other.sock")
         let daemon = try activate(other)
         let result = try await daemon.wait()

@@ -5,11 +5,11 @@ import Testing
 
 /// Headless Chromium, controlled by WebDriver (https://www.w3.org/TR/webdriver2/).
 ///
-/// When the last reference is released, browser and driver are killed: they are in the process group of a `timeout`,
-/// which also kills them after five minutes.
+/// When the last reference is released, the session is deleted, then browser and driver are terminated. Both run in the
+/// process group of timeout(1), which also terminates them after five minutes.
 final class Browser: Sendable {
-    /// Whether Debian's packages `chromium` and `chromium-driver` are installed, and localhost has an address: the
-    /// driver connects to the browser by this name, and a system made by debootstrap(8) alone has no /etc/hosts.
+    /// Whether the programs of Debian's packages `chromium` and `chromium-driver` exist and localhost has an address.
+    /// The driver connects to the browser by this name, and a system made by debootstrap(8) alone has no /etc/hosts.
     static let isAvailable =
         ["chromium", "chromedriver"].allSatisfy { name in
             FileManager.default.isExecutableFile(atPath: "/usr/bin/\(name)")
@@ -74,7 +74,8 @@ final class Browser: Sendable {
         if ended == nil { driver.kill(SIGKILL) }
     }
 
-    /// Sends a request with curl, since the test process itself only uses files and pipes.
+    /// Sends a request to the driver with curl, and returns the `value` of the answer. Throws a `Failure` if the driver
+    /// reports an error.
     private static func send(_ method: String, _ url: String, _ body: [String: Any]?) async throws -> Any {
         var arguments = ["-s", "-m", "110", "-X", method, url]
         var input: [UInt8] = []
@@ -112,8 +113,8 @@ final class Browser: Sendable {
 
     // MARK: Page state
 
-    /// Returns the value of a JavaScript expression in the page, to which the page's Content Security Policy does not
-    /// apply.
+    /// Evaluates a JavaScript expression in the page and returns its value, or the result of a promise. The page's
+    /// Content Security Policy does not apply to the expression.
     func value<Value>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
         let answer = try await Self.send(
             "POST", session + "/execute/sync", ["script": "return \(expression)", "args": [Any]()])

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every file of a show, opened directly, as by the link "File" of its page or a web server's listing.
+/// Every file of a mount with a hostile show, opened directly in a browser: from the folder, as the page's link "File"
+/// does, and through a web server.
 extension BrowserTests {
     /// Documents that request `canary?NAME` when a browser runs them or loads their resources.
     private enum Payload {
@@ -21,19 +22,19 @@ extension BrowserTests {
             """
         }
 
-        /// The first bytes look like a recording, but a browser runs the document if the type says that it is HTML.
+        /// HTML that begins like an MP3 file, with the tag "ID3". A browser still runs it if its type is HTML.
         static func html(_ canary: String, _ name: String) -> String {
             "ID3\u{3} <html><body><script>new Image().src='\(canary)?\(name)'</script><img src='\(canary)?\(name)'>"
         }
 
-        /// UTF-16: valid XML in which a search for the bytes of a tag's name finds nothing.
+        /// Encodes XML in UTF-16 with a byte order mark. It stays valid, but a byte search for a tag finds nothing.
         static func utf16(_ text: String) -> [UInt8] {
             [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
         }
     }
 
-    /// Formats that run in browsers, on desktops and on servers, with their types. Items whose type says that they are
-    /// an image or a document are no episodes.
+    /// File name extensions of formats that a browser, a desktop or a server may run, with the types in the feed. Items
+    /// whose type is that of an image or a document do not become episodes.
     private static let kinds: [(name: String, type: String)] = [
         ("svg", "application/x-any"), ("svg", "image/svg+xml"), ("xhtml", "application/x-any"),
         ("xht", ""), ("xml", "application/x-any"), ("xml", "text/xml"), ("rss", "application/x-any"),
@@ -110,8 +111,8 @@ extension BrowserTests {
         for way in ways {
             server.clearLog()
             for file in files { try await Self.look(at: way.file(file), named: file, browser) }
-            // Control: the same documents run if their names allow it. Requests of an earlier file would have arrived
-            // before.
+            // Control: the same documents run under names that allow it. A request by any earlier file would have
+            // arrived before the requests of the controls.
             for name in names { try await browser.open(way.control(name)) }
             try await waitUntil(description: "the controls have run") {
                 names.allSatisfy { name in
@@ -122,21 +123,21 @@ extension BrowserTests {
         }
     }
 
-    /// Returns the documents that have run or loaded a resource.
+    /// Returns the names of the documents that have run or loaded a resource.
     private static func canaries(_ server: HTTPTestServer) -> Set<String> {
         Set(server.requests(for: "/canary").map { $0.request.query ?? "" })
     }
 
-    /// Opens a file in place of an empty page: a saved or rejected file leaves that page, and a displayed one must not
-    /// be a document that can run scripts, unless podfs has generated it.
+    /// Opens an empty page, then the file. If the browser saves or rejects the file, it shows the empty page or its own
+    /// error page. A displayed file must not be a document that can run scripts, unless podfs has generated it.
     private static func look(at address: String, named name: String, _ browser: Browser) async throws {
         try await browser.open("about:blank")
-        // A file that cannot be read is an error of the driver.
+        // The driver reports an error if the file cannot be read.
         do { try await browser.open(address) } catch is Browser.Failure {}
         let shown = try await browser.value("location.protocol", as: String.self)
         let type = try await browser.value("document.contentType", as: String.self)
         let title = try await browser.value("document.title", as: String.self)
-        // A stream that is no playlist cannot be opened: nginx answers with its own page.
+        // An .m3u8 episode whose content is not a playlist cannot be opened: nginx answers with its own error page.
         let isRefused = name.hasSuffix(".m3u8") && ["403 Forbidden", "500 Internal Server Error"].contains(title)
         if shown == "about:" || shown == "chrome-error:" || name.hasSuffix(".html") || isRefused { return }
         #expect(type != "text/html" && (!type.hasSuffix("xml") || name == ".subscriptions.opml"), "\(name): \(type)")

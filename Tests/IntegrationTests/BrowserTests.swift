@@ -5,7 +5,7 @@ import Testing
 /// The pages of a mount in a real browser.
 @Suite(.enabled(if: Browser.isAvailable, Browser.requirement), .timeLimit(.minutes(10)))
 struct BrowserTests {
-    /// Creates a sound of a minute with a seek index in the first frame.
+    /// Returns an MP3 file of one minute, encoded by ffmpeg, with a seek index in the first frame.
     private static func sound(in directory: TemporaryDirectory) async throws -> [UInt8] {
         let path = directory.file("sound.mp3")
         let made = try await ChildProcess.run(
@@ -22,7 +22,7 @@ struct BrowserTests {
         return [UInt8](try #require(FileManager.default.contents(atPath: path)))
     }
 
-    /// Mounts a show with three episodes whose feed is modified by `change`.
+    /// Mounts a show with three episodes after `change` has modified its feed, and clears the server's log.
     static func mounted(_ change: (inout FeedBuilder, HTTPTestServer) -> Void) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         let server = show.server
@@ -94,11 +94,11 @@ struct BrowserTests {
         try await waitUntil(description: "the first player is paused") {
             try await browser.value("document.querySelector('audio').paused", as: Bool.self)
         }
-        // The page pauses the first before the browser has requested the second.
+        // The page pauses the first player before the browser has requested the second episode.
         try await waitUntil(description: "both episodes are requested") {
             Set(server.requests.map(\.path)).isSuperset(of: ["/3.mp3", "/2.mp3"])
         }
-        // The played episode is cached, and the reloaded page says so.
+        // Both played episodes are cached, and the reloaded page marks them.
         try await waitUntil(deadline: .seconds(120), description: "both episodes are marked as cached") {
             try await browser.open(Self.page(show))
             return try await browser.value("document.querySelectorAll('.cached').length", as: Int.self) == 2
@@ -110,7 +110,7 @@ struct BrowserTests {
                 "document.querySelector('nav [aria-current]').textContent===document.querySelector('h1').textContent"
             #expect(try await browser.value(current, as: Bool.self), "\(view)")
         }
-        // The page of a new view, opened from the page of all shows. Its episodes link to the show's folder.
+        // The page of all shows links to the page of a new view, whose episodes link to the show's folder.
         let set = try await show.home.run("view", "set", "50% of #1?", "downloaded=true")
         #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")
         try await browser.open("\(show.mount.mountPoint)/index.html")
@@ -135,7 +135,7 @@ struct BrowserTests {
         #expect(try await browser.console().filter { $0.contains("Content Security Policy") } == [])
     }
 
-    @Test func strangersRunNothing() async throws {
+    @Test func textOfAFeedRunsNoScript() async throws {
         let canary = "document.title='pwned';fetch('CANARY');new Image().src='CANARY'"
         let show = try await Self.mounted { feed, server in
             let script = canary.replacing("CANARY", with: server.url("/canary"))
@@ -180,7 +180,7 @@ struct BrowserTests {
             // Click everything.
             try await browser.run(
                 "for(const e of document.querySelectorAll('.notes *,.about *,button,body>div *'))if(!e.href)e.click()")
-            // Wait for a frame and 500 ms of the browser, so that any script would have run.
+            // Let the browser draw a frame and wait 500 ms: any script would have run by then.
             _ = try await browser.value(
                 "new Promise(done=>requestAnimationFrame(()=>setTimeout(()=>done(1),500)))", as: Int.self)
             #expect(try await browser.value("document.title", as: String.self) == title && title != "pwned", "\(page)")
@@ -207,7 +207,7 @@ struct BrowserTests {
         }
     }
 
-    @Test func aThousandEpisodesAndMoreAreListed() async throws {
+    @Test func moreThanAThousandEpisodesAreListed() async throws {
         let count = 1_200
         let show = try await Self.mounted { feed, server in
             feed = .show(MountedShow.show, episodes: count, length: 300_000) { server.url("/\($0).mp3") }

@@ -12,7 +12,7 @@ import Testing
         return try await home.run("subscribe", url)
     }
 
-    @Test func privateAuthoritiesAreConfigured() async throws {
+    @Test func aPrivateAuthorityCanBeConfigured() async throws {
         let server = try await SecureServer(names: ["DNS:localhost"])
         let feed = FeedBuilder.show("Show", episodes: 1) { _ in server.url("/1.mp3") }
         try server.write("feed.xml", Array(feed.text.utf8))

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Changes by the daemon are visible in a folder that was listed before, although the kernel may cache names and
-/// attributes for a day: they are invalidated.
+/// Changes by the daemon in a mounted folder that was listed before. The kernel may cache names and attributes for a
+/// day, so podfs must invalidate them.
 @Suite(.timeLimit(.minutes(5))) struct ChangeTests {
     /// Mounts a show and makes the kernel cache its folders and files.
     private static func listed(episodes: Int = 3) async throws -> MountedShow {
@@ -35,9 +35,9 @@ import Testing
         server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
     }
 
-    @Test func aRefreshShowsItsEpisodes() async throws {
+    @Test func aNewEpisodeAppearsInTheFolder() async throws {
         let show = try await Self.listed()
-        // The negative lookup must not be cached.
+        // This failed lookup must not hide the episode later.
         #expect(try await Self.stat("s", show.path(4)).isEmpty)
         Self.serve(show, episodes: 4)
         let refreshed = try await show.home.run("refresh")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aDownloadAndItsEvictionShowEverywhere() async throws {
+    @Test func aDownloadAndAnEvictionUpdateFileAndLink() async throws {
         let show = try await Self.listed()
         let link = "\(show.mount.mountPoint)/Downloaded/2026-01-02 Episode 2 - \(MountedShow.show).mp3"
         #expect(try await Self.stat("b", show.path(2)) == "1")
@@ -75,10 +75,10 @@ import Testing
         #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded") == ["playlist.m3u8"])
     }
 
-    @Test func aFolderThatIsOpenShowsWhatCameSince() async throws {
+    @Test func anOpenFolderListsANewEpisodeAfterARewind() async throws {
         let show = try await Self.listed()
-        // Reads its folder, reports that, and reads it again from the same descriptor on request: the mount is notified
-        // of the refresh within a moment.
+        // Reads the folder, prints "read", waits for a line in the FIFO `orders`, and reads the folder again from the
+        // same descriptor.
         let program = """
             $| = 1; opendir(my $folder, $ARGV[0]) or die; my @names = readdir $folder; print "read\\n";
             open(my $orders, '<', $ARGV[1]) or die; <$orders>;
@@ -95,7 +95,7 @@ import Testing
         #expect(try await reader.wait().output == "read\n2026-01-04 Episode 4.mp3\nend\n")
     }
 
-    @Test func aShowThatIsRenamedOrLeftIsSoInTheFolder() async throws {
+    @Test func aRenameAndAnUnsubscriptionUpdateTheFolder() async throws {
         let show = try await Self.listed()
         let renamed = try await show.home.run("rename", MountedShow.show, "Another Name")
         #expect(renamed.exitCode == 0, "\(renamed.error)")
@@ -121,7 +121,8 @@ import Testing
     @Test func anOpenReportsTheTrueSizeDespiteLaterFeedChanges() async throws {
         let show = try await MountedShow(episodes: 1, length: 200_000)
         let server = show.server
-        // Several rounds fit into a second: the atime, whose change also invalidates the attributes, has whole seconds.
+        // A change of the atime would invalidate the attributes too. The atime has whole seconds, and several rounds
+        // fit into one second, so that some rounds do not change it.
         for round in 1...8 {
             let size = try await ChildProcess.run(
                 "perl", ["-e", "open(my $file, '<', $ARGV[0]) or die $!; print -s $file", show.path(1)])
@@ -138,11 +139,11 @@ import Testing
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
-    @Test func openingAndClosingMoveTheTimeOfAccess() async throws {
+    @Test func openingAndClosingAFileUpdateItsAccessTime() async throws {
         let begin = Int(time(nil))
         let show = try await Self.listed()
         func accessed() async throws -> Int { try #require(Int(try await Self.stat("X", show.path(1)))) }
-        // Never opened: the publication time.
+        // Before the first open, the access time is the publication time.
         #expect(try await accessed() == Int(try await Self.stat("Y", show.path(1))))
         try await show.expectWhole(1, MountedShow.content(1))
         var last = try await accessed()
@@ -157,7 +158,7 @@ import Testing
         try await waitUntil(description: "the access time has changed") { try await accessed() > last }
         _ = try await show.home.run("unmount", show.mount.mountPoint)
         try await show.remount()
-        // The library stores it to the minute.
+        // After a remount, the access time is read from the library.
         #expect(try await accessed() >= begin)
     }
 }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A wall clock that jumps: set by a person or a time server, or after a suspend.
+/// A wall clock that jumps: because a person or a time server sets it, or after a suspend.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
-    @Test func aClockThatJumpsEndsNoWait() async throws {
+    @Test func jumpsOfTheClockEndNeitherAReadNorTheDaemon() async throws {
         let clock = try await FakeClock()
         let size = 2_000_000
         let show = try await MountedShow(
@@ -20,9 +20,9 @@ import Testing
             try clock.move(byDays: Int64(days))
             let told = try await ChildProcess.run("stat", ["-c", "%Y", "\(show.mount.mountPoint)/.status"]).output
             let moment = try #require(Double(told.trimmingCharacters(in: .whitespacesAndNewlines)))
-            // The status has the mount's current time.
+            // The modification time of `.status` is the mount's current time.
             #expect(abs(moment - Date().timeIntervalSince1970 - Double(days) * 86_400) < 3_600)
-            // Both processes work at the new time: another episode is requested and read.
+            // Both processes still work at the new time: part of another episode is read.
             let part = try await show.read(show.path(2), 0..<65_536)
             #expect(MountedShow.content(2, size: size).matches(part.standardOutput), "\(part.error)")
             #expect(part.standardOutput.count == 65_536)
@@ -38,7 +38,7 @@ import Testing
         try await show.expectWhole(2, MountedShow.content(2, size: size))
     }
 
-    @Test func aDeadlineIsKeptAlthoughTheClockIsSetBack() async throws {
+    @Test func aReadTimesOutAlthoughTheClockIsSetBack() async throws {
         let clock = try await FakeClock()
         let show = try await MountedShow(
             episodes: 1, configuration: MountedShow.patience(stall: 2, reader: 3),

@@ -46,7 +46,7 @@ import Testing
         #expect(try await feeds.home.run("list", "--json").output == "[]\n")
     }
 
-    @Test func aSecondSubscriptionOfTheSameFeedSaysSo() async throws {
+    @Test func aSecondSubscriptionToAFeedIsRefused() async throws {
         let show = try await MountedShow(isMounted: false)
         let again = try await show.home.run("subscribe", show.server.url("/feed.xml"))
         #expect(again.exitCode == 1)
@@ -91,7 +91,7 @@ import Testing
         #expect(feed["next"] is NSNull)
     }
 
-    @Test func mountPointsThatCannotServeAreRefused() async throws {
+    @Test func unsuitableMountPointsAreRefused() async throws {
         let show = try await MountedShow(isMounted: false)
         let file = try show.home.directory.write("file", text: "x")
         _ = try show.home.directory.makeDirectory("full")
@@ -116,9 +116,9 @@ import Testing
         #expect(twice.error.contains("is mounted already"), "\(twice.error)")
     }
 
-    @Test func withoutTheDeviceMountSaysWhatToDo() async throws {
+    @Test func mountReportsThatTheDeviceIsMissing() async throws {
         let show = try await MountedShow(isMounted: false)
-        // In a mount namespace with an empty /dev, for which ordinary users need a user namespace.
+        // Runs in a mount namespace with an empty /dev. An ordinary user needs a user namespace to create one.
         let namespaces = getuid() == 0 ? ["--mount"] : ["--map-root-user", "--mount"]
         let script = "mount -t tmpfs none /dev && exec \"$0\" mount \"$1\""
         let result = try await ChildProcess.run(
@@ -149,7 +149,7 @@ import Testing
         try await show.waitForState("suspended", of: show.path(1))
         #expect(try await show.home.run("status").output.contains("1 suspended"))
         gate.open()
-        // A path in the mount works as well.
+        // The command also accepts a path in the mount.
         let resumed = try await show.home.run("resume", show.path(1))
         #expect(resumed.exitCode == 0, "\(resumed.error)")
         try await show.waitForState("cached", of: show.path(1))
@@ -160,7 +160,7 @@ import Testing
         #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
     }
 
-    @Test func aRefreshShowsInTheMountedFolder() async throws {
+    @Test func refreshRenameAndUnsubscribeUpdateTheMountedFolder() async throws {
         let show = try await MountedShow()
         let server = show.server
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"

@@ -51,7 +51,7 @@ import Testing
             path, arguments[name] ?? [], environment: environment, columns: 400, rows: 50)
     }
 
-    /// Types a line and Tab, runs the completed line and waits for its output.
+    /// Types a line and Tab, runs the completed line, and waits until it prints `output`.
     private func expect(_ terminal: PseudoTerminal, _ typed: String, runs output: String) async throws {
         let before = terminal.text.unicodeScalars.count
         func after() -> String {
@@ -83,7 +83,7 @@ import Testing
             terminal.type("podfs set \(refused)\t\r")
             try await terminal.waitForText("there is no show '\(refused)'")
         }
-        // Listing uses a running daemon and starts none; nor does completion.
+        // Neither listing nor completion starts a daemon.
         #expect(home.daemonProcessIdentifier == nil)
         try await expect(terminal, "podfs set Example\\ Show/2026-01-02", runs: "played=0")
         terminal.type("exit\r")
@@ -113,7 +113,7 @@ import Testing
         #expect(NameCompletion.quotedForBash("a $(b) 日1") == "a\\ \\$\\(b\\)\\ 日1")
     }
 
-    @Test func aScriptIsMadeForEveryShell() async throws {
+    @Test func everyShellHasACompletionScript() async throws {
         for (shell, word) in [("bash", "complete "), ("zsh", "#compdef podfs"), ("fish", "complete -c 'podfs'")] {
             let script = try await home.run("--generate-completion-script", shell)
             #expect(script.exitCode == 0 && script.output.contains(word), "\(shell)")

@@ -14,7 +14,7 @@ import Testing
         try Configuration.load(from: directory.write("config.toml", text: text))
     }
 
-    /// Returns the error of loading, without the folder's name.
+    /// Returns the error message for the text of a configuration, without the folder's path.
     private func complaint(_ text: String) throws -> String {
         let path = try directory.write("config.toml", text: text)
         do {
@@ -48,7 +48,7 @@ import Testing
         #expect(configuration.hooks == Configuration.Hooks())
     }
 
-    @Test func whatIsForOtherProgramsIsOffUnlessItIsConfigured() throws {
+    @Test func theTaggedFolderAndTheSharedAddressAreRead() throws {
         #expect(try !load("").hasTaggedFolder && load("tagged = true").hasTaggedFolder)
         #expect(
             try load("share.base_url = 'https://nas.example/podcasts//'").shareBase == "https://nas.example/podcasts")
@@ -176,7 +176,7 @@ import Testing
             ("all", .all), ("listed", .listed), ("1 episode", .episodes(1)), ("20 episodes", .episodes(20)),
             ("30 days", .days(30)), ("1 day", .days(1)),
         ] as [(String, Keep)])
-    func keepIsReadAndWrittenAlike(text: String, keep: Keep) throws {
+    func keepIsPrintedInTheFormInWhichItIsRead(text: String, keep: Keep) throws {
         #expect(try load("keep = \"\(text)\"").keep == keep)
         #expect(keep.description == text)
     }
@@ -241,7 +241,7 @@ import Testing
         ),
         ("colour = \"red\"", "config.toml:1: unknown key \"colour\"; see podfs.conf(5)"),
     ])
-    func unknownKeysAreNamedWithTheirLineAndTheirNeighbour(text: String, complaint: String) throws {
+    func unknownKeysAreReportedWithTheirLineAndASimilarKey(text: String, complaint: String) throws {
         #expect(try self.complaint(text) == complaint)
     }
 

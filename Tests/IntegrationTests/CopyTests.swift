@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Programs with different ways of reading files, on uncached episodes.
+/// Programs that read files in different ways, on uncached episodes.
 @Suite(.timeLimit(.minutes(5))) struct CopyTests {
     /// A way to copy a file.
     struct Copier: Sendable {
@@ -10,7 +10,7 @@ import Testing
         var program: String?
         /// Whether it determines the size before it opens the file, and copies no more bytes than that.
         var goesByStat = false
-        /// Copies `$1` to `$2`.
+        /// A shell script that copies `$1` to `$2`.
         let script: String
 
         var isInstalled: Bool { program.map(InstalledProgram.exists) ?? true }
@@ -27,7 +27,7 @@ import Testing
         Copier(script: #"dd if="$1" of="$2" bs=13 status=none"#),
         Copier(script: #"dd if="$1" of="$2" bs=7777 status=none"#),
         Copier(script: #"dd if="$1" of="$2" bs=1M iflag=direct status=none"#),
-        // Skips zeros except at the end.
+        // dd seeks over zeros instead of writing them; truncate restores the size if the file ends with zeros.
         Copier(script: #"dd if="$1" of="$2" bs=4096 conv=sparse status=none; truncate -r "$1" "$2""#),
         Copier(script: #"head -c 100001 -- "$1" > "$2"; tail -c +100002 -- "$1" >> "$2""#),
         Copier(script: #"split -n 7 -- "$1" "$2."; cat "$2".* > "$2""#),
@@ -37,7 +37,7 @@ import Testing
         Copier(program: "rsync", script: #"rsync -t -- "$1" "$2""#),
         Copier(program: "rsync", script: #"rsync -tS --checksum --no-whole-file -- "$1" "$2""#),
         Copier(program: "curl", script: #"curl -sS "file://$(printf %s "$1" | sed 's/ /%20/g')" > "$2""#),
-        // sendfile(2), and a mapping of the length from fstat(2).
+        // The first uses sendfile(2), the second maps the length that fstat(2) reports.
         Copier(
             program: "python3", script: #"python3 -c 'import shutil, sys; shutil.copyfile(*sys.argv[1:])' "$1" "$2""#),
         Copier(
@@ -47,7 +47,7 @@ import Testing
                 with open(sys.argv[1], "rb") as f, open(sys.argv[2], "wb") as copy:
                     copy.write(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ))' "$1" "$2"
                 """#),
-        // With `cat`, since bsdtar leaves out zeros at the end of a file that it writes.
+        // Extracts through `cat`, since bsdtar omits trailing zeros when it writes to a file.
         Copier(
             program: "bsdtar", goesByStat: true,
             script: #"bsdtar --read-sparse \#(archive); bsdtar -xOf "$2.tar" | cat > "$2""#),
@@ -64,7 +64,7 @@ import Testing
 
     private static let size = patchy(1).count
 
-    /// The length in the feed: right, too small, too large, missing.
+    /// - Parameter length: The length in the feed: correct, too small, too large, missing.
     @Test(arguments: [size, size - 123_456, size + 123_456, nil])
     func everyProgramCopiesTheWholeFile(_ length: Int?) async throws {
         let show = try await MountedShow(episodes: Self.copiers.count, size: Self.size, length: length)
@@ -73,7 +73,8 @@ import Testing
             let expected = Self.patchy(number)
             show.server.serve("/\(number).mp3", Resource(bytes: expected, contentType: "audio/mpeg"))
             let path = show.path(number)
-            // Opening a file corrects its size. GNU tar does not even open an empty file that everybody may read.
+            // Only opening a file corrects its size, so a program that goes by stat(2) would copy too few bytes. GNU
+            // tar does not open a file of size 0 that everybody may read.
             if length != Self.size, copier.goesByStat || (length == nil && copier.script.hasPrefix("tar ")) {
                 try await show.confirmSize(of: path)
             }
@@ -82,7 +83,7 @@ import Testing
             #expect(run.exitCode == 0 && run.error.isEmpty, "\(copier.script): \(run.error)")
             let copied = FileManager.default.contents(atPath: copy) ?? Data()
             #expect(copied.count == expected.count, "\(copier.script)")
-            // Compared outside the expectation, which would search for the difference.
+            // Compared outside the expectation, which would compute all differences.
             let isSame = copied == Data(expected)
             #expect(isSame, "\(copier.script)")
         }
@@ -90,10 +91,10 @@ import Testing
 
     @Test(
         .enabled(if: InstalledProgram.exists("rsync"), "rsync is not installed"), arguments: [nil, 300_000, 400_000])
-    func rsyncCopiesNothingTwice(_ length: Int?) async throws {
+    func aSecondRunOfRsyncCopiesNothing(_ length: Int?) async throws {
         let show = try await MountedShow(length: length)
         let copy = show.home.directory.file("copy")
-        // The page lists the cached episodes, so it differs after the first run.
+        // index.html marks cached episodes, so it differs after the first run.
         let arguments = [
             "-rt", "--itemize-changes", "--exclude=index.html", "\(show.mount.mountPoint)/\(MountedShow.show)/", copy,
         ]
@@ -121,7 +122,7 @@ import Testing
         show.server.serve("/2.mp3", Resource(bytes: zeros))
         #expect(try await ChildProcess.run("grep", ["-c", "same", show.path(1)]).output == "80000\n")
         #expect(try await ChildProcess.run("grep", ["-n", "needle", show.path(1)]).output == "80002:the needle\n")
-        // Not cached yet: grep looks for holes to detect binary files.
+        // Episode 2 is not cached yet. grep takes a file with holes for binary, so it must find none.
         #expect(try await ChildProcess.run("grep", ["-c", "needle", show.path(2)]).output == "1\n")
         let count = try await ChildProcess.run("wc", ["-c", "--", show.path(2)])
         #expect(count.output.hasPrefix("\(zeros.count) "), "\(count.output)")

@@ -23,7 +23,7 @@ struct DamagedLibraryTests {
     @Test func aDamagedLibraryIsRestoredFromItsBackupWithAMessage() async throws {
         let downloaded = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
-        // A daemon that exits makes the backup that is due.
+        // The daemon makes a due backup when it exits.
         try await endDaemon()
         try damage()
         let list = try await show.home.run("list")
@@ -44,7 +44,7 @@ struct DamagedLibraryTests {
         #expect(show.requests(1).count == before)
     }
 
-    @Test func aMountOnADamagedLibraryHasItsShows() async throws {
+    @Test func aMountOfADamagedLibraryListsItsShows() async throws {
         try await endDaemon()
         try damage()
         try await show.remount()
@@ -52,9 +52,9 @@ struct DamagedLibraryTests {
         #expect(names.output == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
     }
 
-    /// The whole content of a new library is in its log until the daemon exits.
-    @Test func aSpoiltLogIsNotALibraryWithoutShows() async throws {
-        // The list is written a moment after the subscription.
+    /// The whole content of a new library is in its write-ahead log until the daemon exits.
+    @Test func aDamagedLogDoesNotLoseTheShows() async throws {
+        // The list of subscriptions is written a moment after the subscription.
         let copy = show.home.dataDirectory + "/subscriptions.opml"
         try await waitUntil(description: "the list is written") {
             (try? String(contentsOfFile: copy, encoding: .utf8))?.contains("/feed.xml") ?? false
@@ -70,7 +70,7 @@ struct DamagedLibraryTests {
         #expect(list.error.contains("the library was damaged"), "\(list.error)")
     }
 
-    @Test func theLibraryIsInOneFileWhenTheDaemonHasLeft() async throws {
+    @Test func theLibraryIsOneFileAfterTheDaemonHasExited() async throws {
         try await endDaemon()
         let alone = show.home.directory.file("alone.sqlite")
         try FileManager.default.copyItem(atPath: show.home.library, toPath: alone)

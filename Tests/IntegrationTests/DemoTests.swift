@@ -28,7 +28,7 @@ import Testing
         try await ChildProcess.run("curl", ["-sS", "--noproxy", "*"] + arguments)
     }
 
-    @Test func audioIsAWAVFileOfTheSizeThatWasForetold() throws {
+    @Test func audioIsAWAVFileOfTheAnnouncedSize() throws {
         let audio = try shortest.audio
         let wav = WAV(bytes: audio.render())
         #expect(wav.bytes.count == audio.size)
@@ -53,7 +53,7 @@ import Testing
         for episode in DemoShow.all.flatMap(\.episodes) { #expect((20...60).contains(episode.audio.seconds)) }
     }
 
-    @Test func feedsAreWellFormedAndTellTheTruthAboutTheMedia() async throws {
+    @Test func feedsAreWellFormedAndTheirLengthsAreTrue() async throws {
         let server = DemoServer(bytesPerSecond: 50_000_000)
         let base = try await server.start()
         #expect(base.hasPrefix("http://127.0.0.1:"))
@@ -100,7 +100,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aStoppedServerBreaksOffItsTransfers() async throws {
+    @Test func aStoppedServerAbortsItsTransfers() async throws {
         let server = DemoServer(bytesPerSecond: 1_000)
         let show = try #require(DemoShow.all.first)
         let url = try await server.start() + show.audioPath(try shortestOf(show))

@@ -18,7 +18,10 @@ import Testing
 
     init() throws { home = try PodfsHome() }
 
-    /// Returns the findings as JSON; checks that the exit code matches.
+    /// Runs `podfs doctor --json` and returns its findings. Checks the exit code, and that exactly the findings that
+    /// are not "ok" have a remedy.
+    ///
+    /// - Parameter prelude: A shell command that runs before podfs in a separate mount namespace.
     private func examine(
         _ home: PodfsHome? = nil, arguments: [String] = [], environment: [String: String] = [:], prelude: String? = nil
     ) async throws -> [Line] {
@@ -27,7 +30,6 @@ import Testing
         let own = ["doctor", "--json"] + arguments
         let result: ChildProcess.Result
         if let prelude {
-            // In a separate mount namespace.
             result = try await ChildProcess.run(
                 "unshare", ["--mount", "sh", "-c", "\(prelude) && exec \"$0\" \"$@\"", PodfsHome.executable] + own,
                 environment: variables)
@@ -65,12 +67,12 @@ import Testing
         }
     }
 
-    /// Removes findings about mounts of other users of this machine.
+    /// Removes findings about mounts outside the folder of this test.
     private func own(_ lines: [Line]) -> [Line] {
         lines.filter { $0.check != "mounts" || $0.message.contains(home.directory.path) }
     }
 
-    @Test func aNewInstallationIsWell() async throws {
+    @Test func aNewInstallationHasNoProblem() async throws {
         let lines = try await examine()
         let found = own(lines)
         #expect(found.allSatisfy { $0.status == "ok" }, "\(found.filter { $0.status != "ok" })")
@@ -86,7 +88,7 @@ import Testing
         #expect(!text.output.contains("\u{1B}"))
     }
 
-    @Test func aUsedInstallationIsWellToo() async throws {
+    @Test func aUsedInstallationHasNoProblem() async throws {
         let show = try await MountedShow()
         try await waitUntil(description: "the list is written") {
             try await examine(show.home).contains { $0.check == "subscriptions" && $0.message.hasPrefix("1 in ") }
@@ -101,14 +103,14 @@ import Testing
 
     // MARK: The network
 
-    @Test(.enabled(if: geteuid() == 0, "only root mounts over them")) func missingAuthoritiesAreAProblem()
+    @Test(.enabled(if: geteuid() == 0, "only root can mount over /etc/ssl/certs")) func missingAuthoritiesAreAProblem()
         async throws
     {
         let prelude = "mount -t tmpfs none /etc/ssl/certs"
         let lines = try await examine(prelude: prelude)
         expect(
             lines, "certificates", "problem", "/etc/ssl/certs", remedy: "install the package ca-certificates")
-        // The first subscription of a new user reports it too. The connection ends before any response.
+        // The first subscription of a new user reports it too. The server needs no TLS: podfs fails before it responds.
         let server = HTTPTestServer()
         try server.start()
         let address = server.url("/feed.xml").replacing("http://", with: "https://")
@@ -122,12 +124,12 @@ import Testing
 
     // MARK: The system
 
-    @Test(.enabled(if: geteuid() == 0, "only root mounts over it")) func aMissingDeviceIsAProblem() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can mount over it")) func aMissingDeviceIsAProblem() async throws {
         let lines = try await examine(prelude: "mount -t tmpfs none /dev")
         expect(lines, "/dev/fuse", "problem", "is missing", remedy: "modprobe fuse")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root mounts over it")) func aDeviceThatCannotBeOpenedIsAProblem()
+    @Test(.enabled(if: geteuid() == 0, "only root can mount over it")) func aDeviceThatCannotBeOpenedIsAProblem()
         async throws
     {
         let file = try home.directory.write("nodev", text: "")
@@ -147,7 +149,8 @@ import Testing
         expect(none, "fusermount3", status, "is not in PATH", remedy: "install the package fuse3")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root mounts over it")) func accessByOtherUsersIsReported() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can mount over it")) func accessByOtherUsersIsReported() async throws
+    {
         let file = try home.directory.write("fuse.conf", text: "# x\n user_allow_other \n")
         let set = try await examine(prelude: "mount --bind \(file) /etc/fuse.conf")
         expect(set, "/etc/fuse.conf", "ok", "user_allow_other is set")
@@ -176,7 +179,7 @@ import Testing
 
     // MARK: The installation
 
-    @Test func foldersThatOthersMayUseOrNobodyWriteAreProblems() async throws {
+    @Test func unsafeOrUnusableFoldersAreReported() async throws {
         let show = try await MountedShow(isMounted: false)
         let data = show.home.dataDirectory
         chmod(data, 0o777)
@@ -229,7 +232,7 @@ import Testing
         let backup = home.dataDirectory + "/library.backup.sqlite"
         let sound = try Data(contentsOf: URL(fileURLWithPath: backup))
         func damage(_ path: String) throws {
-            // The log must not repair it: SQLite prefers pages in the log.
+            // Remove the log: SQLite would read undamaged pages from it.
             for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
             // Damage the tables, not the first page.
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -249,7 +252,7 @@ import Testing
         expect(try await examine(home), "subscriptions", "warning", "does not exist")
         try home.directory.write("data/podfs/credentials.json", text: "{")
         expect(try await examine(home), "credentials", "problem", "is damaged", remedy: "subscribe again")
-        // The whole library in one file, without a log.
+        // The bytes of the backup are a whole library in one file, without a log.
         try sound.write(to: URL(fileURLWithPath: home.library))
         try damage(home.library)
         expect(try await examine(home), "library", "problem", "is damaged", remedy: "there is no backup")
@@ -263,7 +266,7 @@ import Testing
             try await examine(home), "library", "warning", "does not exist", remedy: "subscribes again to the 1 show")
     }
 
-    @Test func aCacheWithoutRoomNamesTheWayToFreeSome() async throws {
+    @Test func aFullCacheIsReportedWithAWayToFreeSpace() async throws {
         try home.configure("[cache]\nkeep_free = \"900 TiB\"\n")
         expect(try await examine(), "cache", "problem", "must stay free", remedy: "podfs evict PATH")
         try home.directory.makeDirectory("cache/podfs")
@@ -275,12 +278,12 @@ import Testing
 
     // MARK: The daemon
 
-    @Test func aFalseSocketAndASilentDaemonAreProblems() async throws {
+    @Test func aFileInPlaceOfTheSocketAndASilentDaemonAreProblems() async throws {
         try home.directory.makeDirectory("run/podfs")
         try home.directory.write("run/podfs/daemon.sock", text: "")
         expect(try await examine(), "socket", "problem", "is not a socket", remedy: "rm ")
         unlink(home.socket)
-        // The socket of a killed daemon is not a problem.
+        // A stopped daemon is a problem; the socket that a killed daemon leaves behind is not.
         let show = try await MountedShow(isMounted: false)
         let pid = try #require(show.home.daemonProcessIdentifier)
         try await stop(pid)
@@ -299,11 +302,11 @@ import Testing
         let lines = try await examine(
             show.home, environment: ["XDG_DATA_HOME": try show.home.directory.makeDirectory("other")])
         expect(lines, "daemon", "problem", "serves \(show.home.library)", remedy: "XDG_RUNTIME_DIR")
-        // It was not asked to exit.
+        // The daemon was not asked to exit.
         #expect(show.home.daemonProcessIdentifier != nil)
     }
 
-    @Test func theCatalogueIsAskedOnDemandAlone() async throws {
+    @Test func theCatalogueIsQueriedOnlyOnDemand() async throws {
         let server = HTTPTestServer()
         try server.start()
         server.serve("/search", Resource(text: "{\"resultCount\":0,\"results\":[]}", contentType: "application/json"))

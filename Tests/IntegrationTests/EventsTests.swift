@@ -31,7 +31,7 @@ struct EventsTests {
         return try output.split(separator: "\n").map { try decoder.decode(Line.self, from: Data($0.utf8)) }
     }
 
-    @Test func eventsComeAsTheyHappenAndEndsAreKeptForThoseWhoWereAway() async throws {
+    @Test func eventsArePrintedAsTheyHappenAndFinalEventsAreStored() async throws {
         let watcher = try show.home.start("events", "--json", "--since", "0")
         let downloaded = try await show.home.run("download", path, "--wait")
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
@@ -42,14 +42,14 @@ struct EventsTests {
         #expect(completed.path == path && completed.state == "cached" && completed.error == nil)
         #expect(completed.bytesReceived == 300_000 && completed.bytesExpected == 300_000)
         #expect(completed.task != nil && completed.id != nil && completed.time.hasSuffix("Z"))
-        // Every member is present, also with the value null.
+        // Every member is present, even if its value is null.
         let first = try #require(watcher.output.split(separator: "\n").first)
         let names = [
             "seq", "time", "event", "task", "kind", "id", "path", "state", "bytes_received", "bytes_expected", "error",
         ]
         for name in names { #expect(first.contains("\"\(name)\":")) }
 
-        // The watcher survives the daemon, and misses no final event.
+        // The watcher survives the death of the daemon, and misses no final event.
         show.home.killDaemon()
         let second = try await show.home.run("download", "Example Show/2026-01-02 Episode 2.mp3", "--wait")
         #expect(second.exitCode == 0, "\(second.error)")
@@ -69,8 +69,8 @@ struct EventsTests {
         #expect(text.output.contains(" completed 293.0 KiB \(path)\n"))
     }
 
-    /// The first daemon exits before it has sent an event.
-    @Test func endsBetweenTwoDaemonsArePrintedAlsoWithoutABeginning() async throws {
+    /// The connection to the first daemon ends before the daemon has sent an event.
+    @Test func finalEventsBetweenTwoDaemonsArePrintedWithoutSince() async throws {
         func completed(_ sequence: Int64, _ path: String) -> Event {
             var report = TaskReport(id: TaskID(sequence), state: .cached)
             report.path = path
@@ -102,7 +102,7 @@ struct EventsTests {
         watcher.kill()
     }
 
-    @Test func aDownloadThatFailsFailsTheCommandThatWaitsForIt() async throws {
+    @Test func aFailedDownloadFailsTheCommandThatWaitsForIt() async throws {
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .status(404) }
         let one = try await show.home.run("download", path, "--wait")
         #expect(one.exitCode == 1)
@@ -113,7 +113,7 @@ struct EventsTests {
         #expect(try lines(kept.output).filter { $0.event == "failed" }.allSatisfy { $0.error?.contains("404") == true })
     }
 
-    @Test func onceNeedsABeginning() async throws {
+    @Test func onceNeedsSince() async throws {
         let result = try await show.home.run("events", "--once")
         #expect(result.exitCode == 64)
         #expect(result.error.contains("--since"))

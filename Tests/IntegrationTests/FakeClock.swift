@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A fake wall clock for processes started with its environment; their monotonic clock is the real one.
+/// A fake wall clock for processes that are started with `environment`. Their monotonic clock stays real.
 ///
-/// A preloaded library of a few lines, built by the C compiler of the Swift toolchain. libfaketime is unsuitable, since
-/// it changes the environment before Swift has located its arguments there.
+/// The clock is a small preloaded library, built by the C compiler of the Swift toolchain. libfaketime is unsuitable:
+/// it changes the environment before Swift has used it to locate the program's arguments.
 final class FakeClock: Sendable {
     private let folder: TemporaryDirectory
 

@@ -3,12 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The kernel caches a show's names: a listing from its cache must equal one that the filesystem could have returned.
+/// Listings of a show's folder while its names change. The kernel caches the names: a listing from its cache must equal
+/// one that the filesystem could have returned.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"))
 struct FolderStreamTests {
-    /// Reads directory streams with getdents64(2), a part at a time, and makes changes with `podfs rename`.
+    /// A Python program that reads directory streams with getdents64(2), a part at a time, and changes names with
+    /// `podfs rename`.
     ///
-    /// `names` are the current names, and `past` all names so far.
+    /// `names` is the current set of names, and `past` has all sets so far.
     private static let program = #"""
         import ctypes, os, random, struct, subprocess, sys, time
         podfs, folder, show, scenario = sys.argv[1:5]
@@ -19,7 +21,7 @@ struct FolderStreamTests {
                 self.descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 self.names, self.earliest, self.is_whole = [], len(past) - 1, False
             def read(self, size=1024):
-                """Some names more; nothing at the end."""
+                """Returns the next names, or none at the end."""
                 buffer = ctypes.create_string_buffer(size)
                 count = libc.getdents64(self.descriptor, buffer, size)
                 if count < 0: raise OSError(ctypes.get_errno(), "getdents64")
@@ -60,13 +62,13 @@ struct FolderStreamTests {
             for number in range(times): check(listed(), names, f"{what}, listing {number + 1}")
 
         def rewound(stream, what):
-            """Until the mount has heard of the last change."""
+            """Rewinds and reads until the mount has been notified of the last change."""
             end = time.monotonic() + 60
             while True:
                 stream.rewind()
                 found = stream.rest()
                 if found == names: return
-                assert found in past, f"{what}: of no moment"
+                assert found in past, f"{what}: names of no moment"
                 assert time.monotonic() < end, f"{what}: {sorted(found ^ names)}"
 
         past = []
@@ -80,19 +82,19 @@ struct FolderStreamTests {
                 before = names
                 rename()
                 found = stream.rest()
-                assert found in (before, names), "of neither moment"
+                assert found in (before, names), "names of neither moment"
                 fresh("while the older one is open")
                 stream.close()
                 fresh("after")
 
-        def in_the_midst():
+        def after_a_part():
             for known in [False, True]:
                 if known: fresh("before")
                 stream = Stream()
                 stream.read()
                 before = names
                 rename()
-                fresh("while the older one is at it")
+                fresh("while the older one is partly read")
                 check(stream.rest(), before, "the older one")
                 fresh("before the older one is closed")
                 stream.close()
@@ -125,10 +127,10 @@ struct FolderStreamTests {
                 rename()
                 fresh("while another is open")
                 rewound(stream, "rewound")
-                # In the midst of its names.
+                # Rename after a part of the names has been read.
                 stream.rewind(); stream.read()
                 rename()
-                rewound(stream, "rewound in the midst")
+                rewound(stream, "rewound after a part")
             stream.close()
             fresh("after")
 
@@ -168,23 +170,23 @@ struct FolderStreamTests {
         #expect(result.exitCode == 0 && result.output.hasPrefix("done"), "\(result.output)\(result.error)")
     }
 
-    @Test(arguments: ["between_opening_and_reading", "in_the_midst", "right_after", "overlapping", "rewinding"])
-    func namesAreThoseOfTheMoment(scenario: String) async throws { try await Self.run(scenario) }
+    @Test(arguments: ["between_opening_and_reading", "after_a_part", "right_after", "overlapping", "rewinding"])
+    func aListingHasTheNamesOfOneMoment(scenario: String) async throws { try await Self.run(scenario) }
 
-    @Test(arguments: 1...2) func namesAreThoseOfAMomentInAnyOrderOfThings(seed: Int) async throws {
+    @Test(arguments: 1...2) func aListingHasTheNamesOfOneMomentAfterRandomSteps(seed: Int) async throws {
         try await Self.run("at_random", seed: seed)
     }
 
     // MARK: Requests to the filesystem
 
-    /// Returns the number of reads of the mount's process so far: at least one for each request.
+    /// Returns the number of read system calls of the mount's process so far. Each request needs at least one.
     private static func requests(_ show: MountedShow) async throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(try await show.mountProcess())/io", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("syscr: ") }
         return try #require(line.flatMap { Int($0.dropFirst(7)) })
     }
 
-    /// Returns the number of the process's reads for a listing with attributes.
+    /// Lists the folder with attributes, and returns the number of read system calls of the mount's process meanwhile.
     private static func cost(_ show: MountedShow) async throws -> Int {
         let before = try await requests(show)
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
@@ -194,9 +196,9 @@ struct FolderStreamTests {
         return try await requests(show) - before
     }
 
-    @Test func aSecondListingAsksForNoNames() async throws {
+    @Test func aSecondListingIsAnsweredByTheKernel() async throws {
         let show = try await MountedShow(episodes: 600)
-        // No request is in progress: the events of the subscription have been delivered.
+        // A low cost also means that the mount has processed the events of the subscription.
         let few = try await Self.costOfCachedListing(show)
         #expect(try await show.home.run("rename", MountedShow.show + "/2026-01-02 Episode 2.mp3", "B").exitCode == 0)
         #expect(try await Self.cost(show) > few)
@@ -228,18 +230,18 @@ struct FolderStreamTests {
         return cost
     }
 
-    @Test(.enabled(if: getuid() == 0, "root alone may make the kernel forget"))
-    func forgottenAttributesAreListedAgainInOneRequest() async throws {
+    @Test(.enabled(if: getuid() == 0, "only root can drop the kernel's caches"))
+    func droppedAttributesAreRequestedInGroups() async throws {
         let show = try await MountedShow(episodes: 600)
         _ = try await Self.costOfCachedListing(show)
-        // The folder's inode stays in the kernel, and with it the cached names.
+        // The folder is the current folder of `holder`, so its inode and the cached names stay in the kernel.
         let holder = try ChildProcess(
             "sh", ["-c", "cd \"$0\" && echo here && exec sleep 600", "\(show.mount.mountPoint)/\(MountedShow.show)"])
         defer { holder.kill() }
         try await holder.waitForOutput("here")
         for _ in 1...3 {
             try "2".write(toFile: "/proc/sys/vm/drop_caches", atomically: false, encoding: .utf8)
-            // Names without cached attributes were requested together with these in groups, not one by one.
+            // The kernel requests the missing attributes together with the names, many in one request.
             #expect(try await Self.cost(show) < 300)
         }
         _ = try await Self.costOfCachedListing(show)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A cache on a disk that is too small. Needs root to mount one.
+/// A cache on a disk that is too small. The tests need root to mount the disk.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: TemporaryFilesystem.isPossible)) struct FullDiskTests {
     private static let size = 6_000_000
     private static let content = MountedShow.content(1, size: size)
@@ -12,14 +12,14 @@ import Testing
         var made: TemporaryFilesystem?
         let show = try await MountedShow(
             episodes: 2, size: size, length: size,
-            // podfs's own limits are not tested here.
+            // podfs itself keeps no space free, so that the disk becomes full.
             configuration: "[cache]\nkeep_free = \"0 B\"\n"
         ) { made = try await TemporaryFilesystem(mebibytes: 3, at: $0.directory.file("cache")) }
         disk = made
         return show
     }
 
-    @Test func aFullDiskIsReportedAndNothingIsLost() async throws {
+    @Test func aFullDiskIsReportedAndCachedBytesStayReadable() async throws {
         var disk: TemporaryFilesystem?
         let show = try await Self.show(&disk)
         let result = try await show.read(show.path(1))
@@ -33,7 +33,7 @@ import Testing
         #expect(show.requests(1).count == count)
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("no space left in the cache") ?? false, "\(error ?? "none")")
-        // Another file has no space either, and does not affect the first.
+        // Another file has no space either.
         #expect(try await show.read(show.path(2)).says(ENOSPC))
         withExtendedLifetime(disk) {}
     }
@@ -52,7 +52,7 @@ import Testing
         let received = try #require(Int(try await show.attribute("bytes_received", of: show.path(1)) ?? ""))
         #expect(received > 2_000_000)
         try await disk?.grow(to: 32)
-        // It resumes by itself.
+        // The task resumes by itself.
         try await show.waitForState("cached", of: show.path(1))
         #expect(try await show.attribute("error", of: show.path(1)) == nil)
         #expect(show.requests(1).last?.range?.firstByte ?? 0 >= received - 1_000_000)

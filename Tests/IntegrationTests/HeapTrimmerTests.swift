@@ -8,7 +8,7 @@ import Testing
 
 /// The return of free memory to the system after work.
 @Suite(.serialized) struct HeapTrimmerTests {
-    @Test func memoryIsGivenBackOnceAfterTheLastWork() async throws {
+    @Test func memoryIsReturnedOnceAfterTheLastWork() async throws {
         let count = Mutex(0)
         let trimmer = HeapTrimmer(pause: .milliseconds(50)) { count.withLock { $0 += 1 } }
         for _ in 0..<100 { trimmer.recordWork() }
@@ -29,7 +29,7 @@ import Testing
         trimmer.recordWork()
         while clock.now < end {
             usleep(1_000)
-            // Memory is returned early only if the machine was suspended between two pieces of work.
+            // Memory may be returned early if the pause has passed between two pieces of work, as on a busy machine.
             let isLate = clock.now - last >= .milliseconds(200)
             #expect(isLate || count.withLock { $0 } == 0)
             if isLate { break }

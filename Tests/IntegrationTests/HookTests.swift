@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Hooks, as in the examples of the manual.
+/// Hooks: the examples of the manual, and the descriptors and signals that a hook inherits.
 struct HookTests {
-    /// Returns the example of podfs.conf(5) from `[hooks]` on, without roff's escapes.
+    /// Returns the part of the example in podfs.conf(5) that begins with `[hooks]`, without roff's escapes.
     private static func example() throws -> String {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("man/podfs.conf.5")
@@ -15,7 +15,7 @@ struct HookTests {
             .replacing("\\e", with: "\\") + "\n"
     }
 
-    @Test func theExamplesOfTheManualNotify() async throws {
+    @Test func theHooksOfTheManualNotifyTheUser() async throws {
         let show = try await MountedShow(configuration: try Self.example(), isMounted: false) { home in
             // A replacement that records its arguments, one per line, and its environment.
             try home.directory.makeDirectory("bin")
@@ -26,7 +26,7 @@ struct HookTests {
                 """
             try home.directory.writeProgram("bin/notify-send", text: program)
         }
-        // The daemon that subscribed has another PATH.
+        // The running daemon has a PATH without the replacement.
         show.home.killDaemon(SIGTERM)
         try await show.home.waitUntilDaemonHasEnded()
         var environment = show.home.environment
@@ -53,8 +53,8 @@ struct HookTests {
         try await waitUntil(description: "the new episode is announced: \(said())") { said() == ready + new }
     }
 
-    /// The daemon has sockets, locks, the library and descriptors of other libraries open, and it ignores signals.
-    @Test func aHookInheritsNothing() async throws {
+    /// The daemon has sockets, locks, the library and descriptors of linked libraries open, and it ignores signals.
+    @Test func aHookInheritsNoOtherDescriptorAndNoIgnoredSignal() async throws {
         let script = """
             #!/bin/sh
             ls -l /proc/self/fd | sed -n 's/.* \\([0-9]*\\) -> \\(.*\\)/\\1 \\2/p' >"$HOME/descriptors.new"
@@ -66,7 +66,7 @@ struct HookTests {
         ) { home in
             try home.directory.writeProgram("home/hook", text: script)
         }
-        // Connections to a server, a mount and a command are open while the hook runs.
+        // Connections to the server and the mount are open while the hook runs.
         let gate = Gate(heldAt: 1_000)
         show.server.serve("/2.mp3", MountedShow.resource(2), [.hold(gate)])
         let reader = try ChildProcess("cat", [show.path(2)])
@@ -77,7 +77,7 @@ struct HookTests {
         try await waitUntil(description: "the hook has run") { FileManager.default.fileExists(atPath: file) }
         let said = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
         let descriptors = said.filter { $0.first?.isNumber ?? false && !$0.hasSuffix("/fd") }
-        // ls has the listed folder open as 3.
+        // ls has the folder that it lists open as descriptor 3.
         let own = descriptors.filter { !$0.contains("/proc/") }
         #expect(own.map { $0.prefix(2) } == ["0 ", "1 ", "2 "], "\(said)")
         #expect(own.first == "0 /dev/null" && own.last == "2 \(show.home.stateDirectory)/daemon.log", "\(said)")
@@ -86,7 +86,7 @@ struct HookTests {
             line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
         }
         #expect(signals.map { $0 & 0x7FFF_FFFF } == [0, 0], "\(said)")
-        // Its exit status is collected: no zombie stays.
+        // The daemon collects the hook's exit status: no zombie remains.
         let daemon = try #require(show.home.daemonProcessIdentifier)
         try await waitUntil(description: "the daemon has no child process") {
             try String(contentsOfFile: "/proc/\(daemon)/task/\(daemon)/children", encoding: .utf8).isEmpty

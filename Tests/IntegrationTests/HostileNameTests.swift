@@ -4,7 +4,7 @@ import Testing
 
 /// Titles that try to control the terminal on which they are listed.
 struct HostileNameTests {
-    /// ESC and BEL, CSI as one character (C1), and a mark that reverses the following text.
+    /// Contains ESC and BEL, CSI as the single C1 character U+009B, and U+202E, which reverses the following text.
     private static let title = "Evil\u{1B}]0;owned\u{7}\u{1B}[2J \u{9B}31mShow\u{202E}3pm"
 
     private static func isHarmless(_ text: String) -> Bool {
@@ -15,7 +15,7 @@ struct HostileNameTests {
         }
     }
 
-    @Test func nothingFromAFeedReachesTheTerminalRaw() async throws {
+    @Test func noControlCharacterOfAFeedReachesTheTerminal() async throws {
         let server = HTTPTestServer()
         try server.start()
         let home = try PodfsHome()
@@ -36,7 +36,7 @@ struct HostileNameTests {
         #expect(subscribed.exitCode == 0, "\(subscribed.error)")
         let names = try FolderNames(try await home.run("list", "--json").standardOutput)
         let folder = try #require(names.first)
-        // A program gets the complete title, escaped.
+        // JSON output has the complete title; its control characters are escaped.
         #expect(names.titles == [Self.title] || names.titles.first?.contains("\u{9B}31m") == true, "\(names.titles)")
         let download = try await home.run("download", folder, "--wait")
         #expect(download.exitCode == 1)
@@ -52,7 +52,7 @@ struct HostileNameTests {
             #expect(Self.isHarmless(result.error), "\(command): \(result.error.debugDescription)")
         }
         #expect(Self.isHarmless(subscribed.output) && Self.isHarmless(download.error))
-        // On a terminal the list of subscriptions is harmless too, and still valid XML.
+        // The list of subscriptions that `export` prints to a terminal is complete and harmless too.
         let export = try PseudoTerminal(
             PodfsHome.executable, ["export"], environment: home.environment.merging(["TERM": "xterm"]) { $1 },
             columns: 80, rows: 24)

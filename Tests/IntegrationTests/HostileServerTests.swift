@@ -3,14 +3,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Servers that violate HTTP or redirect elsewhere.
+/// Servers that violate HTTP, redirect to another host, or have a self-signed certificate.
 @Suite(.timeLimit(.minutes(5))) struct HostileServerTests {
     @Test(arguments: ["99999999999999999999", "9223372036854775807", "4611686018427387904", "17592186044417"])
-    func anAbsurdLengthIsIgnored(_ length: String) async throws {
+    func anAbsurdLengthCausesNoWrongBytes(_ length: String) async throws {
         let show = try await MountedShow(episodes: 1, length: nil)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .contentLength(length) }
-        // Whatever the outcome, no read waits for bytes that cannot arrive, and none returns other bytes than the
-        // file's.
+        // The read may succeed or fail with EIO. It neither waits for bytes that cannot arrive nor returns wrong bytes.
         let result = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(result.standardOutput))
         #expect(result.exitCode == 0 && result.standardOutput.count == 300_000 || result.says(EIO), "\(result.error)")
@@ -18,7 +17,7 @@ import Testing
         #expect(Int(blocks.prefix { $0.isNumber }) ?? .max < 1_000)
     }
 
-    @Test func aLengthThatIsTooLargeFails() async throws {
+    @Test func aContentLengthThatIsTooLargeFailsTheRead() async throws {
         let show = try await MountedShow(
             episodes: 1, length: nil, configuration: MountedShow.patience(reader: 3, giveUp: 1))
         show.server.serve("/1.mp3", MountedShow.resource(1)) {
@@ -26,11 +25,11 @@ import Testing
         }
         let result = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(result.standardOutput))
-        #expect(result.exitCode != 0, "a file that is not all there is no whole file")
+        #expect(result.exitCode != 0, "an incomplete file must not be read as a whole one")
         #expect(try await show.attribute("state", of: show.path(1)) != "cached")
     }
 
-    @Test func aLengthThatIsTooSmallIsTheFilesEnd() async throws {
+    @Test func aContentLengthThatIsTooSmallEndsTheFile() async throws {
         let show = try await MountedShow(episodes: 1, length: nil)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .contentLength("200000") }
         let result = try await show.read(show.path(1))
@@ -44,10 +43,10 @@ import Testing
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .manyHeaders(fields, bytes: (1 << 20) / fields) }
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == EIO)
-        #expect(show.requests(1).count == 1, "asking again brings the same")
+        #expect(show.requests(1).count == 1, "the same head must not be requested again")
         try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
-        #expect(error?.contains("head") ?? false, "\(error ?? "no reason is told")")
+        #expect(error?.contains("head") ?? false, "\(error ?? "none")")
         // The daemon still works.
         show.server.serve("/1.mp3", MountedShow.resource(1))
         let again = try await show.home.run("download", show.path(1))
@@ -58,7 +57,7 @@ import Testing
     @Test func aHeadSentByteByByteTimesOut() async throws {
         let show = try await MountedShow(
             episodes: 1, length: nil, configuration: MountedShow.patience(stall: 1, reader: 3))
-        // Always more than one byte a second, below which curl reports a stall.
+        // Always faster than one byte a second: curl reports a stall only below this rate.
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .slowHead(bytesPerSecond: 10) }
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == ETIMEDOUT)
@@ -105,7 +104,7 @@ import Testing
 
     // MARK: TLS
 
-    @Test func aServerWhoseCertificateNobodyVouchesForIsUnreachable() async throws {
+    @Test func aServerWithASelfSignedCertificateIsUnreachable() async throws {
         let folder = try TemporaryDirectory()
         let made = try await ChildProcess.run(
             "openssl",
@@ -133,7 +132,9 @@ import Testing
                 "-s", "--noproxy", "*", "--cacert", folder.file("certificate.pem"),
                 "https://localhost:\(port)/1.mp3",
             ])
-        #expect(MountedShow.content(1).matches(trusting.standardOutput), "the server serves who trusts it")
+        #expect(
+            MountedShow.content(1).matches(trusting.standardOutput),
+            "a client that trusts the certificate gets the file")
 
         let show = try await MountedShow(episodes: 1, isMounted: false)
         let feed = FeedBuilder.show("Secure Show", episodes: 1) { _ in "https://localhost:\(port)/1.mp3" }

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Idle processes sleep: podfs does not wake a laptop's processor.
+/// Idle processes of podfs, which must not wake a laptop's processor.
 @Suite(.timeLimit(.minutes(5))) struct IdleTests {
-    /// Whether the process has a timer that is due soon, according to proc_pid_fdinfo(5).
+    /// Whether a timer descriptor of the process expires within five seconds, according to proc_pid_fdinfo(5).
     private static func isToWakeSoon(_ process: Int32) throws -> Bool {
         let folder = "/proc/\(process)/fdinfo"
         return try FileManager.default.contentsOfDirectory(atPath: folder).contains { descriptor in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func nothingWakesADaemonAndAMountThatNobodyUses() async throws {
+    @Test func anIdleDaemonAndAnIdleMountHaveNoTimerDueSoon() async throws {
         let show = try await MountedShow(configuration: "[daemon]\nidle_exit = 600\n")
         let read = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(read.standardOutput))
@@ -25,7 +25,7 @@ import Testing
         _ = try await show.home.run("refresh")
         let processes = [try await show.mountProcess(), try #require(show.home.daemonProcessIdentifier)]
         for process in processes {
-            // A repeating timer is unset for a moment after each expiration.
+            // A repeating timer is unset for a moment after each expiration, so 20 checks in a row must find none.
             var quiet = 0
             try await waitUntil(deadline: .seconds(60), description: "process \(process) has no timer due") {
                 quiet = try Self.isToWakeSoon(process) ? 0 : quiet + 1

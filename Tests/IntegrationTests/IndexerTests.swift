@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Indexers, which read every file: they are recognized by name, and start no download.
+/// Indexers, which read every file. podfs recognizes them by the name of their program; they start no download.
 @Suite(.timeLimit(.minutes(5))) struct IndexerTests {
-    /// Copies `cat` under another name.
+    /// Copies `cat` under another name, and returns the path of the copy.
     private static func impostor(_ name: String, in home: PodfsHome) throws -> String {
         try home.directory.copyProgram("/bin/cat", as: "bin/\(name)")
     }
@@ -12,7 +12,7 @@ import Testing
     @Test(arguments: [
         "tracker-extract", "baloo_file_extractor", "updatedb.plocate", "totem-video-thumbnailer", "tumblerd",
     ])
-    func anIndexerReadsWhatIsCachedAndNothingElse(_ name: String) async throws {
+    func anIndexerCannotReadUncachedEpisodes(_ name: String) async throws {
         let show = try await MountedShow()
         let indexer = try Self.impostor(name, in: show.home)
         // The first episode was never opened; the size of the second is known.
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func aScriptIsJudgedByItsInterpreter() async throws {
-        // Its executable is the shell: a thread's name, which any program can choose, does not count.
+        // The script's executable is the shell. The name of its thread does not count: any program can choose that.
         let show = try await MountedShow()
         let text = "#!/bin/sh\nread -r line < \"$1\"\n:\n"
         let script = try show.home.directory.writeProgram("tracker-extract", text: text)
@@ -49,7 +49,7 @@ import Testing
         #expect(!show.requests(1).isEmpty)
     }
 
-    @Test(.enabled(if: InstalledProgram.exists("file"), "file is not installed")) func theListIsConfigured()
+    @Test(.enabled(if: InstalledProgram.exists("file"), "file is not installed")) func theListOfIndexersIsConfigured()
         async throws
     {
         let show = try await MountedShow(configuration: "indexers = [\"file\", \"my indexer\"]\n")
@@ -65,7 +65,7 @@ import Testing
         #expect(read.standardOutput.count == 300_000)
     }
 
-    @Test func anEmptyListRefusesNobody() async throws {
+    @Test func anEmptyListRefusesNoProgram() async throws {
         let show = try await MountedShow(configuration: "indexers = []\n")
         let read = try await ChildProcess.run(try Self.impostor("tracker-extract", in: show.home), [show.path(1)])
         #expect(read.standardOutput.count == 300_000)
@@ -99,7 +99,7 @@ import Testing
     func aThumbnailerDownloadsNothing() async throws {
         let show = try await Self.videoShow(configuration: "")
         let refused = try await Self.thumbnail(show)
-        // It creates the output file before it reads the input.
+        // The thumbnailer creates the output file before it reads the input, so an empty file may exist.
         #expect(refused.result.exitCode != 0 && refused.picture?.isEmpty ?? true, "\(refused.result.output)")
         #expect(show.requests(1).isEmpty)
         // A cached video gets a thumbnail.

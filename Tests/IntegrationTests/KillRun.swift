@@ -4,17 +4,18 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Files behind a slow server, programs that read them through a mount, and random kills.
+/// One run of the kill test: programs read files of a slow server through a mount, while mount and daemon are killed at
+/// random times.
 final class KillRun: Sendable {
-    /// The results.
+    /// The results of a run.
     struct Report: Sendable {
         var kills = 0
         var mountKills = 0
         var daemonKills = 0
-        /// Kills during a transfer.
+        /// The number of kills during a transfer.
         var killsInTransfer = 0
         var readsDone = 0
-        /// Reads that failed because their mount, or several daemons, were killed.
+        /// The number of reads that failed because their mount or several daemons were killed, by error message.
         var readsCut: [String: Int] = [:]
         var wrongBytes: [String] = []
         var hung: [String] = []
@@ -28,7 +29,7 @@ final class KillRun: Sendable {
             let cut = readsCut.sorted { $0.key < $1.key }.map { "\($0.value) cut by “\($0.key)”" }.joined(
                 separator: ", ")
             return "\(kills) kills (mount \(mountKills), daemon \(daemonKills)), \(killsInTransfer) in mid-transfer, "
-                + "\(readsDone) reads right, \(cut), "
+                + "\(readsDone) correct reads, \(cut), "
                 + "\(bytesSent) bytes sent for \(bytesOfFiles) (\((again * 1_000).rounded() / 1_000) times)"
         }
     }
@@ -49,7 +50,7 @@ final class KillRun: Sendable {
     private let report = Mutex(Report())
     private let isOver = Atomic<Bool>(false)
     private let deaths = Atomic<Int>(0)
-    /// Odd from just before a mount is killed until the next one is ready.
+    /// A counter that is odd from just before a mount is killed until the next mount is ready.
     private let mountTurns = Atomic<Int>(0)
 
     init(kills: Int, seed: UInt64) async throws {
@@ -62,7 +63,7 @@ final class KillRun: Sendable {
             configuration: "[transfers]\nfilling = 8\nfilling_per_host = 4\n", isMounted: false)
         sources = try TemporaryDirectory()
         let total = sizes.reduce(0, +)
-        // At twice this rate the transfers would take until the last kill: after it, kills would test nothing.
+        // At twice this rate, the transfers would end with the last kill. A kill after their end would test nothing.
         let rate = Int(Double(total) / (Self.interval * Double(kills) * Self.streams) / 2)
         for number in 1...Self.files {
             let content = MountedShow.content(number, size: sizes[number - 1])
@@ -99,14 +100,14 @@ final class KillRun: Sendable {
         }
     }
 
-    /// Kills at random times, and mounts again.
+    /// Kills the mount, the daemon or both at random times. Mounts again after each kill of the mount.
     private func kill() async throws {
         var generator = SeededGenerator(seed: seed &+ 1_000_003)
         for _ in 0..<kills {
             let pause = Int.random(in: 50...1_500, using: &generator)
             let victim = Victim.allCases.randomElement(using: &generator) ?? .both
             try await Task.sleep(for: .milliseconds(pause))
-            // A killed daemon soon has a successor, which the readers need.
+            // The readers need a daemon, so that the mount soon starts one after a kill.
             try await waitUntil(deadline: .seconds(60), description: "a daemon runs") {
                 show.home.daemonProcessIdentifier != nil
             }
@@ -131,7 +132,7 @@ final class KillRun: Sendable {
 
     // MARK: Reading
 
-    /// A comparison with the source: of the whole file, or of a part.
+    /// A file or a part of it that is compared with its source.
     private struct Reading {
         var number: Int
         var offset = 0
@@ -154,7 +155,7 @@ final class KillRun: Sendable {
                     ? max(0, size - count) : Int.random(in: 0..<size, using: &generator)
                 reading.count = min(count, size - reading.offset)
             }
-            // Wait for the next mount.
+            // A read that failed may have to wait for the next mount.
             if try await !compare(reading, path) { try await Task.sleep(for: .milliseconds(50)) }
         }
     }
@@ -164,7 +165,9 @@ final class KillRun: Sendable {
         return try #require(attributes[.size] as? NSNumber).intValue
     }
 
-    /// - Returns: Whether the read succeeded.
+    /// Compares a file in the mount with its source by cmp(1), and records the result in the report.
+    ///
+    /// - Returns: Whether the bytes could be read and are equal.
     @discardableResult
     private func compare(_ reading: Reading, _ source: String) async throws -> Bool {
         let turn = mountTurns.load(ordering: .sequentiallyConsistent)
@@ -189,8 +192,8 @@ final class KillRun: Sendable {
             case 1: report.wrongBytes.append("\(reading.description): \(result.output)\(result.error)")
             default:
                 let reason = Self.reason(result)
-                // A killed mount's open files fail, and its folder is empty until the next mount. A request fails after
-                // three daemons died with it.
+                // The open files of a killed mount fail, and its folder is empty until the next mount. A request fails
+                // with EIO if three daemons have died while they served it.
                 let isExplained = mountHasDied || reason == Self.text(EIO) && othersDied >= 3
                 if isExplained {
                     report.readsCut[reason, default: 0] += 1
@@ -212,7 +215,7 @@ final class KillRun: Sendable {
 
     // MARK: The end
 
-    /// Reads every file completely, and compares digests.
+    /// Reads every file completely, compares digests, and returns the report.
     func finish() async throws -> Report {
         for number in 1...Self.files {
             try await compare(Reading(number: number), sources.file("\(number)"))

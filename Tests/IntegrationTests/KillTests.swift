@@ -4,8 +4,8 @@ import Testing
 
 /// Mount and daemon are killed repeatedly while files are read through the mount.
 ///
-/// `PODFS_KILLS` is the number of kills (12), `PODFS_SEED` the seed (1), which determines the victims, the pauses and
-/// the order of the reads. The results are printed in one line.
+/// The environment variable `PODFS_KILLS` sets the number of kills (default 12), and `PODFS_SEED` the seed (default 1)
+/// of the victims, the pauses and the reads. The results are printed in one line.
 @Suite(.timeLimit(.minutes(30))) struct KillTests {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
@@ -20,12 +20,13 @@ import Testing
         let report = try await run.finish()
         print("kill test: seed \(seed), \(report.text), \(ContinuousClock.now - began)")
 
-        #expect(report.wrongBytes.isEmpty, "bytes of no file: \(report.wrongBytes)")
-        #expect(report.hung.isEmpty, "readers that did not end: \(report.hung)")
-        #expect(report.unexplained.isEmpty, "errors without a reason: \(report.unexplained)")
+        #expect(report.wrongBytes.isEmpty, "bytes that differ from the file: \(report.wrongBytes)")
+        #expect(report.hung.isEmpty, "reads that did not return: \(report.hung)")
+        #expect(report.unexplained.isEmpty, "errors that no kill explains: \(report.unexplained)")
         #expect(report.digestsDiffer.isEmpty, "files that differ in the end: \(report.digestsDiffer)")
         #expect(report.kills == kills)
-        // Kills without a transfer test nothing. Their share depends on the machine's load: one in ten on an idle one.
+        // A kill without a transfer tests nothing. The share of such kills depends on the machine's load: one in ten on
+        // an idle machine.
         #expect(report.killsInTransfer * 2 >= kills, "\(report.text)")
         #expect(report.readsDone > 0)
     }

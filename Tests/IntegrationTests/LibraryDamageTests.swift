@@ -8,9 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LibraryDamageTests {
     /// The kind of damage.
     enum Damage: String, CaseIterable {
-        /// The start of the tables is overwritten.
+        /// The first 16 KiB of the file are overwritten.
         case overwritten
-        /// The file is truncated in the middle.
+        /// The file is truncated to a third of its size.
         case cut
         /// The file is empty.
         case emptied
@@ -24,7 +24,7 @@ import Testing
             case .cut: data = data.prefix(data.count / 3)
             case .emptied: data = Data()
             }
-            // In place: programs that have it open see the change.
+            // Write in place, so that programs that have the file open see the change.
             let handle = try FileHandle(forWritingTo: url)
             try handle.truncate(atOffset: 0)
             try handle.write(contentsOf: data)
@@ -32,14 +32,14 @@ import Testing
         }
     }
 
-    /// Creates a used show: subscribed, one episode cached, all processes exited normally.
+    /// Returns a show with one cached episode, after mount and daemon have exited normally.
     private static func usedShow() async throws -> MountedShow {
         let show = try await MountedShow()
         try await show.expectWhole(1, MountedShow.content(1))
         #expect(try await show.home.run("unmount", show.mount.mountPoint).exitCode == 0)
         show.home.killDaemon(SIGTERM)
         try await show.home.waitUntilDaemonHasEnded()
-        // The whole library in one file, as after a checkpoint of SQLite.
+        // Replace the library by a copy in one file, as after a checkpoint of SQLite.
         let copy = show.home.library + ".copy"
         try Library.openForReading(at: show.home.library).backup(to: copy)
         for suffix in ["-wal", "-shm"] { unlink(show.home.library + suffix) }
@@ -48,11 +48,13 @@ import Testing
         return show
     }
 
-    @Test(arguments: [Damage.overwritten, .cut]) func isNeverReplacedByAnEmptyOne(_ damage: Damage) async throws {
+    @Test(arguments: [Damage.overwritten, .cut]) func aDamagedLibraryIsNeverReplacedByAnEmptyOne(_ damage: Damage)
+        async throws
+    {
         let show = try await Self.usedShow()
         try damage.apply(to: show.home.library)
         let before = try Data(contentsOf: URL(fileURLWithPath: show.home.library))
-        // None of these may treat the damaged library as one without shows.
+        // None of these commands may treat the damaged library as one without shows.
         for command in [["list"], ["mount", show.mount.mountPoint], ["refresh"], ["status"]] {
             let result = try await show.home.run(command)
             #expect(!result.output.contains("no subscriptions yet"), "\(command): \(result.output)")
@@ -69,7 +71,7 @@ import Testing
         #expect(kept, "\(files)")
     }
 
-    @Test(arguments: Damage.allCases) func isShownFromTheLastGoodBackup(_ damage: Damage) async throws {
+    @Test(arguments: Damage.allCases) func theShowsOfTheLastBackupAreListed(_ damage: Damage) async throws {
         let show = try await Self.usedShow()
         try damage.apply(to: show.home.library)
         let mounted = try await show.home.run("mount", show.mount.mountPoint)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two homes with one sync account: what a player reports in one is known in the other.
+/// Two homes with one sync account. The reports of a player in one home reach the other.
 @Suite(.timeLimit(.minutes(3))) struct ListeningSyncTests {
     private static let configuration = "[sync]\ninterval = \"1 s\"\ndelay = \"0 s\"\n"
     private static let link = "2026-01-02 Episode 2 - Example Show.mp3"
@@ -35,7 +35,8 @@ import Testing
             return result.exitCode == 0 ? result.output : nil
         }
 
-        /// Reports like a player, and returns the position to which podfs moves it.
+        /// Reports on episode 2 like a player, and returns the output of podfs: the position to which it moves the
+        /// player, or nothing.
         func play(_ reports: (phase: String, position: Double)...) async throws -> String {
             var output = ""
             for report in reports {
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aPauseHereIsContinuedThereAndTheEndIsKnownHere() async throws {
+    @Test func aPausedEpisodeIsContinuedAndFinishedOnAnotherDevice() async throws {
         let server = SyncServer()
         try server.start()
         // Three of the four episodes fit into the cache.
@@ -68,7 +69,7 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(try await there.list("In Progress") == ["playlist.m3u8"])
 
-        // Paused at 12:34.
+        // On the first device, the episode is paused at 754 s (12:34).
         for number in [1, 3, 2] {
             _ = try await show.read(here.path(number))
             try await show.waitForState("cached", of: here.path(number))
@@ -85,7 +86,7 @@ import Testing
         let action = try #require(server.actions.last)
         #expect(["started", "position", "total"].map { action[$0] as? Int } == [751, 754, 1_500])
 
-        // The other home continues the episode, to its end.
+        // The other device continues the episode and plays it nearly to its end.
         #expect(try await there.play(("started", 0)) == "751.0\n")
         #expect(try await there.play(("seeked", 1_466), ("playing", 1_470.5), ("stopped", 1_472)) == "")
         #expect(try await there.value("played", of: 2) == "1")

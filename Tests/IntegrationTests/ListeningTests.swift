@@ -11,7 +11,7 @@ struct ListeningTests {
     private static let seconds = 300
     private static let mpris = "/usr/lib/mpv-mpris/mpris.so"
 
-    /// A mount with one episode, and a session bus.
+    /// A mount with an episode of five minutes, and a D-Bus session bus. As root, the mount admits other users.
     private struct Station {
         let bus: PrivateBus
         let show: MountedShow
@@ -66,6 +66,8 @@ struct ListeningTests {
 
         func value(_ name: String) async throws -> String? { try await show.attribute(name, of: episode) }
 
+        /// Waits until the stored position is about `expected` seconds.
+        ///
         /// - Parameter tolerance: In seconds. The last position of a player that has quit is an estimate.
         func expectPosition(_ expected: Int, tolerance: Double) async throws {
             try await waitUntil(deadline: .seconds(20), description: "the position is about \(expected)") {
@@ -74,7 +76,7 @@ struct ListeningTests {
             }
         }
 
-        /// Plays to a position with mpv, and returns how many seconds it took.
+        /// Plays from one position to another with mpv, and returns how many seconds it took.
         func mpv(_ arguments: String..., from start: Int?, until end: Int) async throws -> Double {
             let begin = ContinuousClock.now
             var environment = show.home.environment
@@ -88,13 +90,13 @@ struct ListeningTests {
             return begin.duration(to: .now) / .seconds(1)
         }
 
-        /// Plays a few seconds, then starts from the beginning again: the second time podfs moves the player.
+        /// Plays a few seconds, then starts again without a position: podfs moves the player to the stored one.
         func expectResumed(tolerance: Double, _ play: (_ start: Int?, _ end: Int) async throws -> Double) async throws {
             _ = try await play(100, 106)
             try await expectPosition(106, tolerance: tolerance)
             #expect(try await value("played") == "0")
             #expect(try await value("last_played") != nil)
-            // From the beginning it would take almost a minute.
+            // Playing from the beginning would take more than 20 s, even at five times the speed.
             let duration = try await play(nil, 112)
             #expect(duration < 20)
             try await expectPosition(112, tolerance: tolerance)
@@ -111,7 +113,7 @@ struct ListeningTests {
         try await station.expectResumed(tolerance: 1) { start, end in
             try await station.mpv(arguments[0], arguments[1], arguments[2], from: start, until: end)
         }
-        // A seek into the last part does not count, playing into it does.
+        // An episode counts as played if it was played into its last part, not if it was started there.
         _ = try await station.mpv(arguments[0], arguments[1], arguments[2], from: 280, until: 285)
         try await station.expectPosition(285, tolerance: 1)
         #expect(try await station.value("played") == "0")
@@ -132,7 +134,7 @@ struct ListeningTests {
         try await station.bus.stop()
     }
 
-    /// VLC does not run as root, so it plays as another user.
+    /// VLC refuses to run as root: then it runs as `nobody`.
     @Test(
         .enabled(if: InstalledProgram.exists("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"))

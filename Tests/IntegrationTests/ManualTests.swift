@@ -4,7 +4,7 @@ import Testing
 
 @testable import podfs
 
-/// Manuals, help and program agree.
+/// The agreement of manuals, help texts and program.
 struct ManualTests {
     /// A command in the program's own description (`--experimental-dump-help`).
     private struct Command: Decodable {
@@ -35,7 +35,7 @@ struct ManualTests {
         var options: Set<String> {
             Set((arguments ?? []).compactMap(\.option)).subtracting(["--help", "--version"])
         }
-        /// The command and its subcommands, without `help`.
+        /// The command and its visible subcommands, without `help`.
         var all: [Command] {
             [self] + (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }.flatMap(\.all)
         }
@@ -61,7 +61,7 @@ struct ManualTests {
         }
     }
 
-    /// Returns the text of a section without roff's requests and escapes, line by line.
+    /// Returns the lines of a section without roff's macros and escapes. Keeps the lines `.br`, `.TP`, `.nf` and `.fi`.
     private static func section(_ name: String, of page: String) throws -> [String] {
         let lines = try source(page).components(separatedBy: "\n")
         guard let start = lines.firstIndex(of: ".SH \(name)") else { return [] }
@@ -82,7 +82,7 @@ struct ManualTests {
     /// Commands that have subcommands.
     private static let groups = ["player", "service", "sync", "view"]
 
-    @Test func everyCommandAndOptionIsInTheSynopsisAndNothingElse() async throws {
+    @Test func theSynopsisHasExactlyTheCommandsAndOptions() async throws {
         var documented: [String: Set<String>] = [:]
         for block in try Self.section("SYNOPSIS", of: "podfs.1").split(separator: ".br") {
             let text = block.joined(separator: " ")
@@ -136,7 +136,7 @@ struct ManualTests {
         }
     }
 
-    @Test func everyKeyOfTheConfigurationIsInItsManualAndNothingElse() throws {
+    @Test func theManualHasExactlyTheKeysOfTheConfiguration() throws {
         let text = try Self.source("podfs.conf.5")
         let entries = text.components(separatedBy: "\n").filter { $0.hasPrefix(".B ") || $0.hasPrefix(".BR ") }
         var documented: Set<String> = []

@@ -3,13 +3,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Many readers of a server that sends heads and no bodies.
+/// Many readers of a server that sends the heads of responses but no bodies.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: FuseConnection.areVisible, "fusectl is not mounted"))
 struct ManyReadersTests {
     private static let size = 60_000_000
 
-    /// Mounts a show with `stalled` episodes whose sizes are known and whose bodies do not arrive, and one more, the
-    /// last, that is cached.
+    /// Mounts a show with `stalled` episodes whose sizes are known and whose bodies do not arrive. One more episode,
+    /// the last, is cached. Returns the gate that holds the bodies.
     private static func show(stalled: Int) async throws -> (MountedShow, Gate) {
         // Neither readers nor tasks time out.
         let show = try await MountedShow(
@@ -25,8 +25,8 @@ struct ManyReadersTests {
         return (show, gate)
     }
 
-    /// Reads 4 KiB at `perFile` offsets of each file, each in a separate process, and finally prints the number of
-    /// results for each errno, one per line.
+    /// A Perl program that reads 4 KiB at `$count` offsets of each file, each in a separate process. Finally it prints
+    /// each errno and how many processes ended with it, one errno per line.
     private static let program = """
         use Fcntl; $| = 1;
         my ($count, $size, @files) = @ARGV;
@@ -52,7 +52,7 @@ struct ManyReadersTests {
             "perl", ["-e", program, "--", "\(perFile)", "\(size)"] + (1...files).map { show.path($0) })
     }
 
-    @Test func unmountingLetsAHundredReadersGo() async throws {
+    @Test func unmountingFailsAHundredWaitingReads() async throws {
         let (show, gate) = try await Self.show(stalled: 10)
         defer { gate.open() }
         let connection = try await FuseConnection(at: show.mount.mountPoint)
@@ -78,7 +78,7 @@ struct ManyReadersTests {
             return try connection.waiting >= 1_000
         }
         try await waitUntil(deadline: .seconds(120), description: "a thousand readers wait") { try everybodyWaits() }
-        // Bypasses the page cache: podfs is asked for each byte.
+        // O_DIRECT bypasses the page cache, so that podfs serves every byte.
         let read = try await ChildProcess.run(
             "dd", ["if=\(show.path(21))", "bs=65536", "status=none", "iflag=direct"])
         #expect(read.exitCode == 0, "\(read.error)")

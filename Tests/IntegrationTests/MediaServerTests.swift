@@ -32,7 +32,7 @@ import Testing
 
     private var shows: String { "\(show.mount.mountPoint)/\(MountedShow.show)" }
 
-    /// Checks that every episode was read, and none downloaded.
+    /// Checks that the server has sent a part of every episode, at most 1 MiB, and that none is being downloaded.
     private func checkThatNothingWasDownloaded() async throws {
         #expect(try await show.status() == "no active tasks\n")
         let listed = try await show.home.run("list", MountedShow.show, "--json").output
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(.enabled(if: InstalledProgram.exists("minidlnad"), "needs the Debian package minidlna"))
-    func minidlnaListsWhatIsNotDownloaded() async throws {
+    func minidlnaListsAndServesUncachedEpisodes() async throws {
         let port = try Nginx.freePort()
         let configuration = try folder.write(
             "minidlna.conf",
@@ -75,7 +75,7 @@ import Testing
             </u:Browse></s:Body></s:Envelope>
             """
         var found = ""
-        // A file is counted before it is listed.
+        // minidlna counts a file before it lists it.
         try await waitUntil(description: "all episodes are listed: \(found)") {
             found = try await curl(
                 "-H", "Content-Type: text/xml", "-H", "SOAPAction: \"\(service)#Browse\"", "--data", browse,
@@ -121,7 +121,7 @@ import Testing
         let name = "2026-01-01 Episode 1.mp3"
         #expect(try await mpc("-f", "%file% %time%", "find", "filename", name) == "\(name) 3:08\n")
 
-        // The scan has read parts of the file that is played now: they are not fetched again.
+        // The scan has read parts of the file that is played now. They are not fetched again.
         _ = try await mpc("add", name)
         _ = try await mpc("play")
         try await show.waitForState("cached", of: show.path(1))

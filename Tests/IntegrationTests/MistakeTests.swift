@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Three subscribed shows, a catalogue with two others, and things that are no feeds.
+    /// A home with three subscribed shows, and a server with a catalogue of two others and files that are no feeds.
     private struct Home {
         let server = HTTPTestServer()
         let home: PodfsHome
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func everyMistakeSaysWhatWasMeant() async throws {
+    @Test func everyMistakeIsReportedWithAHint() async throws {
         let test = try await Home()
         let file = try test.home.directory.write("cover.png", text: "no picture")
         func url(_ path: String) -> String { test.server.url(path) }

@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A mount agrees with the reference model.
+/// A comparison of a mount with the reference model.
 ///
-/// `PODFS_MODEL_OPERATIONS` is the number of operations (1,500), `PODFS_MODEL_SEED` the seed (1).
+/// The environment variable `PODFS_MODEL_OPERATIONS` sets the number of operations (default 1,500), and
+/// `PODFS_MODEL_SEED` the seed (default 1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
     @Test func theMountMatchesTheModel() async throws {
         let start = ContinuousClock.now

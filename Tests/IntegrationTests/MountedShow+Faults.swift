@@ -5,7 +5,7 @@ import Testing
 
 // Helpers for tests of faulty servers and killed processes.
 extension MountedShow {
-    /// Returns a configuration with short timeouts.
+    /// Returns a configuration with these timeouts, in seconds. Their defaults are those of podfs.
     static func patience(stall: Int = 20, reader: Int = 60, giveUp: Int = 86_400) -> String {
         "[transfers]\nstall = \"\(stall) s\"\nreader_deadline = \"\(reader) s\"\ngive_up = \"\(giveUp) s\"\n"
     }
@@ -48,12 +48,12 @@ extension MountedShow {
         #expect(try await attribute("sha256", of: path) == String(sum), sourceLocation: sourceLocation)
     }
 
-    /// Returns the first bytes of an episode's requests, `nil` for those without a range.
+    /// Returns the offset at which each request for an episode starts, `nil` for a request without a range.
     func starts(_ number: Int) -> [Int?] { requests(number).map { $0.range?.firstByte } }
 }
 
 extension ChildProcess.Result {
-    /// Whether a program reports that a system call failed with this errno.
+    /// Whether the program has failed and its error message contains the text of this errno.
     func says(_ code: Int32) -> Bool {
         exitCode != 0 && error.contains(String(cString: strerror(code)))
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A home with one mounted show, and a server that the test controls.
+/// A home with one subscribed show, mounted by default, and a server that the test controls.
 ///
 /// Only other programs access the mount, never the test itself.
 struct MountedShow {
@@ -12,7 +12,8 @@ struct MountedShow {
     let home: PodfsHome
     let mount: MountGuard
 
-    /// Subscribes and mounts. Episode n is at `/n.mp3`, initially with generated content.
+    /// Subscribes to the show, and mounts unless `isMounted` is false. The server has episode n at `/n.mp3`, initially
+    /// with generated content.
     ///
     /// - Parameters:
     ///   - episodes: The number of episodes.

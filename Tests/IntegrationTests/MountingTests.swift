@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Mounting by different users, options and programs.
+/// Mounting by different users and programs, and with different options.
 @Suite(.timeLimit(.minutes(5))) struct MountingTests {
-    /// Returns the entry of the mount table: source, mount point, type, options.
+    /// Returns the fields of the mount's entry in the mount table: source, mount point, type, options.
     private static func entry(_ mount: MountGuard, in namespace: MountNamespace? = nil) throws -> [String]? {
         try String(contentsOfFile: namespace?.mounts ?? "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
             .map { $0.split(separator: " ").map(String.init) }.last { $0.count > 3 && $0[1] == mount.mountPoint }
@@ -62,7 +62,8 @@ import Testing
         #expect(doctor.output.contains("chmod 666 /dev/fuse"), "\(doctor.output)")
     }
 
-    /// Reads the episode as its user, and waits until it is cached.
+    /// Checks that mount and daemon run as the user, who can read the episode and set its attributes, and that root has
+    /// no access.
     private static func expectItServes(_ ordinary: OrdinaryHome) async throws {
         let process = try await ordinary.mountProcess()
         #expect(try ordinary.user(of: process) == "\(OrdinaryHome.user)")
@@ -79,8 +80,8 @@ import Testing
         #expect(try await ordinary.runAsRoot(["ls", ordinary.mount.mountPoint]).says(EACCES))
     }
 
-    /// Opens the device, mounts, and continues as the ordinary user with the descriptor, like mount.fuse3 with
-    /// `drop_privileges`. `mount -i` calls no helper, `-n` writes no mtab.
+    /// A script that opens the device, mounts, and executes a program with the descriptor as the ordinary user, like
+    /// mount.fuse3 with `drop_privileges`. `mount -i` calls no helper, `-n` writes no mtab.
     private static let byDescriptor = """
         exec 7<> /dev/fuse
         mount -i -n -t fuse.podfs podfs "$1" \
@@ -129,7 +130,8 @@ import Testing
         process.kill(SIGTERM)
         let ended = try await process.wait()
         #expect(ended.exitCode == 0, "\(ended.error)")
-        // On kernels that do not report a descriptor's mount, a dead mount remains for the mounting program to remove.
+        // Some kernels do not report the mount of a descriptor. There a dead mount remains, which the mounting program
+        // has to remove.
         #expect(ordinary.mount.isMounted == !tellsItsMount)
     }
 
@@ -160,7 +162,7 @@ import Testing
         #expect(options.isSuperset(of: ["rw", "nosuid", "nodev", "noexec", "noatime", "max_read=65536"]), "\(entry)")
         let read = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(read.standardOutput) && read.standardOutput.count == 300_000)
-        // It is recognized as a mount of podfs despite the other type.
+        // podfs recognizes its mount despite the other file system type.
         let missing = try await show.home.run("download", "\(show.mount.mountPoint)/Missing")
         #expect(missing.error.contains("does not exist; see: podfs list"), "\(missing.error)")
         let twice = try await show.home.run("mount", show.mount.mountPoint)
@@ -175,7 +177,7 @@ import Testing
             ("nosuid,default_permissions", "the mount option default_permissions is not supported"),
             ("frobnicate", "the mount option frobnicate is unknown"),
         ])
-    func anOptionThatCannotBeIsNamed(options: String, says: String) async throws {
+    func anUnsupportedOptionIsReported(options: String, says: String) async throws {
         let home = try PodfsHome()
         let mount = try home.makeMountPoint()
         let result = try await home.run("mount", "-o", options, mount.mountPoint)
@@ -184,7 +186,7 @@ import Testing
         #expect(!mount.isMounted)
     }
 
-    @Test func filesBelongToWhomTheOptionsSay() async throws {
+    @Test func filesBelongToTheUserAndGroupInTheOptions() async throws {
         let show = try await MountedShow(isMounted: false)
         let mounted = try await show.home.run("mount", "-o", "uid=nobody,gid=12345", show.mount.mountPoint)
         try #require(mounted.exitCode == 0, "\(mounted.error)")
@@ -192,7 +194,7 @@ import Testing
             let owner = try await ChildProcess.run("stat", ["-c", "%u %g", path])
             #expect(owner.output == "65534 12345\n", "\(path) \(owner.error)")
         }
-        // The mounting user may control downloads anyway.
+        // The mounting user may set control attributes although the files belong to another user.
         let control = try await ChildProcess.run(
             "setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)])
         #expect(control.exitCode == 0, "\(control.error)")
@@ -200,7 +202,7 @@ import Testing
         #expect(unknown.exitCode == 1)
     }
 
-    @Test func onlyRootMountsForAnother() async throws {
+    @Test func onlyRootMountsForAnotherUser() async throws {
         let home = try PodfsHome()
         let mount = try home.makeMountPoint()
         let unknown = try await home.run("mount", "-o", "setuid=no such user", mount.mountPoint)
@@ -214,8 +216,8 @@ import Testing
 
     // MARK: mount(8) and fstab
 
-    /// The beginning of a script, which installs `$0` in /usr/local/bin of its mount namespace: mount(8) does not pass
-    /// PATH on.
+    /// The beginning of a script. It installs `$0` in /usr/local/bin of its mount namespace, since mount(8) does not
+    /// pass PATH on, and unmounts `$1` when the script exits.
     private static let installed = """
         mount -t tmpfs none /usr/local/bin && ln -s "$0" /usr/local/bin/podfs || exit 9
         trap 'umount -l "$1" 2> /dev/null' EXIT
@@ -274,7 +276,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
-    func theProgramMayStandInTheSource() async throws {
+    func theMountSourceMayNameTheProgram() async throws {
         let show = try await MountedShow(isMounted: false)
         let result = try await Self.runInstalled(
             show, "mount -t fuse podfs#shows \"$1\" && grep \" $1 \" /proc/self/mounts && umount \"$1\"")
@@ -323,7 +325,7 @@ import Testing
     @Test(
         .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["mount.podfs", "mount.fuse.podfs"])
-    func theProgramIsAMountHelperByItsName(name: String) async throws {
+    func theProgramIsAMountHelperUnderThatName(name: String) async throws {
         let ordinary = try await OrdinaryHome()
         let folder = try TemporaryDirectory()
         try FileManager.default.createSymbolicLink(
@@ -343,14 +345,15 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
         try await Self.expectItServes(ordinary)
-        // The daemon inherits the environment of the mount's process, whose HOME was the user's from the beginning.
+        // The daemon inherits the environment of the mount's process, in which USER and LOGNAME name the user. HOME
+        // was that of the user before.
         let daemon = try #require(ordinary.home.daemonProcessIdentifier)
         let variables = try String(contentsOfFile: "/proc/\(daemon)/environ", encoding: .utf8).split(separator: "\0")
         #expect(variables.contains("USER=nobody") && variables.contains("LOGNAME=nobody"), "\(variables)")
     }
 
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
-    func withoutAHomeOfItsOwnTheUsersIsTaken() async throws {
+    func theHomeOfRootIsReplacedByTheHomeOfTheUser() async throws {
         // The home of nobody does not exist, so the error shows where the program looked for it.
         let ordinary = try await OrdinaryHome()
         var environment = ordinary.home.environment.filter { !$0.key.hasPrefix("XDG_") }
@@ -374,7 +377,7 @@ import Testing
         #expect(!mount.isMounted)
     }
 
-    @Test func unmountingFromWithinNamesTheShellAndNotItself() async throws {
+    @Test func unmountingFromWithinReportsTheShellButNotPodfs() async throws {
         let show = try await MountedShow(episodes: 1)
         let shell = try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && \"$0\" unmount \"$1\"; exit $?", PodfsHome.executable, show.mount.mountPoint],
@@ -382,7 +385,7 @@ import Testing
         #expect(shell.exitCode == 1)
         #expect(shell.error.contains("is in use by sh ("), "\(shell.error)")
         #expect(!shell.error.contains("podfs ("), "\(shell.error)")
-        // A shell whose current folder is in the mount is no obstacle by itself.
+        // Here podfs replaces the shell. Its own current folder in the mount is no obstacle.
         let alone = try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && exec \"$0\" unmount \"$1\"", PodfsHome.executable, show.mount.mountPoint],
             environment: show.home.environment)

@@ -44,10 +44,10 @@ struct OrdinaryHome {
         try #require(subscribed.exitCode == 0, "\(subscribed.error)")
     }
 
-    /// The words that start a program as that user.
+    /// The words before a command that run it as `nobody`.
     static let asUser = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"]
 
-    /// Runs a program as that user.
+    /// Runs a program as `nobody`, in the namespace.
     func run(_ arguments: String...) async throws -> ChildProcess.Result {
         try await runAsRoot(Self.asUser + arguments)
     }
@@ -66,7 +66,7 @@ struct OrdinaryHome {
         return try #require(Int32(result.output), "\(result.error)")
     }
 
-    /// Returns the user of a process according to /proc.
+    /// Returns the user number of a process according to /proc.
     func user(of process: Int32) throws -> String? {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return status.split(separator: "\n").first { $0.hasPrefix("Uid:") }

@@ -6,7 +6,7 @@ import Testing
 /// Access of other users to a mount.
 @Suite(
     .timeLimit(.minutes(5)),
-    .enabled(if: ChildProcess.canRunAsNobody, "only root can become somebody else, by runuser"))
+    .enabled(if: ChildProcess.canRunAsNobody, "needs root and runuser, to run programs as another user"))
 struct OtherUserTests {
     private static func show(_ options: [String] = []) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
@@ -26,7 +26,7 @@ struct OtherUserTests {
     }
 
     @Test(arguments: [["--allow-other"], ["-o", "allow_other"]])
-    func withLeaveOthersRead(_ options: [String]) async throws {
+    func withAllowOtherOtherUsersRead(_ options: [String]) async throws {
         let show = try await Self.show(options)
         let owner = "\(getuid()) \(getgid())\n"
         for path in [show.mount.mountPoint, show.path(1), "\(show.mount.mountPoint)/.status"] {
@@ -44,7 +44,7 @@ struct OtherUserTests {
         #expect(status.exitCode == 0, "\(status.error)")
     }
 
-    @Test func othersControlNothing() async throws {
+    @Test func otherUsersCannotControlOrModifyAnything() async throws {
         let show = try await Self.show(["--allow-other"])
         _ = try await show.read(show.path(1))
         try await show.waitForState("cached", of: show.path(1))
@@ -70,13 +70,13 @@ struct OtherUserTests {
         #expect(try await show.attribute("played", of: show.path(1)) == "0")
         #expect(try await show.attribute("position", of: show.path(1)) == nil)
         #expect(show.server.requests.count == requests)
-        // The owner has access.
+        // The owner can set attributes.
         let own = try await ChildProcess.run("setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)])
         #expect(own.exitCode == 0, "\(own.error)")
         #expect(try await show.attribute("played", of: show.path(1)) == "1")
     }
 
-    @Test func theFeedIsForTheOwnerAlone() async throws {
+    @Test func onlyTheOwnerCanReadTheFeed() async throws {
         let show = try await Self.show(["--allow-other"])
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
         for name in [".feed.xml.txt", ".feed.json"] {
@@ -88,7 +88,7 @@ struct OtherUserTests {
         #expect(try await ChildProcess.runAsNobody("test", ["-r", "\(folder)/playlist.m3u8"]).exitCode == 0)
     }
 
-    @Test func anIndexerOfAnotherUserIsKnown() async throws {
+    @Test func anIndexerOfAnotherUserIsRecognized() async throws {
         let show = try await Self.show(["--allow-other"])
         let indexer = try show.home.directory.copyProgram("/bin/cat", as: "bin/tracker-extract")
         let refused = try await ChildProcess.runAsNobody(indexer, [show.path(1)])
@@ -96,10 +96,10 @@ struct OtherUserTests {
         #expect(show.requests(1).isEmpty)
     }
 
-    /// The mount belongs to an ordinary user, who cannot read the executables of root's processes or of a script's
-    /// interpreter; and the reader is a thread with a name of its own.
+    /// The mount belongs to an ordinary user, who cannot find out the executable of root's processes. The indexer is a
+    /// script of root, and its read comes from a thread with another name.
     @Test(.enabled(if: OrdinaryHome.isPossible && python != nil, "needs root and python3"))
-    func anIndexerIsKnownAcrossUsersAndByItsThreads() async throws {
+    func aScriptOfRootIsRecognizedInAThreadWithAnotherName() async throws {
         let ordinary = try await OrdinaryHome()
         let options = "fd=7,rootmode=40000,user_id=65534,group_id=65534,nosuid,nodev,allow_other"
         let mounted = try await ordinary.runAsRoot(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Servers that are down for a day, which outlasts the daemon. Only the wall clock advances; see `FakeClock`.
+/// Servers that are down for a day, while several daemons die. Only the wall clock advances; see `FakeClock`.
 @Suite(.timeLimit(.minutes(10))) struct OutageTests {
     @Test(arguments: ["gpodder", "nextcloud"]) func aDayWithoutServersLosesNothing(kind: String) async throws {
         let clock = try await FakeClock()
@@ -40,7 +40,7 @@ import Testing
         home.killDaemon()
         try await home.waitUntilDaemonHasEnded()
 
-        // Both are up again, the retry delay has passed, and only the status is requested.
+        // Both servers are up again and the retry delay has passed. The commands only query the status.
         try clock.move(bySeconds: 26 * 3_600)
         try sync.start()
         try videos.start()

@@ -24,7 +24,7 @@ import Testing
         "plain-word_1.2/ä", "two words", "it's", "$HOME", "a|b", "*", "(x)", "<5m", "a\\b", "`x`", "!!", "", "\"",
         "~/x",
     ])
-    func aShellReadsAQuotedWordAsItWas(_ word: String) async throws {
+    func aShellReadsAQuotedWordUnchanged(_ word: String) async throws {
         let result = try await ChildProcess.run("sh", ["-c", "printf %s \(ShellQuoting.quoted(word))"])
         #expect(result.output == word)
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// The system's support for passthrough.
 private enum Passthrough {
-    /// Whether the tests have CAP_SYS_ADMIN, and the kernel has passthrough.
+    /// Whether the tests have CAP_SYS_ADMIN in the initial user namespace, and the kernel has passthrough.
     static let isPossible: Bool = {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") } ?? ""
@@ -24,8 +24,8 @@ private enum Passthrough {
         ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? "").contains("overlay")
 }
 
-/// Episodes that the kernel reads itself. The tests kill the mount's process to prove it: no other process can answer a
-/// read then.
+/// Episodes that the kernel reads itself. The tests kill the mount's process to prove it: then only the kernel can
+/// answer a read.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: Passthrough.isPossible, "only root on Linux 6.9 or newer can hand files to the kernel"))
@@ -60,19 +60,19 @@ struct PassthroughTests {
         try await show.killMount()
         expectWhole(try await first.read(0..<Self.size))
         expectWhole(try await second.read(0..<Self.size))
-        // The cache file stays: the kernel holds the lease.
+        // The cache file cannot be evicted: the kernel still has it open, and with it the lease.
         let refused = try await show.home.run("evict", "\(MountedShow.show)/2026-01-01 Episode 1.mp3")
         #expect(refused.exitCode != 0 && refused.error.contains("it is open in a program"), "\(refused.error)")
         try await first.end()
         try await second.end()
-        // The open file of the dead mount remains usable; a new mount replaces the dead one.
+        // A new mount replaces the dead one. The episode is no longer open.
         try await show.remount()
         try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
             try await show.home.run("evict", show.path(1)).exitCode == 0
         }
     }
 
-    @Test func theSumIsRightAndTheOpenIsCounted() async throws {
+    @Test func theDigestIsRightAndAnOpenUpdatesTheAccessTime() async throws {
         let show = try await Self.cached()
         let sum = try await ChildProcess.run("sha256sum", ["--", show.path(1)]).output.prefix(64)
         #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
@@ -96,7 +96,7 @@ struct PassthroughTests {
         #expect(show.requests(1).count == 2)
     }
 
-    @Test func handlesOfADownloadAreJoinedUntilTheyAreClosed() async throws {
+    @Test func passthroughBeginsWhenTheHandlesOfTheDownloadAreClosed() async throws {
         let show = try await MountedShow(episodes: 1, size: Self.size, length: Self.size)
         let gate = Gate(heldAt: 1_000_000)
         show.server.serve("/1.mp3", MountedShow.resource(1, size: Self.size), [.hold(gate)])
@@ -110,7 +110,7 @@ struct PassthroughTests {
         expectWhole(try await late.read(0..<Self.size))
         expectWhole(try await early.read(0..<Self.size))
         try await early.end()
-        // The file is still read through podfs.
+        // While `late` is open, podfs still serves the reads.
         let third = try await OpenFileReader(show.path(1))
         expectWhole(try await third.read(0..<Self.size))
         try await late.end()
@@ -121,19 +121,19 @@ struct PassthroughTests {
         expectWhole(try await last.read(0..<Self.size))
     }
 
-    @Test func theOptionLeavesTheReadingToPodfs() async throws {
+    @Test func anOptionDisablesPassthrough() async throws {
         let show = try await Self.cached(options: ["-o", "no_passthrough"])
         let reader = try await OpenFileReader(show.path(1))
         let part = try await reader.read(0..<4_096)
         #expect(part.error == 0 && Self.content.matches(part.bytes))
-        // Drop the pages that were read from the kernel's cache.
+        // Drop the file's pages from the kernel's cache.
         let dropped = try await ChildProcess.run("dd", ["if=\(show.path(1))", "iflag=nocache", "count=0"])
         #expect(dropped.exitCode == 0, "\(dropped.error)")
         try await show.killMount()
         #expect(try await reader.read(2_000_000..<2_500_000).error != 0)
     }
 
-    @Test func aFileRemovedFromTheCacheIsReadToItsEnd() async throws {
+    @Test func anOpenFileThatIsRemovedFromTheCacheIsReadToItsEnd() async throws {
         let show = try await Self.cached()
         let reader = try await OpenFileReader(show.path(1))
         let removed = try await ChildProcess.run(
@@ -156,11 +156,11 @@ struct PassthroughTests {
         try await reader.end()
     }
 
-    /// A cache on overlayfs, which is stacked on another file system, so this mount is stacked too. On two layers the
-    /// kernel rejects the file (ELOOP), and podfs serves the reads.
+    /// A cache on overlayfs, which is stacked on another file system. Passthrough stacks the mount on the overlay. On
+    /// two overlays, the kernel rejects the file (ELOOP), and podfs serves the reads.
     @Test(.enabled(if: Passthrough.isOverlayPossible, "this kernel has no overlayfs"), arguments: [1, 2])
-    func aCacheOnOtherLayers(count: Int) async throws {
-        // Not on the folder for temporary files: in a container it may be such a layer itself.
+    func aCacheOnOneOrTwoOverlaysIsRead(count: Int) async throws {
+        // Not in the folder for temporary files: in a container, it may be on an overlay itself.
         let below = try await TemporaryFilesystem(mebibytes: 64)
         let folder = try TemporaryDirectory()
         var mounts: [String] = []
@@ -200,7 +200,7 @@ struct PassthroughTests {
 
     // MARK: Other ways to read, in Python
 
-    /// Runs a Python program that may use `path`, and `good`, the episode's bytes.
+    /// Starts a Python program. In it, `path` is the episode's path, `good` has its bytes, and `folder` is the home's.
     private func python(_ program: String, _ show: MountedShow) async throws -> ChildProcess {
         let folder = show.home.directory
         let good = folder.file("good")
@@ -277,9 +277,9 @@ struct PassthroughTests {
         #expect(result.output == "done\n", "\(result.error)")
     }
 
-    /// First with cached handles, then with passthrough, with concurrent opens and closes throughout.
+    /// Eight threads open, read and close the episode, first while it is downloaded, then with passthrough.
     @Test(.enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
-    func manyOpenAndCloseItWhileItBecomesWhole() async throws {
+    func concurrentReadersGetRightBytesDuringAndAfterTheDownload() async throws {
         let show = try await MountedShow(episodes: 1, size: Self.size, length: Self.size)
         let gate = Gate(heldAt: 1_500_000)
         show.server.serve("/1.mp3", MountedShow.resource(1, size: Self.size), [.hold(gate)])
@@ -342,7 +342,7 @@ extension MountedShow {
         }
     }
 
-    /// Waits until the mount's process has received every release: the kernel does not wait for it.
+    /// Waits until the mount's process has answered every release, since close(2) does not wait for the answer.
     fileprivate func waitUntilReleased() async throws {
         let connection = try await FuseConnection(at: mount.mountPoint)
         try await waitUntil(deadline: .seconds(60), description: "no request waits") { try connection.waiting == 0 }

@@ -67,8 +67,8 @@ struct PlayerTests {
             "\(show.mount.mountPoint)/\(MountedShow.show)/\(format.rawValue).\(format.rawValue)"
         }
 
-        /// Runs a program on an original and on the uncached episode, and compares its output, or the file that it
-        /// writes.
+        /// Runs a program on the original and on the episode, and compares its outputs or the files that it writes.
+        /// Checks that the episode was requested.
         func expectSame(
             _ format: Format, sourceLocation: SourceLocation = #_sourceLocation,
             _ run: (_ path: String, _ output: String) async throws -> ChildProcess.Result
@@ -92,13 +92,13 @@ struct PlayerTests {
         try await station.expectSame(format) { path, _ in
             try await ChildProcess.run("ffmpeg", ["-v", "error", "-xerror", "-i", path, "-f", "md5", "-"])
         }
-        // From the middle, which is now cached or being fetched.
+        // From second 25: the episode is now cached or being fetched.
         try await station.expectSame(format) { path, _ in
             try await ChildProcess.run("ffmpeg", ["-v", "error", "-xerror", "-ss", "25", "-i", path, "-f", "md5", "-"])
         }
     }
 
-    @Test(arguments: Format.allCases) func ffprobeFindsTheSame(_ format: Format) async throws {
+    @Test(arguments: Format.allCases) func ffprobePrintsTheSame(_ format: Format) async throws {
         let station = try await Station()
         let facts = ["-v", "error", "-show_streams", "-show_packets", "-show_entries", "format=duration,size,bit_rate"]
         try await station.expectSame(format) { path, _ in
@@ -120,7 +120,7 @@ struct PlayerTests {
         }
     }
 
-    /// VLC does not run as root, so it plays as another user.
+    /// VLC refuses to run as root: then it runs as `nobody`.
     @Test(
         .enabled(if: InstalledProgram.exists("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"),

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Programs that only probe files: they get what they read, and start no download.
+/// Programs that only probe files: podfs fetches what they read, and starts no download.
 @Suite(.timeLimit(.minutes(5))) struct ProbeTests {
-    /// Copies an installed program under another name.
+    /// Copies an installed program under another name, and returns the path of the copy.
     private static func impostor(_ name: String, of program: String, in home: PodfsHome) throws -> String {
         try home.directory.copyProgram(program, as: "bin/\(name)")
     }
@@ -24,13 +24,13 @@ import Testing
         #expect(try await show.attribute("state", of: show.path(1)) == "remote")
         #expect(try await show.status() == "no active tasks\n")
         #expect(try await show.home.run("status", "--json").output.contains("\"probed\": 1"))
-        // A player gets the whole file, of which only the missing parts are fetched.
+        // A player gets the whole file. Only the missing parts are fetched.
         #expect(content.matches(try await show.read(show.path(1)).standardOutput))
         try await show.waitForState("cached", of: show.path(1))
         #expect(show.server.bodyBytesWritten(for: "/1.mp3") <= size + 128 * 1024)
     }
 
-    @Test func aProbeThatReadsOnIsAPlayer() async throws {
+    @Test func aProbeThatReadsTheWholeFileStartsADownload() async throws {
         let size = 3_000_000
         let show = try await MountedShow(episodes: 2, size: size, length: size)
         let reader = try Self.impostor("mpd", of: "/bin/cat", in: show.home)
@@ -50,7 +50,7 @@ import Testing
         #expect(try await show.status() == "no active tasks\n")
     }
 
-    @Test func withoutRangesTheStartIsReadAndTheRestRefused() async throws {
+    @Test func withoutRangesAProbeCanReadOnlyTheStart() async throws {
         let size = 6_000_000
         let show = try await MountedShow(episodes: 1, size: size, length: size)
         show.server.serve("/1.mp3", MountedShow.resource(1, size: size)) { _ in .normal.ignoreRange() }

@@ -32,7 +32,7 @@ import Testing
             try await gate.waitUntilReached()
             let daemon = try #require(show.home.daemonProcessIdentifier)
             show.home.killDaemon()
-            // Only the mount can start another.
+            // No command runs, so only the mount can start the next daemon.
             try await waitUntil(deadline: .seconds(60), description: "the next daemon serves") {
                 if let ended = readers.first(where: { !$0.isRunning }) {
                     throw DeadlineError("the next daemon serves: a reader has ended: \(ended.error)")
@@ -56,7 +56,7 @@ import Testing
         let show = try await Self.show()
         show.server.serve("/1.mp3", Self.resource) { $0.index == 0 ? .throttle(bytesPerSecond: 1_000_000) : .normal }
         #expect(try await show.home.run("download", show.path(1)).exitCode == 0)
-        // Two seconds at that rate: a checkpoint of at least the first second has been written.
+        // More than two seconds at that rate: a checkpoint of at least the first second has been written.
         try await waitUntil(deadline: .seconds(60), description: "half of the episode is received") {
             Int(try await show.attribute("bytes_received", of: show.path(1)) ?? "") ?? 0 > 2_200_000
         }
@@ -72,7 +72,7 @@ import Testing
         }
         let next = try #require(show.requests(1).dropFirst().first)
         let start = try #require(next.range?.firstByte)
-        // At most a second of transfer is lost, and the bytes in flight.
+        // At most one second of transfer and the bytes in flight are lost.
         #expect(received - start <= 1_300_000, "\(received) were sent, it went on from \(start)")
         #expect(next.headers["If-Range"] == "\"episode-1\"")
         #expect(show.requests(1).count == 2)
@@ -81,7 +81,7 @@ import Testing
         #expect(show.requests(1).count == 2)
     }
 
-    @Test func anOpenFileOfADeadMountSaysSoAndThePathServesAgain() async throws {
+    @Test func anOpenFileOfADeadMountFailsAndTheNextMountServesThePath() async throws {
         let show = try await Self.show()
         let reader = try await OpenFileReader(show.path(1))
         #expect(Self.content.matches(try await reader.read(0..<4_096).bytes))
@@ -91,7 +91,7 @@ import Testing
         let listed = try await ChildProcess.run("ls", [show.mount.mountPoint])
         #expect(listed.says(ENOTCONN), "\(listed.error)")
         try await show.remount()
-        // The descriptor stays invalid, and never returns bytes of another mount.
+        // The descriptor stays invalid, and returns no bytes of the new mount.
         let after = try await reader.read(3_900_000..<3_910_000)
         #expect(after.error == ENOTCONN || after.error == ECONNABORTED)
         try await show.expectWhole(1, Self.content)
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Unmounting
 
-    @Test func unmountFailsTheReadsThatWait() async throws {
+    @Test func unmountFailsWaitingReads() async throws {
         let show = try await Self.show()
         let gate = Gate(heldAt: 1_000_000)
         show.server.serve("/1.mp3", Self.resource) { _ in .hold(gate) }
@@ -121,7 +121,7 @@ import Testing
         #expect(show.requests(1).count == 1)
     }
 
-    @Test func anOpenFileKeepsTheFolderUntilItIsForced() async throws {
+    @Test func aFolderWithAnOpenFileIsUnmountedOnlyByForce() async throws {
         let show = try await Self.show()
         let reader = try await OpenFileReader(show.path(1))
         #expect(Self.content.matches(try await reader.read(0..<4_096).bytes))
@@ -141,7 +141,7 @@ import Testing
         let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint)
         #expect(forced.exitCode == 0, "\(forced.error)")
         #expect(!show.mount.isMounted)
-        // A process that has exited and was not yet reaped has no executable.
+        // The mount's process has exited. If it was not yet reaped, it no longer has an executable.
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")) == nil)
         let after = try await reader.read(3_900_000..<3_910_000).error
         #expect(after == ENOTCONN || after == ECONNABORTED || after == ENODEV)
@@ -150,7 +150,7 @@ import Testing
     // MARK: Two daemons
 
     @Test(arguments: ["XDG_DATA_HOME", "XDG_CACHE_HOME"])
-    func aDaemonThatSharesAFolderWithAnotherLeaves(_ shared: String) async throws {
+    func aDaemonThatSharesAFolderWithAnotherExits(_ shared: String) async throws {
         let show = try await MountedShow(isMounted: false)
         let own = try #require(show.home.daemonProcessIdentifier)
         // Everything else is separate, so that only the folder's lock conflicts.

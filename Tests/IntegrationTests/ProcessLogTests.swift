@@ -13,11 +13,11 @@ import Testing
         ("two\nlines\r", "two\\u{A}lines\\u{D}"),
         ("\u{202E}txt.3pm", "\\u{202E}txt.3pm"),
         ("\u{9B}2J\u{7F}", "\\u{9B}2J\\u{7F}"),
-    ]) func whatSteersATerminalIsEscaped(text: String, escaped: String) {
+    ]) func controlCharactersAreEscaped(text: String, escaped: String) {
         #expect(ProcessLog.escaped(text) == escaped)
     }
 
-    @Test func aLineSaysWhenHowBadAndWho() {
+    @Test func aLineHasTimeLevelLabelAndSource() {
         let line = ProcessLog.line(
             level: "warning", label: "podfs.daemon", source: "PodcastService", message: "a\u{7}b\nc", at: 1_800_000_000)
         #expect(line.hasSuffix(" warning podfs.daemon: [PodcastService] a\\u{7}b\\u{A}c\n"))
@@ -49,7 +49,7 @@ import Testing
         #expect(contents(file) == [nil, "the second one"])
     }
 
-    @Test func aProcessThatLogsForMonthsKeepsOneOldFile() throws {
+    @Test func twoProcessesWithOneLogKeepOneOldFile() throws {
         let folder = try TemporaryDirectory()
         let file = LogFile(path: folder.file("daemon.log"), limit: 10)
         func open() throws -> Int32 {
@@ -78,7 +78,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["daemon.log", "daemon.log.1"])
     }
 
-    @Test func anotherFileIsNotTouched() throws {
+    @Test func theLogOfAnotherDaemonIsNotRotated() throws {
         let folder = try TemporaryDirectory()
         let file = LogFile(path: folder.file("daemon.log"), limit: 10)
         try folder.write("daemon.log", text: "the log of another daemon")

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Feeds, downloads and uploads through the proxies that the environment names. Only the proxy knows the hosts.
+/// Feeds, downloads and uploads through the proxies that the environment names. Only the proxy can resolve the names
+/// of the hosts.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     private let content = TestContent(seed: 17, size: 300_000)
 
@@ -39,18 +40,18 @@ import Testing
         #expect(videos.videos.first?.movie != nil)
         let asked = proxy.requests
         #expect(asked.first == "GET http://pod.example/feed.xml")
-        // The tracker in front of the file is asked once.
+        // The address that redirects to the file is requested once.
         #expect(asked.count { $0 == "GET http://pod.example/play" } == 1)
         #expect(asked.contains("GET http://cdn.example/1.mp3"))
         #expect(asked.contains { $0.hasPrefix("POST http://up.example/") })
-        // A host in NO_PROXY is asked directly.
+        // A host in NO_PROXY is reached directly.
         let count = asked.count
         web.serve("/own.xml", Resource(text: Self.feed("http://cdn.example/1.mp3"), contentType: "application/rss+xml"))
         #expect(try await home.run("subscribe", web.url("/own.xml"), "--name", "Own").exitCode == 0)
         #expect(proxy.requests.count == count)
     }
 
-    /// A feed cannot lead to a forbidden host through the proxy either, not even at the proxy's own port.
+    /// A feed on the internet cannot lead to this computer through the proxy, not even at the proxy's own port.
     @Test func aFeedLeadsToNoPrivateHostThroughAProxy() async throws {
         let web = HTTPTestServer()
         try web.start()
@@ -77,7 +78,7 @@ import Testing
     }
 
     /// With TLS the proxy sees only the host's name, and the certificate is verified with `transfers.ca_file`.
-    @Test func aTunnelThroughTheProxyIsVerified() async throws {
+    @Test func theCertificateBehindAProxyIsVerified() async throws {
         let server = try await SecureServer(names: ["DNS:pod.example"])
         try server.write("1.mp3", content.bytes)
         try server.write("feed.xml", Array(Self.feed("https://pod.example/1.mp3").utf8))

@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An upload arrives once and complete, although processes are killed repeatedly and servers go down.
+/// Uploads while processes are killed repeatedly or the server goes down: they must arrive once and complete.
 ///
-/// `PODFS_PUBLISH_BYTES` is its size (20 MB), `PODFS_SEED` the seed (1), which determines the victims and the times.
-/// The results are printed in one line.
+/// The environment variable `PODFS_PUBLISH_BYTES` sets the size of an upload (default 20 MB), and `PODFS_SEED` the seed
+/// (default 1) of the victims and the times. The results are printed in one line.
 @Suite(.timeLimit(.minutes(15))) final class PublishKillTests {
     private enum Victim: CaseIterable { case command, daemon, both }
 
@@ -49,7 +49,8 @@ import Testing
         return command
     }
 
-    /// Starts a daemon if none runs. The command is not `podfs daemon`: that would race with a command that starts one.
+    /// Starts a daemon if none runs. Uses `podfs events`, since `podfs daemon` would race with another command that
+    /// starts one.
     private func wakeDaemon() async throws {
         if home.daemonProcessIdentifier == nil {
             _ = try await home.run("events", "--since", "\(Int64.max)", "--once")
@@ -60,7 +61,7 @@ import Testing
         try await home.run("status", "--json").output.contains("\"kind\": \"upload\"")
     }
 
-    /// Waits for a condition; prints the state if it does not become true.
+    /// Waits for a condition. If it does not become true, records the state as an issue and throws.
     private func wait(_ description: String, _ condition: () async throws -> Bool) async throws {
         do {
             try await waitUntil(deadline: .seconds(120), description: description, condition)
@@ -91,13 +92,13 @@ import Testing
         for kill in 0..<Self.kills {
             let victim = Victim.allCases.randomElement(using: &generator) ?? .daemon
             if kill == 0 {
-                // During the copy, the handover or the POST.
+                // The first kill is during the copy, the handover or the POST.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0..<400, using: &generator)))
             } else {
-                // During the upload of the media.
+                // The other kills are during the upload of the media.
                 let share = Double.random(in: 0.05..<(kind == .tus ? 0.2 : 0.9), using: &generator)
                 let mark = received + Int(share * Double(Self.bytes))
-                try await wait("\(mark) bytes have come") { received >= mark || server.videos.first?.movie != nil }
+                try await wait("\(mark) bytes have arrived") { received >= mark || server.videos.first?.movie != nil }
             }
             if victim != .daemon { command?.kill() }
             if victim != .command { home.killDaemon() }
@@ -108,12 +109,12 @@ import Testing
             }
             if victim != .command { try await home.waitUntilDaemonHasEnded() }
             try await wakeDaemon()
-            // A command killed before it handed the file over has published nothing, so it is repeated.
+            // A command that was killed before it handed the file over has published nothing, so it is repeated.
             let isKnown = try await isOutstanding()
             if command == nil, !isKnown, server.videos.isEmpty { command = try start() }
         }
         server.change { $0.bytesPerSecond = nil }
-        try await wait("it has arrived") {
+        try await wait("the upload has arrived") {
             try await wakeDaemon()
             if server.videos.first?.movie == nil { return false }
             return try await !isOutstanding()
@@ -149,7 +150,7 @@ import Testing
         for _ in 0..<2 {
             try server.start()
             let mark = received + Self.bytes / 10
-            try await wait("some bytes have come") { received >= mark }
+            try await wait("some bytes have arrived") { received >= mark }
             server.stop()
         }
         server.change { $0.bytesPerSecond = nil }

@@ -66,7 +66,7 @@ import Testing
         #expect(events.contains("\"event\":\"completed\"") && events.contains("\"kind\":\"upload\""), "\(events)")
     }
 
-    @Test func theFileMayChangeAndGoAfterwards() async throws {
+    @Test func theFileMayBeChangedAndRemovedAfterwards() async throws {
         server.stop()
         let file = try file()
         let result = try await publish(file)
@@ -78,7 +78,7 @@ import Testing
         try expectWhole()
     }
 
-    @Test func publishPrintsTheTasksNumber() async throws {
+    @Test func publishPrintsTheNumberThatControlsTheTask() async throws {
         server.change { $0.bytesPerSecond = 200_000 }
         let result = try await publish(file(), "--json")
         let task = try #require(try JSONSerialization.jsonObject(with: Data(result.standardOutput)) as? [String: Any])
@@ -97,7 +97,7 @@ import Testing
         let gone = try await home.run("resume", "upload:\(id)")
         #expect(gone.exitCode == 1 && gone.error == "podfs: there is no upload:\(id); see: podfs status\n")
         #expect(server.videos.allSatisfy { $0.movie == nil })
-        // Anything else is a path.
+        // An argument of any other form is a path.
         #expect(try await home.run("resume", "upload:\(id)x").error.contains("there is no show"))
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(result.error.contains("podfs cancel upload:") && result.error.split(separator: "\n").count == 1)
         try await state("failed")
         let id = try #require(try await tasks().first?["id"] as? Int)
-        // The failure is also reported without a daemon.
+        // The failure is still reported after the daemon has exited.
         home.killDaemon(SIGTERM)
         try await home.waitUntilDaemonHasEnded()
         try await state("failed")
@@ -122,7 +122,7 @@ import Testing
         (404, "list of videos"), (405, "list of videos"), (422, "this title"), (403, "does not allow"),
         (413, "too large"),
     ])
-    func aServerThatIsAnotherIsToldInALine(_ status: Int, _ words: String) async throws {
+    func anErrorStatusIsExplainedInOneLine(_ status: Int, _ words: String) async throws {
         server.misbehave { $0.method == "POST" ? .status(status) : nil }
         let result = try await publish(file(), "--wait")
         #expect(result.exitCode == 1 && result.error.contains("\(status)") && result.error.contains(words))
@@ -197,7 +197,7 @@ import Testing
         #expect(try await home.run("list", "Mine").output.contains("Two.mp4"))
     }
 
-    @Test func theMountsStatusShowsIt() async throws {
+    @Test func theStatusOfTheMountShowsTheUpload() async throws {
         server.change { $0.bytesPerSecond = 100_000 }
         let mount = try home.makeMountPoint()
         #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)

@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random reads with all system calls of Linux that read, compared with the original.
+/// Reads with many system calls at random offsets, compared with the original.
 @Suite(.timeLimit(.minutes(10))) struct RandomReadTests {
-    /// Compares the file `argv[1]` with the file `argv[2]`, `argv[4]` times in each of three threads, with the seed
-    /// `argv[3]`. Exits with 1 and prints a line if anything differs.
+    /// A Python program that compares the file `argv[1]` with the file `argv[2]`. Each of three threads performs
+    /// `argv[4]` operations, with the seed `argv[3]`. Exits with 1 and prints a line for each thread that has found a
+    /// difference.
     private static let reader = #"""
         import mmap, os, random, sys, threading
         path, original, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -69,7 +70,7 @@ import Testing
         let content = MountedShow.content(1, size: size)
         let show = try await MountedShow(episodes: 1, size: size, length: seed == 1 ? size : nil)
         let original = try show.home.directory.write("original", content.bytes)
-        // During the transfer, over a connection that breaks now and then; afterwards from the cache.
+        // The first round reads during the transfer, over connections that break; the second reads from the cache.
         show.server.serve("/1.mp3", MountedShow.resource(1, size: size)) { request in
             request.index < 3 ? .throttle(bytesPerSecond: 3_000_000).reset(after: 1_500_000) : .normal
         }
@@ -96,7 +97,8 @@ import Testing
         #expect(result.exitCode == 1 && result.error.contains("seed 10"), "\(result.error)")
     }
 
-    /// Reads `argv[1]` to the end in pieces of `argv[2]` bytes, without reading its size.
+    /// A Python program that copies `argv[1]` to standard output in pieces of `argv[2]` bytes, without asking for its
+    /// size.
     private static let unaware = #"""
         import os, sys
         file = os.open(sys.argv[1], os.O_RDONLY)
@@ -105,8 +107,8 @@ import Testing
 
     @Test(
         .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"), arguments: [500_000, 1_000, nil])
-    func theFileEndsWhereItEndsForWhoDoesNotAsk(_ length: Int?) async throws {
-        // The kernel has the size in the feed, and its readahead goes beyond the true end.
+    func aReaderThatDoesNotAskForTheSizeGetsTheWholeFile(_ length: Int?) async throws {
+        // The kernel has the size in the feed. If that is too large, its readahead goes beyond the true end.
         let show = try await MountedShow(episodes: 4, length: length)
         let pieces = [131_072, 65_537, 1_000_000, 4_096]
         for (index, piece) in pieces.enumerated() {
@@ -131,8 +133,8 @@ import Testing
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
-        // Started after the first read: after an open without a read, like dd's, podfs may drop the held response. dd
-        // drops the file's pages and reads nothing (POSIX_FADV_DONTNEED).
+        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. It starts after the first read, since
+        // podfs may drop the held response after an open without a read.
         let dropper = try ChildProcess(
             "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         gate.open()
@@ -156,7 +158,7 @@ import Testing
         -> ChildProcess.Result
     {
         let job = ["--name=job", "--filename=\(path)", "--size=\(patternSize)", "--bs=4k", "--verify=crc32c"]
-        // It writes its own files into the current folder.
+        // fio writes its own files into the current folder.
         return try await ChildProcess.run(
             "sh", ["-c", "cd \"$0\" && exec fio --verify_state_save=0 \"$@\"", folder.path] + job + options)
     }
@@ -177,14 +179,14 @@ import Testing
         try #require(bytes.count == Self.patternSize)
         for (index, way) in ways.enumerated() {
             show.server.serve("/\(index + 1).mp3", Resource(bytes: bytes, contentType: "audio/mpeg"))
-            // Uncached, and again from the cache.
+            // The first run reads an uncached episode, the second reads from the cache.
             for _ in 1...2 {
                 let read = try await Self.fio(
                     show.path(index + 1), way + ["--readonly", "--verify_fatal=1"], in: folder)
                 #expect(read.exitCode == 0, "\(way): \(read.output)\(read.error)")
             }
         }
-        // Control: it detects a single bit.
+        // Control: fio detects a single changed bit.
         bytes[3_000_000] ^= 1
         show.server.serve("/\(ways.count + 1).mp3", Resource(bytes: bytes, contentType: "audio/mpeg"))
         let read = try await Self.fio(

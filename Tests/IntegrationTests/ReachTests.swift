@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The whole program with a feed on the internet that refers to private networks, in a network namespace with local
-/// addresses that count as on the internet.
+/// A feed on the internet that refers to private networks. The whole program runs in a network namespace, in which a
+/// local address stands for the internet.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
 ) struct ReachTests {
-    /// An address outside all private and reserved blocks; those for documentation are reserved.
+    /// An address outside all private and reserved blocks. The blocks for documentation are reserved too.
     private static let far = "93.184.215.14"
     private static let near = "10.0.0.1"
     private static let content = TestContent(seed: 5, size: 50_000)
@@ -61,14 +61,14 @@ import Testing
         ]
         var feed = FeedBuilder.show("Show", episodes: 5, length: 50_000) { addresses[$0 - 1] }
         feed.image = inside[1].url("/art.jpg")
-        // The newest is first: this is the fourth.
+        // The newest episode is first, so this is the fourth.
         feed.items[1].raw = """
             <podcast:transcript url="\(inside[1].url("/t.vtt"))" type="text/vtt"/>
             <podcast:chapters url="\(inside[1].url("/c.json"))" type="application/json+chapters"/>
             """
         far.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
 
-        // `allow_private` permits the first.
+        // `allow_private` permits the host of the first episode.
         try home.configure("[transfers]\nallow_private = [\"\(Self.near)/32\"]\n")
         #expect(try await podfs("subscribe", far.url("/feed.xml")).output == "Show: 5 episodes\n")
         let mounted = try await podfs("mount", mount.mountPoint)

@@ -6,7 +6,7 @@ import Testing
 /// Every modifying call on every kind of file: its errno, and that it changes nothing.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
 struct ReadOnlyTests {
-    /// A line of the manual's table, and its calls.
+    /// A line of the table in podfs-semantics(7), with the calls that test it.
     struct Rule: Sendable {
         let line: String
         let answer: String
@@ -173,7 +173,7 @@ struct ReadOnlyTests {
             "open of a link with O_NOFOLLOW", "ELOOP", ("opened(p, os.O_RDONLY | os.O_NOFOLLOW)", on: links)),
     ]
 
-    /// Calls without effect, which work as on a disk.
+    /// Calls that change nothing and succeed as on a disk.
     static let allowed: [SystemCallProbe.Call] = [
         .init("opened(p, os.O_RDONLY | os.O_APPEND)", on: openable),
         .init("opened(p, os.O_RDONLY | os.O_CREAT)", on: openable),
@@ -199,7 +199,7 @@ struct ReadOnlyTests {
         .init("raw('access', p, os.R_OK | os.X_OK)", on: folders),
         .init("os.chdir(p)", on: folders), .init("os.stat(p + '/').st_ino == os.stat(p).st_ino", on: folders),
         .init("os.statvfs(p).f_namemax == 255", on: all),
-        // Not mounted `ro`, so that the control attributes can be set.
+        // The mount is not `ro`, so that the control attributes can be set.
         .init("os.statvfs(p).f_flag & (os.ST_NOSUID | os.ST_NODEV | os.ST_RDONLY) == 6", on: all),
     ]
 
@@ -241,15 +241,15 @@ struct ReadOnlyTests {
         ])
     }
 
-    /// Returns everything that a program can see of the tree except access times, and the times of the status files and
-    /// of the pages of all shows, which are always the current time.
+    /// Returns the metadata of the tree and the digest of the cached episode. Omits access times, and the times of the
+    /// status files and of the pages in the mounted folder, which are always the current time.
     private static func state(_ show: MountedShow) async throws -> String {
         let root = show.mount.mountPoint
         let tree = try await ChildProcess.run(
             "find",
             [
                 root, "-printf", "%P|%i|%m|%n|%U|%G|%l|",
-                // The status says how long ago a task ended, so that its length changes by itself.
+                // The status says how long ago a task ended, so its size changes by itself and is omitted.
                 "(", "-name", ".status*", "-o", "-printf", "%s|%b|", ")",
                 "(", "-name", ".status*", "-o", "-path", "\(root)/index.html", "-o", "-name", ".*.html", "-o",
                 "-printf",

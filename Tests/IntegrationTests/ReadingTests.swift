@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ReadingTests {
-    @Test func listingAsksNoServer() async throws {
+    @Test func listingSendsNoRequest() async throws {
         let show = try await MountedShow()
         let listing = try await ChildProcess.run("ls", ["-l", "\(show.mount.mountPoint)/\(MountedShow.show)"])
         #expect(listing.output.contains("2026-01-02 Episode 2.mp3"))
@@ -41,7 +41,7 @@ import Testing
         #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
         // 300,000 bytes are 585.9 blocks of 512.
         #expect(try await ChildProcess.run("stat", ["-c", "%b", show.path(1)]).output == "586\n")
-        // The kernel's cached attributes and the command's list have the new state as well.
+        // The command's list has the new state as well.
         let list = try await show.home.run("list", MountedShow.show)
         #expect(list.output.contains("2026-01-01 Episode 1.mp3  293.0 KiB  cached"))
     }
@@ -53,7 +53,7 @@ import Testing
         let head = try await ChildProcess.run("head", ["-c", "500000", show.path(1)])
         #expect(MountedShow.content(1, size: 2_000_000).matches(head.standardOutput))
         #expect(head.standardOutput.count == 500_000)
-        // The read returns before the mount receives the task's event.
+        // The read may return before the mount receives the task's event.
         try await show.waitForState("running", of: show.path(1))
         try await waitUntil(deadline: .seconds(60), description: "progress is shown") {
             try await show.attribute("progress", of: show.path(1)) == "50.0"
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The kernel serves further opens of the file from its page cache, without reads that reach podfs.
-    @Test func anOpenEpisodeIsNotEvictedThoughNoReadOfItHasReachedPodfs() async throws {
+    @Test func anOpenEpisodeIsNotEvictedAlthoughItsReadsDidNotReachPodfs() async throws {
         let show = try await MountedShow(episodes: 1, size: 2_000_000, length: 2_000_000)
         let content = MountedShow.content(1, size: 2_000_000)
         let gate = Gate(heldAt: 1_000_000)
@@ -95,8 +95,8 @@ import Testing
         }
     }
 
-    /// The mount may have answered from the first bytes in the grant, before the file existed.
-    @Test func anEpisodeOfWhichOnlyTheFirstBytesWereReadIsNotEvictedWhileItIsOpen() async throws {
+    /// The mount may answer the first read with the bytes in the grant, before the cache file exists.
+    @Test func anOpenEpisodeIsNotEvictedAfterAReadOfItsFirstBytes() async throws {
         let show = try await MountedShow(episodes: 10, size: 20_000, length: 30_000)
         for number in 1...10 {
             let content = MountedShow.content(number, size: 20_000)

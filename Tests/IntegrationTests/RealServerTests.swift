@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// nginx as the server, files made by ffmpeg, mpv as the player: none was written for podfs.
+/// Programs and feeds that were not made for podfs: nginx as the server, ffmpeg as the encoder, mpv as the player, and
+/// feeds of real shows.
 @Suite(.timeLimit(.minutes(5))) struct RealServerTests {
     @Test func aPlayerPlaysAnUncachedEpisodeToItsEnd() async throws {
         let folder = try TemporaryDirectory()
@@ -32,7 +33,7 @@ import Testing
         let copied = try await ChildProcess.run("rsync", ["-t", episode, folder.file("copy.mp3")])
         #expect(copied.exitCode == 0, "\(copied.error)")
         #expect(try await ChildProcess.run("cmp", [folder.file("copy.mp3"), original]).exitCode == 0)
-        // A single response delivered the whole file.
+        // The server has sent the file once: the sizes of its responses add up to the size of the file.
         let size = try #require(
             FileManager.default.attributesOfItem(atPath: original)[.size] as? NSNumber
         ).intValue
@@ -45,7 +46,7 @@ import Testing
         #expect(sent.reduce(0, +) == size, "\(nginx.log)")
     }
 
-    @Test func realFeedsKeepTheirEpisodes() async throws {
+    @Test func theMountHasEveryEpisodeOfRealFeeds() async throws {
         let feeds = ProcessInfo.processInfo.environment["PODFS_TEST_FEEDS"] ?? Self.besideTheCheckout
         guard FileManager.default.fileExists(atPath: feeds) else { return }
         let home = try PodfsHome()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A daemon killed while it refreshes many feeds.
+/// Daemons that are killed during an import or a refresh.
 @Suite(.timeLimit(.minutes(5))) struct RefreshDeathTests {
     private struct Show: Decodable, Equatable {
         var name: String
@@ -20,7 +20,7 @@ import Testing
         try server.start()
     }
 
-    private func publish(_ number: Int, behindItsHead gate: Gate? = nil, fromRequest first: Int = 0) {
+    private func publish(_ number: Int, holdingItsHeadAt gate: Gate? = nil, fromRequest first: Int = 0) {
         let text = FeedBuilder.show("Show \(number)", episodes: 3) { "http://127.0.0.1:9/\($0).mp3" }.text
         let resource = Resource(text: text, contentType: "application/rss+xml", etag: "\"\(number)\"")
         server.serve("/\(number).xml", resource) { request in
@@ -33,15 +33,15 @@ import Testing
         return try JSONDecoder().decode([Show].self, from: Data(result.standardOutput))
     }
 
-    @Test func unrecordedRefreshesAreRequestedAgain() async throws {
+    @Test func anInterruptedImportAndAnInterruptedRefreshAreRepeated() async throws {
         for number in 1...Self.count { publish(number) }
         let outlines = (1...Self.count).map { "<outline xmlUrl=\"\(server.url("/\($0).xml"))\"/>" }.joined()
         let list = try home.directory.write("l.opml", text: "<opml version=\"2.0\"><body>\(outlines)</body></opml>")
         // An interrupted import, completed by the next one.
         let gate = Gate(heldAt: 0)
-        publish(60, behindItsHead: gate)
+        publish(60, holdingItsHeadAt: gate)
         let cut = try home.start("import", list)
-        try await waitUntil(description: "the import requests the feed whose body is held") {
+        try await waitUntil(description: "the import requests the feed whose response is held") {
             server.requests(for: "/60.xml").count == 1
         }
         home.killDaemon()
@@ -57,10 +57,10 @@ import Testing
 
         // An interrupted refresh.
         let second = Gate(heldAt: 0)
-        publish(80, behindItsHead: second)
+        publish(80, holdingItsHeadAt: second)
         let requests = server.requests.count
         let refresh = try home.start("refresh")
-        try await waitUntil(description: "the refresh requests the feed whose body is held") {
+        try await waitUntil(description: "the refresh requests the feed whose response is held") {
             server.requests(for: "/80.xml").count == 2 && server.requests.count > requests + 60
         }
         home.killDaemon()
@@ -75,12 +75,12 @@ import Testing
         #expect(try await shows() == all)
     }
 
-    /// The next daemon knows what the killed one was doing.
-    @Test func aFeedUnderWhichTheDaemonDiesTwiceIsLeftOutUntilItIsNamed() async throws {
+    /// The next daemon knows which feed the killed one was refreshing.
+    @Test func aFeedWhoseRefreshKillsTwoDaemonsIsSkippedUntilItIsNamed() async throws {
         try home.configure("[refresh]\nmin = \"1 s\"\nmax = \"1 s\"\n")
         // All requests but that of `subscribe` are held.
         let gate = Gate(heldAt: 0)
-        publish(1, behindItsHead: gate, fromRequest: 1)
+        publish(1, holdingItsHeadAt: gate, fromRequest: 1)
         #expect(try await home.run("subscribe", server.url("/1.xml")).exitCode == 0)
         for death in 1...2 {
             let watcher = try home.start("events")

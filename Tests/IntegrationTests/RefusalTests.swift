@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Errors of servers that refuse a file, have lost it, or send something else: reported by the open if the response
-/// head shows it, otherwise by the read.
+/// Errors of servers that refuse a file, have lost it, or send something else. The open reports them if it has to
+/// request the file. If the size is known, the first read does.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     /// A server's behaviour, and the expected error.
     struct Refusal: Sendable, CustomTestStringConvertible {
@@ -74,14 +74,14 @@ import Testing
     }
 
     private func expectFailure(_ refusal: Refusal, _ show: MountedShow) async throws {
-        // The reason is available when the open or the read has failed.
+        // The reason is available as soon as the open or the read has failed.
         #expect(try await show.attribute("state", of: show.path(1)) == "failed")
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains(refusal.says) ?? false, "\(error ?? "none")")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
     }
 
-    /// Checks that the file can be fetched once the server permits it.
+    /// Makes the server permit the file, and checks that it can be fetched.
     private func expectRecovery(_ show: MountedShow) async throws {
         show.server.serve("/1.mp3", MountedShow.resource(1))
         let again = try await show.home.run("download", show.path(1))
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// A refused open creates no task, and a later daemon does not know of it.
-    @Test func aCancelForgetsWhyAnOpenWasRefusedWhicheverDaemonIsAsked() async throws {
+    @Test func cancelRemovesTheErrorOfARefusedOpenEvenInTheNextDaemon() async throws {
         let show = try await MountedShow(episodes: 2, length: nil)
         for number in 1...2 {
             show.server.serve("/\(number).mp3", MountedShow.resource(number)) { _ in .status(404) }
@@ -131,7 +131,7 @@ import Testing
         #expect(reader.openError == EHOSTUNREACH)
         try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
-        #expect(error?.contains("couldn't connect") ?? false, "\(error ?? "no reason is told")")
+        #expect(error?.contains("couldn't connect") ?? false, "\(error ?? "none")")
         try show.server.start()
         try await show.expectWhole(1, MountedShow.content(1))
     }
@@ -143,14 +143,14 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == 0)
         #expect(try await reader.read(0..<4_096).error == EHOSTUNREACH)
-        // The task waits for the server, and completes.
+        // The task waits for the server, and completes when it is up again.
         #expect(try await show.attribute("state", of: show.path(1)) == "queued")
         try show.server.start()
         try await show.waitForState("cached", of: show.path(1))
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
-    @Test func aHostWithoutANameIsUnreachable() async throws {
+    @Test func aHostWhoseNameDoesNotResolveIsUnreachable() async throws {
         let show = try await MountedShow(episodes: 1, length: nil)
         show.server.serve("/1.mp3") { _ in .redirect(to: "http://podfs.invalid/1.mp3") }
         let reader = try await OpenFileReader(show.path(1))
@@ -166,7 +166,7 @@ import Testing
         #expect(reader.openError == ETIMEDOUT)
         try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
-        #expect(error?.contains("nothing arrived for 3 s") ?? false, "\(error ?? "no reason is told")")
+        #expect(error?.contains("nothing arrived for 3 s") ?? false, "\(error ?? "none")")
         show.server.serve("/1.mp3", MountedShow.resource(1))
         try await show.expectWhole(1, MountedShow.content(1))
     }

@@ -48,7 +48,7 @@ import Testing
             after: Resource(new, lastModified: "Mon, 07 Nov 1994 08:49:37 GMT"), content: new),
     ]
 
-    @Test(arguments: changes) func aReaderOfTwoRenditionsIsStale(_ change: Change) async throws {
+    @Test(arguments: changes) func aReadFailsIfTheFileIsReplaced(_ change: Change) async throws {
         let show = try await Self.show()
         let inode = try await ChildProcess.run("stat", ["-c", "%i", show.path(1)]).output
         show.server.serve("/1.mp3", change.before) { request in
@@ -60,7 +60,7 @@ import Testing
         }
         let result = try await show.read(show.path(1))
         #expect(result.says(ESTALE), "\(result.error), \(result.standardOutput.count) bytes")
-        #expect(Self.old.matches(result.standardOutput), "no byte of the new one")
+        #expect(Self.old.matches(result.standardOutput), "a byte of the new rendition was read")
         #expect(result.standardOutput.count <= 1_000_000)
         try await show.expectWhole(1, change.content)
         #expect(try await show.attribute("generation", of: show.path(1)) == "2")
@@ -82,8 +82,7 @@ import Testing
         }
         gate.open()
         try await show.waitForState("cached", of: show.path(1))
-        // Never read before: these bytes are neither in the kernel's nor in the reader's memory, but in the old cache
-        // file.
+        // These bytes were never read before, so they come from the old cache file and not from the page cache.
         let cached = try await reader.read(600_000..<610_000)
         #expect(cached.error == 0)
         #expect(cached.bytes.count == 10_000 && Self.old.matches(cached.bytes, at: 600_000))
@@ -95,7 +94,7 @@ import Testing
         try await show.expectWhole(1, Self.new)
     }
 
-    @Test func aRangeBeyondTheEndThatContradictsBeginsANewFile() async throws {
+    @Test func aContradictingStatus416BeginsANewRendition() async throws {
         let show = try await Self.show()
         show.server.serve("/1.mp3", MountedShow.resource(1, size: Self.size)) {
             switch $0.index {
@@ -111,7 +110,7 @@ import Testing
         #expect(try await show.attribute("generation", of: show.path(1)) == "2")
     }
 
-    @Test func aRangeBeyondTheEndConfirmsAFileThatIsAllHere() async throws {
+    @Test func status416ConfirmsThatAllBytesHaveArrived() async throws {
         let show = try await MountedShow(episodes: 1, size: Self.size, length: nil)
         var resource = MountedShow.resource(1, size: Self.size)
         resource.sendsLength = false
@@ -129,7 +128,7 @@ import Testing
         #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "\(Self.size)\n")
     }
 
-    @Test func aServerThatKeepsContradictingItselfIsGivenUp() async throws {
+    @Test func aDownloadFailsIfTheFileKeepsChanging() async throws {
         let show = try await Self.show()
         show.server.serve("/1.mp3", MountedShow.resource(1, size: Self.size)) {
             .header("ETag", "\"tag-\($0.index)\"").close(after: 500_000)

@@ -8,13 +8,13 @@ import TestSupport
 final class ScriptedDaemon: Sendable {
     struct Response: Sendable {
         var frame: Frame
-        /// Whether the daemon closes the connection after it.
+        /// Whether the daemon closes the connection after this frame.
         var isLast = false
     }
 
     private let listener: UnixListener
 
-    /// - Parameter respond: Returns the response to a frame of a connection, of which the first has the number 1.
+    /// - Parameter respond: Returns the response to a frame. Connections are numbered from 1.
     init(path: String, respond: @escaping @Sendable (_ connection: Int, Frame) -> Response) throws {
         listener = try UnixListener(path: path)
         let connections = Mutex(0)

@@ -6,8 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SearchTests {
     private typealias Show = CatalogueAnswers.Show
 
-    /// Mounts with a catalogue on the show's server. It finds an unsubscribed show with three episodes, and the
-    /// subscribed one.
+    /// Mounts a show, with a catalogue on its server. Every search finds an unsubscribed show with three episodes, and
+    /// the subscribed one.
     private static func mounted(configuration: String = "", isMounted: Bool = true) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         try show.home.configure("search.itunes.url = \"\(show.server.url("/itunes"))\"\n" + configuration)
@@ -70,7 +70,7 @@ import Testing
         #expect(episodes.output == (1...3).map { "2026-01-0\($0) Episode \($0).mp3\n" }.joined(), "\(episodes.error)")
         #expect(try await list("\(term)/Example Show").output.hasPrefix(Self.episode))
         #expect(show.server.requests.map(\.path) == ["/itunes", "/tides.xml"])
-        // It is not listed among the subscriptions.
+        // The found show is not listed among the subscriptions.
         #expect(
             try await list(root).output == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n"
         )
@@ -81,13 +81,13 @@ import Testing
         let read = try await show.read(path)
         #expect(read.exitCode == 0 && read.standardOutput.count == 300_000, "\(read.error)")
         #expect(Self.content(1).matches(read.standardOutput))
-        // Its bytes are removed after the close, and fetched again for the next reader.
+        // The episode's bytes are removed after the close, and fetched again for the next reader.
         try await waitUntil(deadline: .seconds(60), description: "the cache is empty") { cacheFiles(show).isEmpty }
         try await show.waitForState("remote", of: path)
         let again = try await show.read(path)
         #expect(Self.content(1).matches(again.standardOutput) && again.standardOutput.count == 300_000)
 
-        // Subscribes by the path of the found show. Its open files remain usable.
+        // Subscribe by the path of the found show while one of its episodes is open.
         let reader = try ChildProcess(
             "sh", ["-c", "exec 3< \"$0\"; cat <&3 > /dev/null; echo read; read line; cat <&3", path])
         try await reader.waitForOutput("read")
@@ -102,7 +102,7 @@ import Testing
         let count = show.server.requests(for: "/tide-1.mp3").count
         #expect(Self.content(1).matches(try await show.read(own).standardOutput))
         #expect(show.server.requests(for: "/tide-1.mp3").count == count)
-        // The path below the search term works as well.
+        // The path below the search term still works.
         #expect(try await list(term).output == "Example Show\nTide Tables\n")
         #expect(try await ChildProcess.run("stat", ["-c", "%i", path]).output == inode)
     }
@@ -129,7 +129,7 @@ import Testing
         #expect(walked.output.split(separator: "\n").count == 4 && walked.error.isEmpty, "\(walked.error)")
     }
 
-    @Test func whenTheCatalogueIsDownTheListingFailsAndTheCommandSaysWhy() async throws {
+    @Test func aFailingCatalogueFailsTheListingAndTheCommandReportsWhy() async throws {
         let show = try await Self.mounted()
         let term = "\(show.mount.mountPoint)/.search/tide"
         show.server.serve("/itunes") { _ in .status(500) }
@@ -152,7 +152,7 @@ import Testing
                 == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
     }
 
-    @Test func aHangingSearchIsKilledAndBlocksNothing() async throws {
+    @Test func aHangingSearchCanBeKilledAndBlocksNothing() async throws {
         let show = try await Self.mounted()
         let root = show.mount.mountPoint
         let gate = Gate(heldAt: 0)
@@ -199,7 +199,7 @@ import Testing
 
     // MARK: The command
 
-    @Test func theCommandListsNumbersAndSubscribesByThem() async throws {
+    @Test func theCommandNumbersTheResultsAndSubscribesByNumber() async throws {
         let show = try await Self.mounted(isMounted: false)
         let text = try await show.home.run("search", "high", "tide")
         #expect(
@@ -228,7 +228,7 @@ import Testing
         #expect(show.server.requests(for: "/itunes").count == 1)
     }
 
-    @Test func theCommandsErrorsHaveTheirCodes() async throws {
+    @Test func theCommandsErrorsHaveDocumentedExitCodes() async throws {
         let show = try await Self.mounted(isMounted: false)
         show.server.serve("/itunes", CatalogueAnswers.iTunes([]))
         let nothing = try await show.home.run("search", "xyzzy")

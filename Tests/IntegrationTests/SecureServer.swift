@@ -5,9 +5,9 @@ import TestSupport
 /// nginx with TLS on a free port. Its certificate is signed by an authority that exists only for this server.
 final class SecureServer: Sendable {
     let port: UInt16
-    /// The certificate of the authority.
+    /// The path of the authority's certificate.
     let authority: String
-    /// The served folder.
+    /// The path of the served folder.
     let root: String
     private let folder: TemporaryDirectory
     private let child: ChildProcess

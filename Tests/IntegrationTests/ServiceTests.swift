@@ -17,7 +17,7 @@ import Testing
         try home.directory.makeDirectory("bin")
     }
 
-    /// Installs a fake systemctl that records its arguments, and fails if they match `refuses`.
+    /// Installs a fake systemctl that records its arguments, and fails if they match the shell's `pattern`.
     private func makeManager(refusing pattern: String = "nothing") throws {
         let program = """
             #!/bin/sh
@@ -38,7 +38,7 @@ import Testing
         return text.split(separator: "\n").map { String($0).replacing("--user --no-ask-password ", with: "") }
     }
 
-    @Test func installingWritesAndEnablesUninstallingTakesAllAway() async throws {
+    @Test func installWritesAndEnablesTheUnitsAndUninstallRemovesThem() async throws {
         try makeManager()
         let podcasts = try home.directory.makeDirectory("My Podcasts")
         let installed = try await run("service", "install", "--mount", podcasts)
@@ -89,7 +89,7 @@ import Testing
         #expect(socket.contains("ListenStream=%t/podfs/daemon.sock\n"))
     }
 
-    @Test func withoutAManagerItSaysHowToEnable() async throws {
+    @Test func withoutAManagerInstallPrintsHowToEnableTheUnits() async throws {
         try makeManager(refusing: "*daemon-reload*")
         let installed = try await run("service", "install", "--mount", "/srv/p")
         #expect(installed.exitCode == 0, "\(installed.error)")
@@ -105,7 +105,7 @@ import Testing
         #expect(installed.error.contains("enable --now 'podfs.socket': Failed to connect to bus"), "\(installed.error)")
     }
 
-    @Test func withoutSystemdItSaysWhatToPutInAnAutostart() async throws {
+    @Test func withoutSystemdInstallPrintsAnAutostartEntry() async throws {
         let result = try await run("service", "install", "--mount", "/srv/p", path: home.directory.file("bin"))
         #expect(result.exitCode == 1)
         #expect(result.error.contains("~/.config/autostart/podfs.desktop"), "\(result.error)")
@@ -135,7 +135,7 @@ import Testing
         #expect(result.exitCode == 0 && result.error.isEmpty, "\(result.error)")
     }
 
-    @Test(.enabled(if: InstalledProgram.exists("systemd-escape"))) func namesOfMountsAreThoseThatSystemdGivesThem()
+    @Test(.enabled(if: InstalledProgram.exists("systemd-escape"))) func pathsAreEscapedAsSystemdEscapesThem()
         async throws
     {
         for path in ["/", "/home/user/Podcasts", "/srv/My Podcasts/ä-1", "/.hidden/a.b", "/a//b/", "/x:y_z/$%"] {
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: ["\n[Service]\nExecStartPre=/bin/evil", "\r", "\u{1B}c", "\u{7F}"])
-    func noPathBecomesALineOfAUnit(text: String) async throws {
+    func aPathWithAControlCharacterIsRefused(text: String) async throws {
         try makeManager()
         let strange = home.directory.file("home" + text)
         var environment = home.environment
@@ -161,7 +161,7 @@ import Testing
         #expect(asked.isEmpty && !FileManager.default.fileExists(atPath: folder))
     }
 
-    @Test func theUsualInstallationNeedsNoVariables() throws {
+    @Test func unitsForTheDefaultPathsSetNoVariables() throws {
         let environment = ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]
         let account = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""
         let paths = try #require(InstallationPaths(environment: environment.merging(["HOME": account]) { $1 }))

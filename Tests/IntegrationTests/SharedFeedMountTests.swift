@@ -32,7 +32,7 @@ import Testing
             #expect(
                 items.compactMap { $0["published"] as? String } == ["2026-01-02T08:00:00Z", "2026-01-01T08:00:00Z"])
         }
-        // A view's feed has the same episodes; a show that is not shared is in neither.
+        // The feed of a view has the same episodes. A show that is not shared has no feed, and is in no feed of a view.
         let latest = try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/Latest/feed.xml"])
         #expect(latest.output.contains("\(base)/Example%20Show/2026-01-02%20Episode%202.mp3"))
         #expect(try await show.home.run("set", MountedShow.show, "share=false").exitCode == 0)

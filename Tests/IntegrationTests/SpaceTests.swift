@@ -7,11 +7,11 @@ import Testing
     private static let size = 3_000_000
 
     /// One of three episodes fits.
-    @Test func asManyAsFitBecomeWholeTheOthersSayWhyTheyWaitAndAReaderIsServed() async throws {
+    @Test func downloadsThatDoNotFitWaitWithAReasonAndReadsAreServed() async throws {
         let show = try await MountedShow(
             size: Self.size, length: Self.size, configuration: "[cache]\nlimit = \"5 MB\"\nkeep_free = \"0 B\"\n")
         let result = try await show.home.run("download", MountedShow.show, "--wait")
-        #expect(result.exitCode == 2, "one of them is here")
+        #expect(result.exitCode == 2, "one of three episodes is downloaded")
         let lines = result.error.split(separator: "\n").filter { $0.contains("waits: no space left in the cache") }
         #expect(lines.count == 2, "\(result.error)")
         #expect(lines.allSatisfy { $0.contains("raise cache.limit") && $0.contains("2.9 MiB more needed") })

@@ -30,7 +30,7 @@ struct StatusScreenTests {
         #expect(lines(8) == ["no acti…"])
     }
 
-    @Test func aWideTerminalHasALineForATask() {
+    @Test func aWideTerminalHasOneLineForEachTask() {
         board.replace(
             with: [
                 task(2, "Show/Two.mp3", state: .queued, received: 0, expected: 8 << 20, rate: nil),
@@ -46,7 +46,7 @@ struct StatusScreenTests {
             ])
     }
 
-    @Test func aNarrowTerminalHasTwo() {
+    @Test func aNarrowTerminalHasTwoLinesForEachTask() {
         board.replace(with: [task(1, "Example Show/2026-11-20 Pilot.mp3")], now: 0)
         #expect(
             lines(80) == [
@@ -60,7 +60,7 @@ struct StatusScreenTests {
         #expect(lines(5) == ["1 ru…", "37.5%", "", "Ex…p3", "  37…"])
     }
 
-    @Test func noLineIsWiderThanTheTerminalNorIsThePictureHigher() {
+    @Test func noLineIsWiderAndNoFrameIsHigherThanTheTerminal() {
         let hostile = "番組\u{1B}[2J/\u{9B}31m 👩‍👩‍👧‍👦 e\u{301}pisode \u{202E}3pm.mp3\nnext"
         let tasks = (1...30).map { (number: Int) -> TaskInfo in
             task(
@@ -82,7 +82,7 @@ struct StatusScreenTests {
         #expect(lines(80, height: 10).last == "and 27 more")
     }
 
-    @Test func coloursComeAndGoWithoutChangingTheText() {
+    @Test func coloursDoNotChangeTheText() {
         board.replace(with: [task(1, "Show/One.mp3", state: .failed, error: "gone")], now: 0)
         #expect(lines(80).last == "  failed: gone")
         #expect(lines(80, colour: true).last == "\u{1B}[31m  failed: gone\u{1B}[0m")
@@ -123,7 +123,7 @@ struct StatusScreenTests {
         #expect(board.total(now: 7)?.task.eta == nil)
     }
 
-    @Test func theTotalCountsCompletedAndNoSuspendedTasks() {
+    @Test func theTotalIncludesCompletedButNotSuspendedTasks() {
         board.apply(event(Event.Body.completed, state: .cached, received: 100), now: 0)
         board.replace(
             with: [
@@ -137,7 +137,7 @@ struct StatusScreenTests {
         #expect(board.total(now: 0) == nil)
     }
 
-    @Test func completedUploadsAreNoPartOfTheTotal() {
+    @Test func theTotalDoesNotIncludeCompletedUploads() {
         var report = TaskReport(id: 9, state: .completed)
         report.kind = .upload
         report.received = 1_000
@@ -152,7 +152,7 @@ struct StatusScreenTests {
         #expect(total?.received == 50 && total?.expected == 200)
     }
 
-    @Test func aTaskWithoutASizeCountsAsAnAverageOne() {
+    @Test func aTaskWithoutASizeCountsWithTheAverageSize() {
         board.replace(
             with: [
                 task(1, "a", received: 10 << 20, expected: 20 << 20),
@@ -174,12 +174,12 @@ struct StatusScreenTests {
         #expect(answers == [10 + FramePace.interval - 10.0625, nil])
         due = [pace.recordIfDue(now: 10.1), pace.recordIfDue(now: 10.21)]
         #expect(due == [false, true])
-        // An earlier frame replaces a later one.
+        // A request for an earlier frame replaces a later one.
         answers = [pace.requestFrame(at: 12, now: 11), pace.requestFrame(at: 11.5, now: 11)]
         #expect(answers == [1, 0.5])
     }
 
-    @Test func whereNothingCanBeDrawnAgainChangesAreLines() {
+    @Test func withoutAScreenChangesArePrintedAsLines() {
         var log = StatusLog()
         let events = [
             event(Event.Body.state, state: .running, received: 5),
@@ -199,7 +199,7 @@ struct StatusScreenTests {
             ])
     }
 
-    @Test func anUploadsLinesSayHowItEnds() {
+    @Test func theLinesOfAnUploadReportItsEnd() {
         var log = StatusLog()
         func line(_ state: TaskState, received: Int64, error: String? = nil) -> String? {
             var report = TaskReport(id: 8, state: state)
@@ -216,7 +216,7 @@ struct StatusScreenTests {
                 == true)
         #expect(line(.queued, received: 40)?.hasPrefix("queued ") == true)
         #expect(line(.cancelled, received: 40)?.contains("upload:8 A title") == true)
-        // A cancelled task is no longer known.
+        // The log has forgotten the cancelled task, so it prints a second report.
         #expect(line(.cancelled, received: 40)?.hasPrefix("cancelled ") == true)
     }
 

@@ -19,7 +19,7 @@ struct SubscriptionListTests {
         server.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
     }
 
-    /// Writes a list of these addresses, one per line from line 2 on.
+    /// Writes a list of these shows, one per line from line 2 on, and returns its path.
     private func write(_ outlines: [(title: String, url: String)], to name: String = "list.opml") throws -> String {
         let lines = outlines.map { "<outline type=\"rss\" text=\"\($0.title)\" xmlUrl=\"\($0.url)\"/>" }
         return try home.directory.write(
@@ -54,7 +54,7 @@ struct SubscriptionListTests {
         let list = try await home.run("list").output
         #expect(list.contains("A: 2 episodes\n") && list.contains("B: 1 episode\n"))
         #expect(list.contains("down: 0 episodes (failed: "))
-        // The second time from a pipe: there is nothing new.
+        // A second import, from standard input, finds nothing new.
         let again = try await home.run("import", "-", input: Array(Data(contentsOf: URL(fileURLWithPath: file))))
         #expect(again.output == "0 shows imported, 3 already subscribed, 3 not usable\n")
         #expect(again.exitCode == 2 && again.error.contains("standard input:4: "))
@@ -112,7 +112,7 @@ struct SubscriptionListTests {
         }
         let log = try String(contentsOfFile: "\(other.stateDirectory)/daemon.log", encoding: .utf8)
         #expect(!log.contains("hu%20sh") && !log.contains("hu sh") && !log.contains("geheim") && log.contains("/c.xml"))
-        // A failed export leaves no file behind.
+        // An export into a missing folder fails.
         #expect(try await home.run("export", "\(home.directory.path)/missing/x.opml").exitCode == 1)
     }
 
@@ -169,7 +169,7 @@ struct SubscriptionListTests {
         #expect(try await home.run("list", "Last").output.split(separator: "\n").count == 2)
     }
 
-    @Test func anImportThatIsKilledLeavesWholeShows() async throws {
+    @Test func anInterruptedImportLeavesOnlyCompleteShows() async throws {
         for number in 1...40 { publish("/\(number).xml", "Show \(number)", episodes: 50) }
         let gate = Gate(heldAt: 0)
         server.serve("/20.xml") { _ in Behaviour.normal.holdHead(gate) }

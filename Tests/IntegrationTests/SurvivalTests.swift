@@ -11,7 +11,7 @@ import Testing
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let reader = try ChildProcess("cat", [show.path(1)])
         try await gate.waitUntilReached()
-        // The first read starts the download; before it the response is only held for the open.
+        // The first read starts the download. Before it, the response is only held for the open.
         try await show.waitForState("running", of: show.path(1))
         kill(try await show.mountProcess(), SIGKILL)
         #expect(try await reader.wait().exitCode == 1)
@@ -19,7 +19,7 @@ import Testing
         try await waitUntil(deadline: .seconds(60), description: "the daemon has finished the episode") {
             try await show.home.run("list", MountedShow.show).output.contains("Episode 1.mp3  293.0 KiB  cached")
         }
-        // The dead mount is detached, and the folder used again.
+        // The next mount detaches the dead one and uses the same folder.
         try await show.remount()
         let result = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(result.standardOutput))
@@ -42,7 +42,7 @@ import Testing
         #expect(MountedShow.content(1, size: size).matches(result.standardOutput))
         #expect(show.home.daemonProcessIdentifier != daemon)
         gate.open()
-        // Bytes in the last checkpoint were not fetched again.
+        // Later requests either continue the same rendition or fetch the whole file.
         #expect(
             show.requests(1).dropFirst().allSatisfy { $0.headers["if-range"] == "\"episode-1\"" || $0.range == nil })
     }
@@ -119,7 +119,7 @@ import Testing
         #expect(second.error.contains("another daemon already serves"), "\(second.error)")
     }
 
-    @Test func anIdleDaemonLeaves() async throws {
+    @Test func anIdleDaemonExits() async throws {
         let show = try await MountedShow(configuration: "[daemon]\nidle_exit = \"1 s\"\n", isMounted: false)
         try await show.home.waitUntilDaemonHasEnded()
         #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `podfs sync` in a terminal and in a script.
+/// The commands of `podfs sync`, run without a terminal.
 @Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
     private let home: PodfsHome
     private let server = SyncServer()
@@ -50,7 +50,7 @@ import Testing
         #expect(try await home.run("list").output.contains("Show"))
     }
 
-    @Test func thePasswordIsNowhereToBeSeen() async throws {
+    @Test func thePasswordIsNeitherPrintedNorLogged() async throws {
         let refused = try await login("--user", "anna", password: "hunter2")
         #expect(refused.exitCode == 77)
         let result = try await login("--user", "anna")
@@ -88,14 +88,16 @@ import Testing
         #expect(unasked.exitCode == 64 && unasked.error.contains("--password-stdin"))
     }
 
-    @Test func netrcServesAlso() async throws {
+    @Test func theLoginIsReadFromNetrc() async throws {
         try home.directory.write(
             "home/.netrc",
             text: "machine other.example login x password y\nmachine 127.0.0.1\n  login anna\n  password s3cret\n")
-        #expect(try await home.run("sync", "login", server.url).exitCode == 77, "it was read, and is another password")
-        let spaceless = SyncServer(password: "s3cret")
-        try spaceless.start()
-        let result = try await home.run("sync", "login", spaceless.url)
+        #expect(
+            try await home.run("sync", "login", server.url).exitCode == 77,
+            "the password in .netrc is not the one of this server")
+        let other = SyncServer(password: "s3cret")
+        try other.start()
+        let result = try await home.run("sync", "login", other.url)
         #expect(result.exitCode == 0 && result.output.contains("as anna"), "\(result.error)")
     }
 

@@ -33,11 +33,11 @@ final class SyncConvergence {
 
         var text: String {
             "\(steps) steps, \(kills) kills (\(killsInExchange) of them in an exchange), \(outages) outages, \(faults) faults, "
-                + "\(exchanges) exchanges, \(actionsOnServer) actions on the server, alike after \(rounds) rounds"
+                + "\(exchanges) exchanges, \(actionsOnServer) actions on the server, in sync after \(rounds) rounds"
         }
     }
 
-    /// The faults of the next requests, last first.
+    /// The faults of the next requests, in reverse order.
     private final class Faults: Sendable {
         let list = Mutex<[SyncServer.Fault]>([])
     }
@@ -251,17 +251,18 @@ final class SyncConvergence {
             default: .answerLost
             }
         faults.list.withLock { $0.append(fault) }
-        // The first request of a run only reads: sometimes the response to a later one is lost.
+        // The first request of an exchange only reads. Sometimes the response to a later request is lost as well.
         if Bool.random(using: &dice) { faults.list.withLock { $0.insert(.answerLost, at: 0) } }
     }
 
     // MARK: The end
 
-    /// Synchronizes the homes until they do not differ. The bound detects homes that never converge.
+    /// Synchronizes the homes at least twice, and until they do not differ. The bound detects homes that never
+    /// converge.
     private func settle() async throws {
         for round in 1...6 {
             for home in homes.indices {
-                #expect(try await exchange(home), "an exchange with a sound server fails")
+                #expect(try await exchange(home), "an exchange with a server without faults fails")
             }
             report.rounds = round
             if round > 1, try differences().isEmpty { return }
@@ -273,7 +274,7 @@ final class SyncConvergence {
         let present = try Set(library(0).podcasts().map(\.url))
         for home in homes.indices {
             if try library(home).syncQueue().oldest != nil {
-                report.differences.append("home \(home) still waits to send")
+                report.differences.append("home \(home) has unsent changes")
             }
             let there = server.subscriptions(of: isNextcloud ? "" : "home-\(home)")
             if there != present { report.differences.append("the server has \(there), the homes \(present)") }
@@ -282,7 +283,7 @@ final class SyncConvergence {
         for number in 0..<Self.shows {
             guard let wish = lastWish[number], subscribers[number]?.count == 1 else { continue }
             if present.contains(feed(number)) != wish {
-                report.differences.append("show \(number) was wished \(wish) by one home alone")
+                report.differences.append("the only home that changed show \(number) set its subscription to \(wish)")
             }
         }
         for (name, changes) in heard {

@@ -2,16 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two homes with one sync server converge, whatever happened.
+/// Two homes with one sync server, which must converge after random actions, kills and faults.
 ///
-/// `PODFS_SYNC_SEEDS` is the number of schedules (2), `PODFS_SYNC_SEED` the first seed (1). Even seeds use Nextcloud's
-/// gpoddersync, odd ones the gPodder API. The results are printed, one line for each seed.
+/// The environment variable `PODFS_SYNC_SEEDS` sets the number of schedules (default 2), and `PODFS_SYNC_SEED` the
+/// first seed (default 1). Even seeds use Nextcloud's gpoddersync, odd ones the gPodder API. The results are printed,
+/// one line for each seed.
 @Suite(.timeLimit(.minutes(60))) struct SyncConvergenceTests {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
     }
 
-    @Test func twoHomesEndAlike() async throws {
+    @Test func twoHomesConverge() async throws {
         let first = Self.number("PODFS_SYNC_SEED", otherwise: 1)
         for seed in first..<first + Self.number("PODFS_SYNC_SEEDS", otherwise: 2) {
             let began = ContinuousClock.now

@@ -5,7 +5,7 @@ import Testing
 /// System calls on paths in a mount, made by a Python program and written as Python expressions.
 ///
 /// In an expression `p` is the path of the call, and other paths have names; `opened`, `use`, `mapped` and `raw` are
-/// defined below. A call succeeds if it raises no exception and returns no false value.
+/// defined below. A call succeeds if it returns None or a true value.
 struct SystemCallProbe {
     struct Call: Sendable {
         let expression: String
@@ -27,11 +27,11 @@ struct SystemCallProbe {
         import ctypes, errno, fcntl, json, mmap, os, socket, stat, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)
         def raw(name, *arguments):
-            """A function of the C library that Python does not have."""
+            """Calls a function of the C library that Python does not have."""
             arguments = [a.encode() if isinstance(a, str) else a for a in arguments]
             if getattr(libc, name)(*arguments) < 0: raise OSError(ctypes.get_errno(), name)
         def use(path, action, flags=os.O_RDONLY):
-            """What the action does with a descriptor of the path."""
+            """Returns the result of the action on a descriptor of the path."""
             descriptor = os.open(path, flags)
             try: return action(descriptor)
             finally: os.close(descriptor)
@@ -55,7 +55,8 @@ struct SystemCallProbe {
         print(json.dumps(answers))
         """#
 
-    /// Returns the result of each call: the name of an errno or `done`, with the call and its path.
+    /// Returns the result of each call, with the call and its path: `done`, the name of an errno, or the unexpected
+    /// value or exception.
     func answers(to calls: [Call], in directory: TemporaryDirectory) async throws -> [(String, call: String)] {
         let single = calls.flatMap { call in call.paths.map { [call.expression, $0] } }
         let order = Order(paths: paths, calls: single)

@@ -16,7 +16,7 @@ import Testing
         return try #require(Int(result.output.trimmingCharacters(in: .newlines)), "\(result.error)")
     }
 
-    /// An original with a tag of 20 MB.
+    /// The original has a tag of 20 MB.
     @Test func anUncachedEpisodeIsCopiedWithANewTag() async throws {
         let show = try await MountedShow(episodes: 4, length: 20_900_000, configuration: "tagged = true\n")
         func header(_ size: Int) -> [UInt8] {
@@ -35,7 +35,7 @@ import Testing
 
         let folder = try TemporaryDirectory()
         let path = Self.tagged(show, 1)
-        // The size at the open, before anything is read.
+        // The script prints the size after the open, before anything is read, and the size after the copy.
         let script = "exec 3< \"$1\" && stat -L -c %s /proc/self/fd/3 && cat <&3 > \"$2\" && stat -c %s \"$1\""
         let copied = try await ChildProcess.run("sh", ["-c", script, "sh", path, folder.file("1.mp3")])
         #expect(copied.exitCode == 0, "\(copied.error)")
@@ -67,12 +67,12 @@ import Testing
         let mapped = try await ChildProcess.run("/usr/bin/python3", ["-c", probe, Self.tagged(show, 3)])
         #expect(mapped.standardOutput == Array(MountedShow.content(3).bytes.dropFirst(10)), "\(mapped.error)")
 
-        // A file that is no MP3 is not modified.
+        // A file that is no MP3 is not modified, unless it cannot be read at all.
         let plain = try await show.read(Self.tagged(show, 2))
         #expect(plain.exitCode != 0 || plain.standardOutput == Array(repeatElement(text, count: 500).joined()))
     }
 
-    @Test func theDownloadGrowsWhileTheTaggedFileIsRead() async throws {
+    @Test func aTaggedFileIsReadWhileItsEpisodeIsDownloaded() async throws {
         let show = try await MountedShow(episodes: 1, configuration: "tagged = true\n")
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .normal.throttle(bytesPerSecond: 400_000) }
         let path = Self.tagged(show, 1)

@@ -9,7 +9,7 @@ struct TextWidthTests {
         ("a\u{200B}b", 2), ("עִבְרִית", 5), ("ไทย", 3), ("ที่", 1), ("—…", 2), ("𠀀", 2), ("1\u{FE0F}\u{20E3}", 2), ("12", 2),
         ("\u{1B}", 0), ("soft\u{AD}ly", 6),
     ])
-    func textTakesAsManyColumnsAsATerminalGivesIt(_ text: String, _ columns: Int) {
+    func textHasTheColumnsThatATerminalNeedsForIt(_ text: String, _ columns: Int) {
         #expect(TextWidth.columns(text) == columns, "\(text.debugDescription)")
     }
 

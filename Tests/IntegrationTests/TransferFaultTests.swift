@@ -38,14 +38,14 @@ import Testing
         let requests = show.requests(1)
         #expect(requests.count == 2)
         #expect(requests.last?.headers["If-Range"] == "\"episode-1\"")
-        // A reset discards bytes that have arrived and were not read yet.
+        // A reset discards bytes that have arrived but were not read yet.
         let start = try #require(requests.last?.range?.firstByte)
         #expect(start > 0 && start <= 1_000_000)
         #expect(fault == .reset || start == 1_000_000)
         #expect(try await show.status() == "no active tasks\n")
     }
 
-    @Test func aServerThatBreaksOffAgainAndAgainIsReadToTheEnd() async throws {
+    @Test func aFileOfAServerThatAbortsRepeatedlyIsReadToTheEnd() async throws {
         let show = try await Self.show()
         show.server.serve(
             "/1.mp3", Self.resource,
@@ -69,11 +69,12 @@ import Testing
         let state = try await show.attribute("state", of: show.path(1))
         #expect(state == "queued" || state == "running")
         #expect(
-            try await show.attribute("error", of: show.path(1))?.isEmpty == false, "it is shown while it is retried")
+            try await show.attribute("error", of: show.path(1))?.isEmpty == false,
+            "the error must be shown during the retries")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "1000000")
         #expect(try await show.status().contains(" 0 failed"))
         #expect(show.starts(1).dropFirst().allSatisfy { $0 == 1_000_000 })
-        // It resumes by itself once the server responds.
+        // The task resumes by itself once the server responds.
         show.server.serve("/1.mp3", Self.resource)
         try await show.waitForState("cached", of: show.path(1))
         try await show.expectWhole(1, Self.content)
@@ -86,14 +87,14 @@ import Testing
         let result = try await show.read(show.path(1))
         #expect(result.says(EIO), "\(result.error)")
         #expect(Self.content.matches(result.standardOutput))
-        // The reason is available when the read has failed.
+        // The reason is available as soon as the read has failed.
         #expect(try await show.attribute("state", of: show.path(1)) == "failed")
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("the server closed the connection early") ?? false, "\(error ?? "none")")
         let status = try await show.status()
         #expect(status.hasPrefix("0 running, 0 queued, 0 suspended, 1 failed"))
         #expect(status.contains(error ?? "no error"), "\(status)")
-        // The failure is now answered from memory.
+        // Reads now fail with the stored error, without a request.
         let count = show.requests(1).count
         #expect(try await show.read(show.path(1), 1_500_000..<1_500_010).says(EIO))
         #expect(show.requests(1).count == count)
@@ -132,7 +133,7 @@ import Testing
     ]
 
     /// Reads all files concurrently, since each read mostly waits for its next retry.
-    @Test func anAnswerToAnotherQuestionIsNotJoined() async throws {
+    @Test func aResponseToAnotherRequestIsNotAppended() async throws {
         let show = try await MountedShow(episodes: Self.answers.count, size: Self.size, length: Self.size)
         for (index, answer) in Self.answers.enumerated() {
             show.server.serve(
@@ -154,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAlwaysLiesAboutPartsIsAskedForTheWhole() async throws {
+    @Test func aServerThatSendsInvalidPartsIsAskedForTheWholeFile() async throws {
         let show = try await Self.show()
         show.server.serve("/1.mp3", Self.resource) {
             $0.index == 0 ? .close(after: 1_000_000) : $0.range == nil ? .normal : .withoutContentRange()

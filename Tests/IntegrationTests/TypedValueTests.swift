@@ -14,7 +14,7 @@ struct TypedValueTests {
             ("1:75", nil), ("1:2:3:4", nil), ("-5", nil), ("", nil), ("1:", nil), ("1.5:00", nil), ("abc", nil),
             ("1e3", nil),
             (" 5", nil), ("0x10", nil), ("inf", nil),
-        ] as [(String, Double?)]) func aPositionIsSecondsOrAClock(text: String, seconds: Double?)
+        ] as [(String, Double?)]) func aPositionIsSecondsOrAClockTime(text: String, seconds: Double?)
     {
         #expect(EpisodeSetting.seconds(text) == seconds)
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// `podfs doctor --verify` on a cache that other programs have modified.
 @Suite(.timeLimit(.minutes(5))) struct VerifyTests {
-    @Test func badEpisodesAreNamedDroppedAndFetchedAgain() async throws {
+    @Test func damagedEpisodesAreReportedRemovedAndFetchedAgain() async throws {
         let show = try await MountedShow(episodes: 4, isMounted: false)
         let home = show.home
         let names = (1...4).map { "Example Show/2026-01-0\($0) Episode \($0).mp3" }

@@ -4,7 +4,7 @@ import Testing
 
 /// The files generated from the library: links, playlists, notes, chapters, the feed.
 @Suite(.timeLimit(.minutes(5))) struct ViewTests {
-    /// Mounts a show whose two newest episodes have notes and chapters.
+    /// Mounts a show whose newest episode has notes, and whose second newest has chapters.
     private static func mounted() async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         let server = show.server
@@ -28,7 +28,7 @@ import Testing
         return result.output
     }
 
-    @Test func walkingOverAllOfItSendsNoRequest() async throws {
+    @Test func listingTheWholeMountSendsNoRequest() async throws {
         let show = try await Self.mounted()
         let root = show.mount.mountPoint
         let tree = try await output("find", root, "-ls")
@@ -67,7 +67,7 @@ import Testing
         #expect(try await output("cat", "\(folder)/.feed.xml.txt") == served)
         let notes = try await output("cat", "\(folder)/.notes/2026-01-03 Episode 3.html")
         #expect(notes.contains("<p>The <b>third</b></p>") && notes.components(separatedBy: "<script").count == 2)
-        // A copy has the size of the file, and so has a descriptor passed to a program.
+        // A copy by a program that uses the size from fstat(2) is complete.
         let copy = show.home.directory.file("copy")
         _ = try await output("cp", "\(folder)/.feed.json", copy)
         #expect(try await output("cat", copy) == output("cat", "\(folder)/.feed.json"))
@@ -162,7 +162,7 @@ import Testing
             _ = try await output("du", "-a", root)
         }
         #expect(server.requests.isEmpty)
-        // Read by a program that uses the size from fstat(2), and by one that reads to the end.
+        // cp uses the size from fstat(2), and cat reads to the end.
         let copy = show.home.directory.file("copy")
         _ = try await output("cp", "\(folder)/cover.jpg", copy)
         #expect(FileManager.default.contents(atPath: copy) == Data(image))
@@ -171,13 +171,13 @@ import Testing
         #expect(try await output("cat", "\(folder)/2026-01-03 Episode 3.vtt").hasPrefix("WEBVTT\n"))
         #expect(try await output("cat", "\(folder)/.chapters/2026-01-03 Episode 3.json").contains("1.2.0"))
         #expect(server.requests.map(\.path).sorted() == ["/c", "/cover", "/t"])
-        // A missing file is requested once.
+        // A missing file is requested once, although it is read three times.
         for _ in 1...3 {
             let missing = try await ChildProcess.run("cat", ["\(folder)/2026-01-03 Episode 3.jpg"])
             #expect(missing.exitCode != 0 && missing.error.contains("No data available"), "\(missing.error)")
         }
         #expect(server.requests(for: "/missing.jpg").count == 1)
-        // After a restart it is still cached, without a request.
+        // After a remount the art is still cached, and readable without the server.
         _ = try await show.home.run("unmount", root)
         server.stop()
         try await show.remount()

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func barsMoveFollowTheWindowAndLeaveTheTransfersAloneAtTheEnd() async throws {
+    @Test func barsFollowTransferAndWindowAndAnInterruptEndsNoTransfer() async throws {
         let watch = try terminal("status", "--watch")
         try await watch.waitForText("no active tasks")
         #expect(!watch.echoes)
@@ -77,7 +77,7 @@ import Testing
         #expect(try await show.home.run("list", MountedShow.show).output.contains("Episode 1.mp3  293.0 KiB  cached"))
     }
 
-    @Test func aWatchThatIsPutAsideGivesTheTerminalBack() async throws {
+    @Test func aStoppedWatchRestoresTheTerminalUntilItContinues() async throws {
         let watch = try terminal("status", "--watch")
         try await watch.waitForText("no active tasks")
         watch.type("\u{1A}")
@@ -115,7 +115,7 @@ import Testing
         #expect(try await watch.wait().status == .signalled(SIGINT))
     }
 
-    @Test func aDumbTerminalGetsLinesAndNoColorNone() async throws {
+    @Test func aDumbTerminalGetsLinesAndNoColorDisablesColours() async throws {
         let gate = try await beginDownload()
         let dumb = try terminal("status", "--watch", environment: ["TERM": "dumb"])
         try await dumb.waitForText("1 running, 0 queued")
@@ -172,7 +172,7 @@ import Testing
 
     // MARK: Long commands
 
-    @Test func aDownloadThatIsWaitedForShowsHowFarItIs() async throws {
+    @Test func aDownloadWithWaitShowsItsProgress() async throws {
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let output = show.home.directory.file("output")
@@ -189,7 +189,7 @@ import Testing
             "\(silent.error)")
     }
 
-    @Test func aWaitedDownloadContinuesWithTheNextDaemon() async throws {
+    @Test func aDownloadWithWaitContinuesWithTheNextDaemon() async throws {
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let download = try show.home.start("download", path, "Example Show/2026-01-02 Episode 2.mp3", "--wait")
@@ -210,7 +210,7 @@ import Testing
         #expect(list.contains("Episode 1.mp3  293.0 KiB  cached"))
     }
 
-    @Test func feedsShowHowFarTheyAre() async throws {
+    @Test func commandsThatFetchFeedsShowTheirProgress() async throws {
         let feed = FeedBuilder.show("Large", episodes: 3_000, length: 10) { "http://127.0.0.1/\($0).mp3" }.text
         let gate = Gate(heldAt: 200_000)
         show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), [.hold(gate)])
@@ -223,7 +223,7 @@ import Testing
         try await subscribe.waitForText("Large: 3000 episodes")
 
         let second = Gate(heldAt: 0)
-        // The second request for the feed.
+        // The refresh is the second request for the feed, and gets the second behaviour.
         let behaviours: [Behaviour] = [.hold(second), .hold(second)]
         show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), behaviours)
         let refresh = try terminal("refresh")
