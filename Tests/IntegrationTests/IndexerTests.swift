@@ -39,8 +39,9 @@ import Testing
         #expect(other.standardOutput.count == 300_000)
     }
 
-    @Test func aScriptIsJudgedByItsInterpreter() async throws {
-        // The script's executable is the shell. The name of its thread does not count: any program can choose that.
+    @Test func aShellScriptIsJudgedByItsShell() async throws {
+        // The script's executable is the shell, which is no indexer. The `comm` of its process, which any program can
+        // choose, does not count.
         let show = try await MountedShow()
         let text = "#!/bin/sh\nread -r line < \"$1\"\n:\n"
         let script = try show.home.directory.writeProgram("tracker-extract", text: text)

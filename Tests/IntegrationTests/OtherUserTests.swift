@@ -96,8 +96,8 @@ struct OtherUserTests {
         #expect(show.requests(1).isEmpty)
     }
 
-    /// The mount belongs to an ordinary user, who cannot find out the executable of root's processes. The indexer is a
-    /// script of root, and its read comes from a thread with another name.
+    /// The mount belongs to an ordinary user, who cannot read the executable of root's processes. The indexer is a
+    /// Python script that runs as root, and its read comes from a thread with another name.
     @Test(.enabled(if: OrdinaryHome.isPossible && python != nil, "needs root and python3"))
     func aScriptOfRootIsRecognizedInAThreadWithAnotherName() async throws {
         let ordinary = try await OrdinaryHome()
