@@ -97,7 +97,8 @@ import Testing
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
-    /// The reason may be temporary, such as a lack of descriptors or memory. Here another program has a lease.
+    /// Opening may fail for a temporary reason, such as a lack of descriptors or memory. Here another program has a
+    /// lease.
     @Test func aFileThatCannotBeOpenedNowIsNotRemoved() throws {
         let (name, _) = try makeWhole()
         for path in [path(name), path(name) + ".json"] {
@@ -137,7 +138,7 @@ import Testing
         try file.synchronize(knownFailures: 1)
     }
 
-    @Test func withoutARecordOnlyTheSizeIsCompared() throws {
+    @Test func aFileWithoutARecordedStateCountsAsChanged() throws {
         let (name, _) = try makeWhole()
         #expect(defect(of: name, expecting: .recorded(nil, size: 200_000)) == .changed)
         #expect(
@@ -156,7 +157,7 @@ import Testing
         #expect(defect(of: file.name, expecting: .recorded(state, size: 1 << 20)) == nil)
     }
 
-    @Test func statesAreTextInTheLibrary() throws {
+    @Test func fileStatesAreReadBackFromTheirText() throws {
         let states = [
             FileState(inode: 0, modified: 0, size: 0, allocated: 0),
             FileState(inode: .max, modified: .min, size: .max, allocated: .max),
@@ -171,7 +172,7 @@ import Testing
     }
 
     /// A file whose mtime is outside a clock's range, and a checkpoint that is a pipe.
-    @Test func absurdFilesCostNothing() async throws {
+    @Test func anExtremeTimeAndAPipeAreTolerated() async throws {
         let (name, checkpoint) = try makeWhole()
         #expect(
             utimensat(

@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aDigestInPiecesEqualsTheDigestOfTheWhole() async throws {
+    @Test func digestsOfALargeFileMatchTheStandardTools() async throws {
         let file = try cache.create(size: nil)
         try write(0..<1_000_000, to: file)
         let result = try await ChildProcess.run("sha256sum", [file.path.string])
@@ -269,7 +269,7 @@ import Testing
             try cache.save(Checkpoint(key: number, generation: 2), of: file)
             #expect(try cache.checkpoint(of: file.name)?.generation == 2)
         }
-        // The checkpoint's folder was removed as well.
+        // A file is created even if the folder of the media files was removed.
         cache.prepare()
         try FileManager.default.removeItem(atPath: cache.directory.appending("media").string)
         let file = try cache.create(size: 10)
@@ -326,7 +326,7 @@ import Testing
 
     // MARK: Leases and locks
 
-    @Test func aFileThatIsReadIsNotEvicted() throws {
+    @Test func aFileWithAReaderIsNotEvicted() throws {
         let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
         var reader: MediaReader? = try MediaReader(name: name, in: cache.directory)
         let second = try MediaReader(name: name, in: cache.directory)
@@ -338,14 +338,14 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func aFileThatNobodyReadsIsEvictedWithItsCheckpoint() throws {
+    @Test func aFileWithoutAReaderIsEvictedWithItsCheckpoint() throws {
         let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
         do { _ = try MediaReader(name: name, in: cache.directory) }
         #expect(cache.evict(name))
         #expect(cache.names() == [])
         #expect(!exists(checkpointPath(name)))
         #expect(throws: Errno.noSuchFileOrDirectory) { try MediaReader(name: name, in: cache.directory) }
-        #expect(cache.evict(name), "it is gone, which is what was wanted")
+        #expect(cache.evict(name), "a missing file counts as evicted")
     }
 
     @Test func aRemovedFileCanBeReadToItsEnd() throws {

@@ -25,7 +25,8 @@ extension CoreSimulation {
                     isTask: true, isWaitingForSpace: transfer.awaitsSpace)))
     }
 
-    /// Writes the engine's events. If one fails, it stays queued with all later events of the same file.
+    /// Writes the engine's events. If one cannot be written, it stays queued with all later events of the same file.
+    /// Reports the number of unwritten events to the core.
     mutating func takeFacts() throws {
         let taken = facts
         facts = []
@@ -59,7 +60,7 @@ extension CoreSimulation {
         }
     }
 
-    /// Adds a row like the library's `enqueue`.
+    /// Adds a row like the library's `enqueue`, or updates the file's row. Returns the input that registers the task.
     static func register(
         _ media: MediaID, _ rows: inout [TaskID: Row], _ last: inout Int64, asked: WallTime?,
         session: String = ClientSession.common
@@ -129,7 +130,8 @@ extension CoreSimulation {
         return plan
     }
 
-    /// Cancels a task: first in the engine, then its queued events are written, then the row is removed.
+    /// Cancels a task: removes its transfer from the engine, writes the queued events, and removes its row. If that
+    /// fails, restores the transfer. Does nothing if the file is complete.
     mutating func end(_ media: MediaID) throws {
         guard !cached.contains(media) else { return }
         let transfer = transfers.removeValue(forKey: media)
@@ -196,7 +198,7 @@ extension CoreSimulation {
         try handle(.disconnected(client))
     }
 
-    /// Sends a client's command that takes a while; its response comes later.
+    /// Sends a client's command, whose response `answerCommand` sends later.
     mutating func command(_ media: MediaID) throws {
         guard let client = clients.sorted().randomElement(using: &random) else { return }
         lastCommand += 1

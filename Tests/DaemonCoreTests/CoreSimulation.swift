@@ -6,7 +6,8 @@ import TransferCore
 
 @testable import DaemonCore
 
-/// A driver of the core with a model of library, engine, disk and clients, which checks invariants after each step.
+/// A simulated driver of the core, with a model of the library, the engine, the disk and the clients. Checks invariants
+/// after each step.
 ///
 /// Works like the daemon's driver: a batch runs on a copy, rows are written to the model's library together or not at
 /// all, and engine events stay queued until they are written.
@@ -191,7 +192,7 @@ struct CoreSimulation {
         switch effect {
         case .write: try check(false, "a row came after its transaction")
         case .run(let media, let isSuspended, _):
-            // A complete download stays in the engine until its events are written.
+            // The engine has completed this download; the events may not be written yet.
             guard !cached.contains(media), !facts.contains(where: { $0.isCompletion(of: media) }) else { return }
             var transfer = transfers[media] ?? Transfer(awaitsSpace: core.space.waiting[media] != nil)
             transfer.isSuspended = isSuspended
@@ -201,7 +202,7 @@ struct CoreSimulation {
         case .awaitSpace(let media, let reason):
             transfers[media]?.awaitsSpace = reason != nil
             report(media)
-        case .exceedsSpace: try check(false, "what is smaller than the cache can never have space")
+        case .exceedsSpace: try check(false, "a file smaller than the cache was refused for its size")
         case .stopWriting(let reason):
             hasStopped = reason != nil
             for media in transfers.keys.sorted() { report(media) }
@@ -248,7 +249,7 @@ struct CoreSimulation {
 
     // MARK: Checks
 
-    /// Checks that no work is left, by the model's state rather than the core's.
+    /// Checks that no work is left, mainly by the model's state instead of the core's.
     func checkThatNothingIsLeft() throws {
         try check(clients.isEmpty, "it leaves although a client is connected")
         try check(commands.isEmpty && !isFetching, "it leaves although something is under way")
@@ -273,7 +274,7 @@ struct CoreSimulation {
 
     // MARK: The end
 
-    /// Disconnects all clients and lets all work finish, after which the daemon must exit.
+    /// Disconnects all clients and lets all work finish. Checks that the daemon then exits, and that no task was lost.
     mutating func finish() throws {
         failureRate = 0
         diskFree = 10_000

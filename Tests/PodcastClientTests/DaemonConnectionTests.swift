@@ -25,7 +25,7 @@ struct DaemonConnectionTests {
 
     @Test func connectingWithoutAListenerReturnsNil() throws {
         #expect(try DaemonConnection.connect(to: path) == nil)
-        // The socket of a daemon that has died.
+        // The socket of a daemon that has died has no listener either.
         let server = try FrameServer(path: directory.file("old.sock"))
         try FileManager.default.moveItem(atPath: directory.file("old.sock"), toPath: path)
         server.stop()
@@ -94,7 +94,7 @@ struct DaemonConnectionTests {
         #expect(server.frames.map(\.payload.count) == [9 << 20])
     }
 
-    @Test func framesThatComeByteByByteArePutTogether() async throws {
+    @Test func framesThatArriveByteByByteAreReassembled() async throws {
         let server = try FrameServer(path: path) { peer, frame in
             for number in [frame.number + 1, frame.number] {
                 for byte in Frame(kind: .grant, number: number, payload: [1, 2, 3]).bytes { peer.send(bytes: [byte]) }
@@ -209,7 +209,7 @@ struct DaemonConnectionTests {
         [0, 0, 0, 0x80, 66, 1, 0, 0, 0],
         Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
     ])
-    func malformedBytesEndIt(bytes: [UInt8]) async throws {
+    func malformedBytesCloseTheConnection(bytes: [UInt8]) async throws {
         let server = try FrameServer(path: path) { peer, _ in peer.send(bytes: bytes) }
         let journal = Journal<String>()
         let connection = try connect(onClose: { journal.append("end") })
@@ -256,7 +256,7 @@ struct DaemonConnectionTests {
         #expect(server.frames.count == 1)
     }
 
-    @Test func anAnswerThatCannotBeReadIsADisagreement() async throws {
+    @Test func anUnreadableAnswerMeansAnIncompatibleDaemon() async throws {
         let server = try FrameServer(path: path) { peer, frame in
             peer.send(Frame(kind: .reply, number: frame.number, payload: Array("{\"new\":{}}".utf8)))
         }

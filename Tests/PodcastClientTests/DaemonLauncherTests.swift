@@ -46,9 +46,9 @@ struct DaemonLauncherTests {
 
     // MARK: Connecting
 
-    @Test func nobodyListening() throws { #expect(try launcher().connect(role: .command) == nil) }
+    @Test func withoutADaemonNoConnectionIsReturned() throws { #expect(try launcher().connect(role: .command) == nil) }
 
-    @Test func helloSaysWhoAsks() async throws {
+    @Test func theHelloDescribesTheClient() async throws {
         let server = try daemon(welcome(schema: 4))
         let connection = try #require(try launcher(schema: 4).connect(role: .mount))
         let hello = WireJSON.decode(Hello.self, try #require(server.frames.first).payload)
@@ -154,7 +154,7 @@ struct DaemonLauncherTests {
 
     // MARK: Starting
 
-    @Test func startingMakesTheFoldersForTheUserAlone() throws {
+    @Test func startingCreatesPrivateFolders() throws {
         let error = try #require(throws: ClientError.self) { try launcher().connectOrStart(role: .command) }
         #expect(error.code == .unreachable)
         #expect(error.message.contains("does not answer") && error.message.contains(paths.log))
@@ -178,14 +178,14 @@ struct DaemonLauncherTests {
         #expect(error.message.contains("3") && error.message.contains(paths.log))
     }
 
-    @Test func aProgramThatIsNotThereIsUnreachable() throws {
+    @Test func aMissingProgramMakesTheDaemonUnreachable() throws {
         let launcher = DaemonLauncher(paths: paths, schema: 1, executable: directory.file("missing"))
         let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
         #expect(error.code == .unreachable)
         #expect(error.message.contains("missing"))
     }
 
-    @Test func oneOfManyStartsTheDaemonAndAllFindIt() async throws {
+    @Test func oneOfManyClientsStartsTheDaemonAndAllConnect() async throws {
         // The program exits when its background daemon listens.
         let launcher = try launcher(
             script: "echo \"$*\" >> \(directory.file("starts"))\n"
@@ -207,7 +207,7 @@ struct DaemonLauncherTests {
         try await server.wait(for: .hello, count: 4)
     }
 
-    @Test func aDaemonThatRunsIsNotStarted() throws {
+    @Test func aRunningDaemonIsNotStartedAgain() throws {
         let server = try daemon(welcome())
         let launcher = try launcher(script: "touch \(directory.file("started"))")
         try launcher.connectOrStart(role: .command).close()

@@ -4,7 +4,8 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 
-/// A daemon's end of a Unix socket with scripted responses. One thread accepts, one reads each connection.
+/// A daemon's end of a Unix socket with scripted responses. One thread accepts connections, and each connection has a
+/// thread that reads.
 final class FrameServer: Sendable {
     /// The server's end of one connection.
     final class Peer: Sendable {
@@ -97,7 +98,7 @@ final class FrameServer: Sendable {
     }
 }
 
-/// A list of events in their order, from any thread.
+/// A thread-safe list of entries, in the order in which they were added.
 final class Journal<Entry: Sendable>: Sendable {
     private let content = Mutex<[Entry]>([])
 

@@ -51,11 +51,11 @@ import Testing
             [0, 0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 99, 1, 0, 0, 0], [255, 255, 255, 255, 1, 0, 0, 0, 0],
             [1, 0, 0, 8, 1, 0, 0, 0, 0], Array("GET / HTTP/1.1\r\n".utf8),
         ] as [[UInt8]])
-    func whatIsNoFrameIsAnErrorAtItsHead(bytes: [UInt8]) {
+    func malformedBytesAreAnErrorAtTheHead(bytes: [UInt8]) {
         #expect(throws: FrameDecoder.Malformed.self) { try decode(bytes, inPiecesOf: 1) }
     }
 
-    @Test func aFrameBeforeTheMalformedOneIsStillGiven() throws {
+    @Test func aFrameBeforeMalformedBytesIsDecoded() throws {
         var decoder = FrameDecoder()
         (frames[3].bytes + [UInt8](repeating: 0xFF, count: 20)).withUnsafeBytes { decoder.append($0) }
         #expect(try decoder.next() == frames[3])

@@ -65,7 +65,7 @@ import TransferCore
         #expect(Grant(payload: grant) == nil)
     }
 
-    @Test func aClaimOfManyRangesCostsNothing() {
+    @Test func aFalseRangeCountIsRefused() {
         var grant = Grant(generation: 1, total: nil, file: nil, present: present()).payload
         for index in grant.count - 4..<grant.count { grant[index] = 0xFF }
         #expect(Grant(payload: grant) == nil)
@@ -124,7 +124,7 @@ import TransferCore
         for reply in replies { #expect(roundTrip(reply), "\(reply)") }
     }
 
-    /// `podfs events --since` reads events stored by earlier versions.
+    /// The words must not change, because `podfs events --since` reads events stored by earlier versions.
     @Test func statesAndKindsOfTasksAreWords() throws {
         var report = TaskReport(id: nil, state: .cancelled)
         report.kind = .upload
@@ -174,7 +174,7 @@ import TransferCore
     @Test(arguments: [
         "", "{", "null", "[]", "{\"fly\":{}}", "{\"tasks\":{},\"leave\":{}}", "{\"act\":{\"_0\":\"fly\"}}",
     ])
-    func whatIsNoCommandIsRefused(text: String) {
+    func malformedCommandsAreRefused(text: String) {
         #expect(WireJSON.decode(Command.self, Array(text.utf8)) == nil)
     }
 }

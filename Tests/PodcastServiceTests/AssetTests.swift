@@ -40,7 +40,7 @@ struct AssetTests {
         return size
     }
 
-    @Test func anAssetIsFetchedOnceAndKept() async throws {
+    @Test func anAssetIsFetchedOnceAndStored() async throws {
         let (daemon, client) = try await start()
         let show = try #require(try daemon.library.podcasts().first).id
         #expect(home.web.requests(for: "/cover.jpg").isEmpty)
@@ -63,7 +63,7 @@ struct AssetTests {
         await second.stop()
     }
 
-    @Test func manyWhoWantOneMakeOneRequest() async throws {
+    @Test func simultaneousCommandsForAnAssetShareOneRequest() async throws {
         let (daemon, client) = try await start()
         let show = try #require(try daemon.library.podcasts().first).id
         let gate = Gate(heldAt: 0)
@@ -83,19 +83,19 @@ struct AssetTests {
     @Test(arguments: [
         ("/art.jpg", "<html>log in</html>", "image/jpeg", AssetKind.art), ("/art.jpg", "", "image/jpeg", .art),
         ("/t.srt", " <!DOCTYPE html><p>", "text/plain", .srt), ("/c.json", "[1]", "application/json", .chapters),
-    ]) func whatIsSomethingElseIsNotKept(path: String, text: String, type: String, kind: AssetKind) async throws {
+    ]) func contentOfTheWrongKindIsNotStored(path: String, text: String, type: String, kind: AssetKind) async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         home.web.serve(path, Resource(text: text, contentType: type))
         for _ in 1...3 { #expect(await client.failure(of: .asset(kind, id: episode.rawValue))?.errorNumber == EIO) }
-        // Answered from memory after the first request.
+        // The failure is remembered, so the later commands send no request.
         #expect(home.web.requests(for: path).count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         await daemon.stop()
     }
 
     @Test(arguments: [(404, ENODATA), (410, ENODATA), (403, EACCES), (500, EIO)])
-    func refusalsHaveTheirErrors(status: Int, number: Int32) async throws {
+    func eachRefusalHasItsErrorNumber(status: Int, number: Int32) async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         home.web.serve("/art.jpg") { _ in .status(status) }
@@ -133,7 +133,7 @@ struct AssetTests {
     }
 
     @Test(arguments: [(404, 2), (400, 2), (200, 2), (429, 1), (503, 1)])
-    func onlyAFailureOfTheServerConcernsItsOtherAssets(status: Int, requests: Int) async throws {
+    func onlyServerFailuresHoldBackTheServersOtherAssets(status: Int, requests: Int) async throws {
         let (second, other, show, episode) = try await startWithOutdatedArt()
         if status == 200 {
             home.web.serve("/cover.jpg", Resource(text: "<html>", contentType: "image/jpeg"))
@@ -143,14 +143,14 @@ struct AssetTests {
         for (kind, id) in [(AssetKind.cover, show), (.cover, show), (.art, episode)] {
             #expect(try await size(other, kind, id) == 5_004)
         }
-        #expect(home.web.requests(for: "/cover.jpg").count == 2, "the copy is served for a while")
+        #expect(home.web.requests(for: "/cover.jpg").count == 2, "the second command for the cover sends no request")
         #expect(home.web.requests(for: "/art.jpg").count == requests)
         await second.stop()
     }
 
-    /// MP4 and pictures are ISO base media files; the brand tells them apart.
+    /// MP4 videos and AVIF and HEIF images are ISO base media files; their brands distinguish them.
     @Test(arguments: [("avif", true), ("heic", true), ("mif1", true), ("isom", false), ("mp42", false)])
-    func artIsAnImageByItsBrand(brand: String, isImage: Bool) async throws {
+    func theBrandDecidesWhetherArtIsAnImage(brand: String, isImage: Bool) async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         let bytes = [0, 0, 0, 16] + Array("ftyp\(brand)".utf8) + [0, 0, 0, 0]
@@ -163,7 +163,7 @@ struct AssetTests {
         await daemon.stop()
     }
 
-    @Test func anotherTranscriptIsConvertedAsItArrives() async throws {
+    @Test func aTranscriptInAnotherFormatIsConvertedToWebVTT() async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         home.web.serve("/t.vtt", Resource(text: "1\r\n00:00:01,000 --> 00:00:02,500\r\nHello <b>there</b>\r\n"))
@@ -172,7 +172,7 @@ struct AssetTests {
         let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
         #expect(text == "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello <b>there</b>\n\n")
         #expect(size == Int64(text.utf8.count))
-        // A page in place of a transcript has no text with times.
+        // A web page in place of a transcript is refused, because it contains no timed text.
         home.web.serve("/feed.xml", Resource(text: try feed(transcript: "/page.html").text, contentType: "text/xml"))
         home.web.serve("/page.html", Resource(text: "<!DOCTYPE html><p>Log in</p>", contentType: "text/html"))
         _ = try await client.perform(.refresh(podcasts: [try daemon.episode(2).podcast]))
@@ -196,7 +196,7 @@ struct AssetTests {
         await daemon.stop()
     }
 
-    /// It is refused after the head of the response if that states the size, otherwise after 50 MiB.
+    /// The transcript is refused after the response head if the head states the size, otherwise after 50 MiB.
     @Test(arguments: [true, false]) func aTranscriptOfAHundredMegabytesIsRefused(isAnnounced: Bool) async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
@@ -208,7 +208,7 @@ struct AssetTests {
         await daemon.stop()
     }
 
-    @Test func anotherAddressIsAskedAtOnce() async throws {
+    @Test func aNewCoverAddressIsFetchedAtOnce() async throws {
         let (daemon, client) = try await start()
         let podcast = try #require(try daemon.library.podcasts().first)
         #expect(try await size(client, .cover, podcast.id.rawValue) == 5_004)

@@ -41,7 +41,7 @@ struct CacheTests {
         try (1...5).filter { try daemon.episode($0).complete }
     }
 
-    @Test func theLeastRecentlyOpenedGoesFirstAndWhatWasPlayedBeforeThat() async throws {
+    @Test func playedEpisodesAreEvictedFirstThenTheLeastRecentlyOpened() async throws {
         let (daemon, client) = try await start(capacity: 700_000)
         try await download(1, 2, 3, with: daemon, client)
         for (number, moment) in [(1, 1_000), (2, 3_000), (3, 2_000)] as [(Int, Int64)] {
@@ -56,7 +56,7 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    @Test func whatIsPinnedOrOpenStaysAndTheTransferWaitsForRoom() async throws {
+    @Test func pinnedAndOpenFilesStayAndTheDownloadWaitsForSpace() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
         try await download(1, 2, with: daemon, client)
         let (pinned, open) = (try daemon.episode(1), try daemon.episode(2))
@@ -75,7 +75,7 @@ struct CacheTests {
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
         #expect(home.web.requests(for: "/feed-3.mp3").isEmpty)
-        // After the close the next plan finds room; a user's command triggers a plan.
+        // After the file is closed, the next plan finds space. The user's command triggers a plan.
         withExtendedLifetime(lease) {}
         lease = nil
         try await client.act(.pin, pinned.id)
@@ -84,8 +84,9 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    /// The cache has room for two of five episodes: two complete, and the others wait until the first has been played.
-    @Test func asManyAsFitBecomeWholeAndTheOthersWaitTheirTurn() async throws {
+    /// The cache has space for two of five episodes. Two downloads complete, and the others wait. The third continues
+    /// when the first episode has been played.
+    @Test func downloadsThatFitCompleteAndTheOthersWait() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
         let ids = try (1...5).map { try daemon.episode($0).id }
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 5, problems: []))
@@ -110,7 +111,7 @@ struct CacheTests {
         await second.stop()
     }
 
-    @Test func aReaderOfWhatWaitsIsServedAtOnceBeyondTheLimit() async throws {
+    @Test func aReaderOfAWaitingDownloadIsServedBeyondTheLimit() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
         try await download(1, 2, with: daemon, client)
         for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
@@ -129,7 +130,7 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    @Test func whatIsLargerThanTheCacheFailsAndCanBeRead() async throws {
+    @Test func anEpisodeLargerThanTheCacheFailsToDownloadAndCanBeRead() async throws {
         let gate = Gate(heldAt: 100_000)
         let media = Resource(home.content(1, size: Self.size), etag: "\"m1\"")
         home.web.serve("/feed-1.mp3", media) { _ in .hold(gate) }
@@ -146,7 +147,7 @@ struct CacheTests {
     }
 
     /// Partial files of earlier downloads do not prevent the first download from completing.
-    @Test func partsGiveWayToOneThatCanBeWhole() async throws {
+    @Test func partialFilesAreEvictedForADownloadThatCanComplete() async throws {
         let gate = Gate(heldAt: 120_000)
         for number in 1...3 {
             let media = Resource(home.content(number, size: Self.size), etag: "\"m\(number)\"")
@@ -182,7 +183,7 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    @Test func theDisksFloorCountsTooAndIsNamed() async throws {
+    @Test func theSpaceToKeepFreeCountsAndTheErrorNamesItsSetting() async throws {
         let disk = try DiskSpace(at: FilePath(home.paths.cache))
         let (daemon, client) = try await start(capacity: 1 << 40, keepFree: disk.total)
         let first = try daemon.episode(1).id
@@ -192,7 +193,7 @@ struct CacheTests {
         }
         #expect(try await client.tasks().first?.error?.contains("cache.keep_free") == true)
         await daemon.stop()
-        // With a larger limit the next daemon continues the downloads.
+        // The next daemon keeps no space free, so it continues the download.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
         await second.stop()
@@ -207,7 +208,7 @@ struct CacheTests {
         await second.stop()
     }
 
-    @Test func opensThatTheDaemonIsOnlyToldOfCount() async throws {
+    @Test func anOpenReportedByAMountIsRecorded() async throws {
         let (daemon, client) = try await start(capacity: 1 << 30)
         try await download(1, with: daemon, client)
         let id = try daemon.episode(1).id

@@ -15,7 +15,7 @@ import TransferEngine
 
     init() throws { home = try ServiceHome() }
 
-    @Test(arguments: [nil, 301, 302, 303, 307, 308]) func nothingOfItsPageIsStored(status: Int?) async throws {
+    @Test(arguments: [nil, 301, 302, 303, 307, 308]) func nothingOfTheLoginPageIsStored(status: Int?) async throws {
         home.publish(episodes: 2)
         let daemon = try await home.start { $0.transfers.limits.failureMemory = .milliseconds(100) }
         let client = try await daemon.connect()
@@ -42,7 +42,7 @@ import TransferEngine
         let shows = try daemon.library.podcasts()
         #expect(shows.map(\.url) == [show.url] && shows.map(\.episodes) == [2] && shows.map(\.title) == ["Show"])
 
-        // After the login everything continues at its own address.
+        // After the login, the feed and the media are fetched from their own addresses again.
         home.publish(episodes: 3)
         home.web.clearLog()
         #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])

@@ -38,7 +38,7 @@ struct CredentialTests {
 
     private func store() throws -> String { try String(contentsOfFile: home.paths.credentials, encoding: .utf8) }
 
-    @Test func theyAreMovedOutOfTheAddressAndSentToTheServerAlone() async throws {
+    @Test func credentialsAreMovedOutOfTheAddressAndSentOnlyToItsServer() async throws {
         publish()
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -61,21 +61,21 @@ struct CredentialTests {
         #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
         _ = try await client.perform(.refresh(podcasts: []))
         #expect(home.web.requests(for: "/feed.xml").map { $0.headers["Authorization"] } == [field, field])
-        // No message to clients contains them.
+        // No event contains the password.
         #expect(!client.events.entries.contains { "\($0)".contains("hush") })
         await daemon.stop()
-        // The next daemon still has them.
+        // The next daemon still has the credentials.
         let next = try await home.start()
         let again = try await next.connect()
         guard case .refreshed(let results) = try await again.perform(.refresh(podcasts: [])) else { return }
         #expect(results.map(\.error) == [nil])
-        // They are removed with the show.
+        // The credentials are removed with the show.
         _ = try await again.perform(.unsubscribe(podcast: podcast.id))
         #expect(try !store().contains("hush"))
         await next.stop()
     }
 
-    @Test func failuresDoNotShowThem() async throws {
+    @Test func failuresDoNotShowCredentials() async throws {
         publish()
         let wrong = address.replacing("me:hush@", with: "me:Geheim@")
         let daemon = try await home.start()
@@ -103,7 +103,7 @@ struct CredentialTests {
         await daemon.stop()
     }
 
-    @Test func addressesRelativeToTheFeedDoNotInheritThem() async throws {
+    @Test func relativeAddressesDoNotInheritCredentials() async throws {
         let feed = FeedBuilder(title: "Show", items: [.init(title: "Episode 1", guid: "1", url: "/1.mp3")])
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         let daemon = try await home.start()
@@ -130,7 +130,7 @@ struct CredentialTests {
         #expect(try CredentialStore<ShowID>.reading(home.paths.credentials)[7] == nil)
     }
 
-    @Test func userInfoComesApartAndTogether() {
+    @Test func userInfoIsSplitFromAnAddressAndRejoined() {
         let cases: [(String, String, String?, String?)] = [
             ("https://a:b@e.com/f?x=a@b", "https://e.com/f?x=a@b", "a", "b"),
             ("https://a%40b:c%3Ad%2F@e.com/", "https://e.com/", "a@b", "c:d/"),

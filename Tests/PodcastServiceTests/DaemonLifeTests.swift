@@ -16,7 +16,7 @@ struct DaemonLifeTests {
 
     // MARK: Restarts
 
-    @Test func anOutstandingDownloadGoesOnWithTheNextDaemon() async throws {
+    @Test func theNextDaemonContinuesAnOutstandingDownload() async throws {
         home.publish(size: 1_000_000)
         let gate = Gate(heldAt: 400_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 1_000_000), etag: "\"m1\"")) { _ in .hold(gate) }
@@ -43,7 +43,7 @@ struct DaemonLifeTests {
         await second.stop()
     }
 
-    @Test func readersAreAnsweredWhenTheDaemonStops() async throws {
+    @Test func pendingReadsFailWhenTheDaemonStops() async throws {
         home.publish(size: 600_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in
             .stall(after: 100_000)
@@ -68,7 +68,7 @@ struct DaemonLifeTests {
         let client = try await first.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let episode = try first.episode(1)
-        // The library as it was before the download.
+        // The second daemon will start with this copy of the library, made before the download.
         try first.library.backup(to: home.directory.file("backup"))
         try await client.act(.download, episode.id)
         try await client.completion(of: episode.id)
@@ -90,7 +90,7 @@ struct DaemonLifeTests {
         await second.stop()
     }
 
-    @Test func aCacheFileOfAnotherGenerationOrNobodyIsRemoved() async throws {
+    @Test func cacheFilesOfOtherGenerationsOrNoEpisodeAreRemoved() async throws {
         home.publish(episodes: 2, size: 300_000)
         let first = try await home.start()
         let client = try await first.connect()
@@ -114,7 +114,7 @@ struct DaemonLifeTests {
         await second.stop()
     }
 
-    @Test func aCacheFileThatIsGoneIsFetchedAgain() async throws {
+    @Test func aMissingCacheFileIsFetchedAgain() async throws {
         home.publish(size: 300_000)
         let first = try await home.start()
         let client = try await first.connect()
@@ -147,13 +147,13 @@ struct DaemonLifeTests {
 
     // MARK: Exit
 
-    @Test func aDaemonWithNothingToDoSaysThatItMayLeave() async throws {
+    @Test func aDaemonWithNothingToDoReportsThatItIsIdle() async throws {
         let daemon = try await home.start { $0.idleExit = .seconds(1) }
         try await waitUntil { daemon.idle.entries.count == 1 }
         await daemon.stop()
     }
 
-    @Test func theLastClientThatGoesBeginsTheCount() async throws {
+    @Test func theIdleTimeBeginsWhenTheLastClientDisconnects() async throws {
         home.publish()
         let daemon = try await home.start { $0.idleExit = .seconds(1) }
         let client = try await daemon.connect()
@@ -164,7 +164,7 @@ struct DaemonLifeTests {
         await daemon.stop()
     }
 
-    @Test func aDownloadKeepsTheDaemonAndASuspendedOneDoesNot() async throws {
+    @Test func aRunningDownloadPreventsTheIdleExitAndASuspendedOneDoesNot() async throws {
         home.publish(episodes: 2, size: 600_000)
         let gate = Gate(heldAt: 100_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
@@ -216,7 +216,7 @@ struct DaemonLifeTests {
         await daemon.stop()
     }
 
-    @Test func onlyWhoWatchesHearsOfEvents() async throws {
+    @Test func onlyWatchingClientsReceiveEvents() async throws {
         home.publish()
         let daemon = try await home.start()
         let silent = try RawClient(home.paths.socket)
@@ -231,7 +231,7 @@ struct DaemonLifeTests {
         await daemon.stop()
     }
 
-    @Test func aSecondDaemonLeavesTheFirstAlone() async throws {
+    @Test func aSecondDaemonFailsAndCreatesNothing() async throws {
         let lease = try #require(try FolderLease(folder: home.paths.cache))
         let configuration = ServiceConfiguration(
             paths: home.paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))

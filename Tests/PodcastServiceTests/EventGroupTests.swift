@@ -23,7 +23,7 @@ struct EventGroupTests {
         return (daemon, client, try (1...count).map { try daemon.episode($0).id })
     }
 
-    @Test func whoeverIsToldOfACompletionFindsItInTheLibrary() async throws {
+    @Test func aCompletionIsInTheLibraryBeforeItIsReported() async throws {
         let (daemon, client, ids) = try await start(episodes: 40)
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 40, problems: []))
         for id in ids {
@@ -39,8 +39,8 @@ struct EventGroupTests {
         #expect(sequences == sequences.sorted())
     }
 
-    /// A report that fails rolls back the transaction of all; then each is written separately.
-    @Test func oneThatSpoilsTheTransactionTakesNoOtherWithIt() async throws {
+    /// A report that fails rolls back the transaction of all reports; each is then written separately.
+    @Test func aRejectedReportDoesNotPreventTheOthers() async throws {
         let (daemon, client, ids) = try await start(episodes: 12)
         let bad = ids[5]
         try await DatabaseQueue(path: home.paths.library).write { db in
@@ -65,7 +65,7 @@ struct EventGroupTests {
         #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode).contains(bad) == false)
     }
 
-    @Test func aCommandFindsWhatWasReportedBeforeIt() async throws {
+    @Test func aCommandSeesTheEventsReportedBeforeIt() async throws {
         let (daemon, client, ids) = try await start(episodes: 8)
         for id in ids {
             // The engine creates the file; the daemon records it a moment later.

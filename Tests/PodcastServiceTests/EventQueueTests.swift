@@ -48,7 +48,7 @@ struct EventQueueTests {
         queue.scheduleDelivery()
         try await waitUntil { wakes.entries.count == 1 }
         #expect(numbers(queue.drain()) == [1, 2, 3])
-        // The same again.
+        // The next event is delivered after another interval.
         queue.enqueue(.opened(4))
         queue.scheduleDelivery()
         try await waitUntil { wakes.entries.count == 2 }
@@ -71,7 +71,7 @@ struct EventQueueTests {
         try await waitUntil { wakes.entries.count == 1 }
         #expect(queue.scheduleDelivery(now: .seconds(3)) == nil)
         #expect(numbers(queue.drain()) == [1, 2])
-        // The same again, from the start.
+        // After a drain, the next event begins a new interval.
         queue.enqueue(.opened(3))
         #expect(queue.scheduleDelivery(now: .milliseconds(3_001)) == .milliseconds(10))
         #expect(numbers(queue.drain()) == [3])

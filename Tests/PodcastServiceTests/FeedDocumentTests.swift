@@ -31,7 +31,7 @@ struct FeedDocumentTests {
         return feed.text
     }
 
-    @Test func theDocumentIsKeptAsItWasFetchedLast() async throws {
+    @Test func theDocumentIsStoredAsItWasLastFetched() async throws {
         let first = publish("Show", etag: "\"f1\"")
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -61,7 +61,7 @@ struct FeedDocumentTests {
         await daemon.stop()
     }
 
-    @Test func redirectsAreToldInTheirOrder() async throws {
+    @Test func redirectsAreRecordedInTheirOrder() async throws {
         _ = publish("Show", etag: "\"f1\"", path: "/new.xml")
         home.web.serve("/feed.xml") { _ in .redirect(to: "/middle.xml") }
         home.web.serve("/middle.xml") { _ in .redirect(to: "/new.xml", status: 307) }
@@ -76,7 +76,7 @@ struct FeedDocumentTests {
         await daemon.stop()
     }
 
-    @Test func aShowWithoutItsDocumentIsFetchedAsAWholeOnce() async throws {
+    @Test func aMissingDocumentCausesOneUnconditionalFetch() async throws {
         let text = publish("Show", etag: "\"f1\"")
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -89,7 +89,7 @@ struct FeedDocumentTests {
         await daemon.stop()
     }
 
-    @Test func whatBelongsToNoShowGoesAtTheStart() async throws {
+    @Test func documentsOfNoShowAreRemovedAtTheStart() async throws {
         for name in ["99.xml", "99.json", "new-x"] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.paths.feeds)/\(name)"))
         }

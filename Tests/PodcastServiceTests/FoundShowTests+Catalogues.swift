@@ -10,7 +10,7 @@ import TransferCore
 
 // The catalogues' responses and the resulting entries.
 extension FoundShowTests {
-    @Test func aSearchTellsAllFactsAndWhatIsSubscribed() async throws {
+    @Test func aSearchReportsAllFactsAndSubscribedShows() async throws {
         home.publish("Mine", episodes: 2)
         answer([
             Show("One", url: "https://one.example/feed", author: "Ann", episodes: 7),
@@ -37,7 +37,7 @@ extension FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func resultsAreKeptForTheTermInAnySpelling() async throws {
+    @Test func resultsAreCachedForAllSpellingsOfATerm() async throws {
         answer([Show("One", url: "https://one.example/feed"), Show("Two", url: "https://two.example/feed")])
         let (daemon, client) = try await start()
         #expect(try await search("High Tide", client).0.count == 2)
@@ -46,7 +46,7 @@ extension FoundShowTests {
         #expect(searches() == 1)
         #expect(try await search("low tide", client).0.count == 2)
         #expect(searches() == 2)
-        // A larger limit than that of the search before.
+        // The limit is larger than that of the earlier search, so the catalogue is queried again.
         #expect(try await search("low tide", limit: 120, client).0.count == 2)
         #expect(home.web.requests(for: "/itunes").last?.request.query?.hasSuffix("limit=200") == true)
         // An empty result is cached too.
@@ -57,7 +57,7 @@ extension FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func whoeverSearchesForTheSameAtTheSameTimeSharesARequest() async throws {
+    @Test func simultaneousSearchesForATermShareARequest() async throws {
         let gate = Gate(heldAt: 3)
         answer([Show("One", url: "https://one.example/feed")], [.hold(gate)])
         let (daemon, client) = try await start()
@@ -69,7 +69,7 @@ extension FoundShowTests {
             try await client.tasks().filter { $0.kind == .search }.map(\.path).sorted() == ["Tide", "tide"]
         }
         #expect(try await client.tasks().allSatisfy { $0.state == .running && $0.episode == nil })
-        let begun = try await client.event("the search is told of") { $0.task?.kind == .search }
+        let begun = try await client.event("the search is reported") { $0.task?.kind == .search }
         #expect(begun.task?.state == .running)
         gate.open()
         #expect(try await first.0 == second.0)
@@ -78,7 +78,7 @@ extension FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func severalCataloguesAreMergedAndOneThatFailsIsAWarning() async throws {
+    @Test func resultsOfCataloguesAreMergedAndAFailureIsAWarning() async throws {
         answer([Show("One", url: "https://one.example/feed")])
         home.web.serve(
             Self.indexPath,
@@ -129,7 +129,7 @@ extension FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func aCatalogueThatIsAwayOrSilentIsToldApart() async throws {
+    @Test func unreachableAndSilentCataloguesHaveDifferentErrors() async throws {
         let gate = Gate(heldAt: 0)
         answer([], [.holdHead(gate)])
         let (daemon, client) = try await start { $0.searchTimeout = .seconds(1) }
@@ -142,7 +142,7 @@ extension FoundShowTests {
     }
 
     @Test(arguments: ["", "   ", String(repeating: "x", count: 201), "\u{0}"])
-    func whatIsNoTermIsRefused(term: String) async throws {
+    func unusableTermsAndLimitsAreRefused(term: String) async throws {
         let (daemon, client) = try await start()
         for command in [Command.search(term: term, limit: 10), .searchFolder(term: term)] {
             let failure = try #require(await client.failure(of: command))
@@ -157,7 +157,7 @@ extension FoundShowTests {
     @Test(arguments: [
         "<html>log in</html>", "", "{\"results\":", "{\"results\":[{\"feedUrl\":\"file:///etc/passwd\"}]",
     ])
-    func anAnswerThatIsNoneIsAnError(text: String) async throws {
+    func anUnusableAnswerIsAnError(text: String) async throws {
         home.web.serve("/itunes", Resource(text: text, contentType: "text/html"))
         let (daemon, client) = try await start()
         let failure = try #require(await client.failure(of: .searchFolder(term: "tide")))

@@ -60,7 +60,7 @@ struct FoundShowTests {
 
     // MARK: Found shows
 
-    /// Searches for the show at `/feed.xml`, and fetches its feed.
+    /// Makes the show at `/feed.xml` the search result, searches for it, and fetches its feed.
     private func findShow(_ client: ServiceClient) async throws -> ShowID {
         answer([Show("Tides", url: home.web.url("/feed.xml"))])
         let id = try #require(try await folders("tide", client).first).podcast
@@ -84,7 +84,7 @@ struct FoundShowTests {
     }
 
     @Test(arguments: [(404, ENODATA), (403, EACCES), (500, EIO)] as [(Int, Int32)])
-    func aFeedThatCannotBeHadIsAnErrorAsLongAsNothingIsKnown(status: Int, number: Int32) async throws {
+    func aFailedFetchIsAnErrorWhileNoEpisodeIsKnown(status: Int, number: Int32) async throws {
         home.publish(episodes: 2)
         home.web.serve("/gone.xml") { _ in .status(status) }
         answer([Show("Gone", url: home.web.url("/gone.xml"))])
@@ -97,7 +97,7 @@ struct FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func whatIsKnownOfAShowIsListedWhenItsFeedIsDown() async throws {
+    @Test func knownEpisodesAreListedWhenTheFeedFails() async throws {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         let id = try await findShow(client)
@@ -122,7 +122,7 @@ struct FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func subscribingKeepsTheIdsAndWhatIsCached() async throws {
+    @Test func subscribingKeepsIdentifiersAndCachedFiles() async throws {
         home.publish("My Tides", episodes: 2)
         let (daemon, client) = try await start { $0.ephemeralLinger = .seconds(3_600) }
         let id = try await findShow(client)
@@ -146,7 +146,7 @@ struct FoundShowTests {
 
     // MARK: Cleanup
 
-    @Test func whatIsCachedGoesWithTheLastReader() async throws {
+    @Test func theLastCloseRemovesTheCachedFile() async throws {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         let other = try await daemon.connect()
@@ -157,7 +157,8 @@ struct FoundShowTests {
         try await client.completion(of: episode)
         #expect(home.cacheFiles.count == 1)
         client.close(episode)
-        // The other client still has it open: a command is answered after the closes sent before it.
+        // The response to a command shows that the close sent before it has been handled. The other client still has
+        // the episode open.
         _ = try await client.tasks()
         _ = try await other.read(episode, 100_000..<200_000)
         #expect(home.cacheFiles.count == 1)
@@ -166,14 +167,14 @@ struct FoundShowTests {
         try await waitUntil(description: "the episode's rendition is removed") {
             try daemon.library.rendition(of: episode) == nil && daemon.library.episode(id: episode)?.generation == 2
         }
-        // It can be read again.
+        // The episode can be read again.
         _ = try await client.open(episode)
         let grant = try await client.read(episode, 0..<1_000, generation: 2)
         #expect(grant.generation == 2 && grant.present.covers(0..<1_000))
         await daemon.stop()
     }
 
-    @Test func aDownloadUnderWayEndsWithTheLastReader() async throws {
+    @Test func aDownloadIsCancelledWhenItsLastReaderDisconnects() async throws {
         home.publish(size: 600_000)
         let gate = Gate(heldAt: 300_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
@@ -195,7 +196,7 @@ struct FoundShowTests {
         await daemon.stop()
     }
 
-    @Test func whatAnEarlierDaemonHasLeftGoesAtTheStart() async throws {
+    @Test func filesLeftByAnEarlierDaemonAreRemovedAtTheStart() async throws {
         home.publish(episodes: 3)
         let (daemon, client) = try await start()
         let id = try await findShow(client)
@@ -221,7 +222,7 @@ struct FoundShowTests {
         await second.stop()
     }
 
-    @Test func resultsAreForgottenADayAfterTheyWereFoundUnlessSomebodyUsesThem() async throws {
+    @Test func resultsAreRemovedADayAfterTheirLastUse() async throws {
         home.publish(episodes: 2)
         answer([
             Show("Old", url: "https://old.example/1"), Show("Tides", url: home.web.url("/feed.xml")),
@@ -243,7 +244,7 @@ struct FoundShowTests {
         client.close(open)
         _ = try await client.tasks()
         try daemon.library.setPinned(episode: pinned, false, now: 1)
-        // Their age counts from their last use.
+        // The age of a result counts from its last use.
         await daemon.service.purgeEphemeral(at: now + 90_000)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
         await daemon.service.purgeEphemeral(at: now + 2 * 86_500)

@@ -30,7 +30,7 @@ struct ImportTests {
         await daemon.stop()
     }
 
-    @Test func whatIsSubscribedToAlreadyIsNotAskedFor() async throws {
+    @Test func subscribedShowsAreNotFetchedAgain() async throws {
         home.publish("Show", path: "/a.xml")
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -48,7 +48,7 @@ struct ImportTests {
         await daemon.stop()
     }
 
-    @Test func aServerThatIsDownCostsNoShow() async throws {
+    @Test func aShowWhoseFeedFailsIsKept() async throws {
         home.web.serve("/down.xml") { _ in .status(503) }
         home.web.serve("/broken.xml") { _ in .reset(after: 0) }
         home.web.serve("/page.xml", Resource(text: "<html><body>maintenance</body></html>", contentType: "text/html"))
@@ -76,7 +76,7 @@ struct ImportTests {
         await daemon.stop()
     }
 
-    @Test func theFirstEpisodesOfAKeptShowAreNotNews() async throws {
+    @Test func theFirstEpisodesOfAKeptShowRunNoHook() async throws {
         let marks = home.directory.file("marks")
         home.web.serve("/feed.xml") { _ in .status(500) }
         let daemon = try await home.start { $0.onNewEpisode = "echo \"$PODFS_TITLE\" >> \(marks)" }
@@ -92,14 +92,14 @@ struct ImportTests {
         await daemon.stop()
     }
 
-    @Test func whatIsNoShowIsRefused() async throws {
+    @Test func blogsGoneFeedsAndFileAddressesAreRefused() async throws {
         home.web.serve("/blog.xml", Resource(text: FeedBuilder(title: "Blog", items: [.init(title: "a")]).text))
         home.web.serve("/gone.xml") { _ in .status(410) }
         let daemon = try await home.start()
         let client = try await daemon.connect()
         for (path, says) in [("/blog.xml", "enclosure"), ("/gone.xml", "410")] {
             guard case .refused(let error) = try await add(path, to: client) else {
-                Issue.record("\(path) was taken")
+                Issue.record("\(path) was not refused")
                 continue
             }
             #expect(error.contains(says))
@@ -135,7 +135,7 @@ struct ImportTests {
         await daemon.stop()
     }
 
-    @Test func aHostThatWantsFewerRequestsIsLeftAlone() async throws {
+    @Test func aHostThatAnswers429ReceivesNoFurtherRequest() async throws {
         home.web.serve("/1.xml") { _ in .status(429) }
         home.publish("Two", path: "/2.xml")
         let daemon = try await home.start()
@@ -153,7 +153,7 @@ struct ImportTests {
         await daemon.stop()
     }
 
-    @Test func aClientThatGoesTakesWithItWhatHasNotBegun() async throws {
+    @Test func aDisconnectCancelsTheClientsWaitingImports() async throws {
         let gate = Gate(heldAt: 0)
         for number in 1...5 {
             let text = FeedBuilder.show("Show \(number)", episodes: 30) { _ in "http://127.0.0.1:9/x.mp3" }.text
@@ -169,7 +169,7 @@ struct ImportTests {
         }
         try await waitUntil(description: "two feeds are requested") { home.web.requests.count == 2 }
         client.connection.close()
-        // A message on another connection, sent after the end, is received by the second round at the latest.
+        // The daemon handles the disconnect before it answers the second of these commands, at the latest.
         for _ in 0..<3 { #expect(try await other.tasks().count == 2) }
         // The daemon was idle before any client connected, and will be idle again at the end.
         let before = daemon.idle.entries.count

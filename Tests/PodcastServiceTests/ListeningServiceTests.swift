@@ -13,7 +13,7 @@ import TransferCore
 
     init() throws { home = try ServiceHome() }
 
-    @Test func reportsAreStoredToldAndHooked() async throws {
+    @Test func reportsAreStoredAndSentAsEventsAndRunTheHook() async throws {
         home.publish("Show")
         let output = home.directory.file("played")
         let daemon = try await home.start { $0.onPlayed = "echo \"$PODFS_ID\" >> '\(output)'" }

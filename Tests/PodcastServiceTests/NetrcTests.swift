@@ -7,7 +7,7 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// A password in `~/.netrc` is sent to the origin of the subscription and to no other.
+/// Passwords from `~/.netrc`, which are sent only to the origin of the subscription.
 struct NetrcTests {
     private let home: ServiceHome
     /// A server on the same host at another port.
@@ -46,7 +46,7 @@ struct NetrcTests {
         other.serve("/c.json", Resource(text: "{\"chapters\":[]}", contentType: "application/json"))
     }
 
-    @Test func nothingThatAFeedNamesDrawsAPasswordElsewhere() async throws {
+    @Test func thePasswordIsNotSentToOtherOrigins() async throws {
         let field = field
         publish { $0.headers["Authorization"] == field ? .normal : .status(401) }
         let (daemon, client) = try await start()
@@ -73,7 +73,7 @@ struct NetrcTests {
         #expect(fields(other).allSatisfy { $0 == nil }, "another port is another origin")
     }
 
-    @Test func aFeedThatMovesTakesNoPasswordAlong() async throws {
+    @Test func aMovedFeedGetsNoPassword() async throws {
         publish { _ in .normal }
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
@@ -91,7 +91,7 @@ struct NetrcTests {
         #expect(fields(other).last == field)
     }
 
-    @Test func originsOfAddresses() throws {
+    @Test func credentialsDependOnTheHostAndTheGivenURL() throws {
         let file = try home.directory.write(
             "n", text: "machine h.example login u password \"p \\\"w\\\"\"\nmachine other login o password x\n")
         let netrc = Netrc(path: file)
@@ -99,10 +99,10 @@ struct NetrcTests {
             ("https://h.example/f", "https://h.example/f", "https://h.example:443"),
             ("http://h.example/f", "http://h.example/g", "http://h.example:80"),
             ("http://h.example:8080/f", "http://h.example:8080/", "http://h.example:8080"),
-            // In clear text only where the user has given the http URL.
+            // A password is sent in clear text only to the origin of an http URL that the user has given.
             ("http://h.example/f", "https://h.example/f", nil), ("http://h.example:8080/f", "http://h.example/f", nil),
             ("http://h.example/f", "http://other/f", nil), ("http://h.example/f", nil, nil),
-            // Over TLS the host has proved its identity.
+            // Over TLS the host has proved its identity, so the given URL does not matter.
             ("https://h.example/f", "http://h.example/f", "https://h.example:443"),
             ("https://h.example:8443/f", nil, "https://h.example:8443"),
             ("https://nobody.example/f", "https://nobody.example/f", nil),

@@ -39,8 +39,8 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Returns the next frame; `nil` at the end of the connection. Blocks no thread: the daemon's actor needs the
-    /// threads.
+    /// Waits for the next frame and returns it; `nil` at the end of the connection. The wait blocks no thread, because
+    /// the daemon's actor needs the threads.
     func next() async throws -> Frame? {
         var frame: Frame?
         try await waitUntil(description: "a frame arrives") {
@@ -58,7 +58,7 @@ final class RawClient: Sendable {
     }
 }
 
-/// Entries in the order in which they were added, from any thread.
+/// A thread-safe list of entries, in the order in which they were added.
 final class Journal<Entry: Sendable>: Sendable {
     private let content = Mutex<[Entry]>([])
 

@@ -29,7 +29,8 @@ struct ReachTests {
         serve(inside, "/page2.xml", [])
     }
 
-    /// Serves a feed whose episode, images, texts and next page are on this computer.
+    /// Serves a feed whose episode, images, texts and next page are on this computer. If `numbers` is empty, the feed
+    /// is that next page, with an older episode.
     private func serve(_ server: HTTPTestServer, _ path: String, _ numbers: [Int] = [1], title: String = "Show") {
         var feed = FeedBuilder.show(title, episodes: 1, length: 200_000) { _ in inside.url("/1.mp3") }
         if numbers.isEmpty {
@@ -60,12 +61,12 @@ struct ReachTests {
         return (daemon, try await daemon.connect())
     }
 
-    @Test func aFeedOfTheInternetLeadsNowhereInside() async throws {
+    @Test func aFeedOnTheInternetCannotLeadToThisComputer() async throws {
         serve(home.web, "/feed.xml")
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
-        #expect(show.episodes == 1, "the next page is not there")
+        #expect(show.episodes == 1, "the next page was not fetched")
         #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
         let payload = EpisodeReference(episode: try daemon.episode().id).payload
         let failure = await #expect(throws: Failure.self) { try await client.connection.exchange(.open, payload) }
@@ -88,7 +89,7 @@ struct ReachTests {
         #expect(inside.connectionsAccepted == 0)
     }
 
-    @Test func exceptionsLeadThere() async throws {
+    @Test func anExceptionAllowsTheAddress() async throws {
         serve(home.web, "/feed.xml")
         let (daemon, client) = try await start(allowing: ["127.0.0.2"])
         try await client.subscribe(home.web.url("/feed.xml"))
@@ -96,8 +97,9 @@ struct ReachTests {
         _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id.rawValue))
     }
 
-    /// A feed fetched from this computer may lead to it; after it has been fetched from elsewhere it may not.
-    @Test func whereTheFeedCameFromLastCounts() async throws {
+    /// A feed fetched from this computer may lead to addresses on it. After it has been fetched from elsewhere, it may
+    /// not.
+    @Test func theLastSourceOfTheFeedDecidesItsReach() async throws {
         serve(inside, "/feed.xml")
         let (daemon, client) = try await start()
         try await client.subscribe(inside.url("/feed.xml"))
@@ -109,10 +111,10 @@ struct ReachTests {
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 302) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         let access = try daemon.library.showAccess(of: show.id)
-        #expect(access?.space == .public && access?.reach == .loopback, "the subscription may still be here")
+        #expect(access?.space == .public && access?.reach == .loopback, "the feed's address is on this computer")
         #expect(
             await client.failure(of: .asset(.chapters, id: try daemon.episode().id.rawValue))?.errorNumber == EACCES)
-        // A permanent redirect does not move the show: its target was named by a server.
+        // A permanent redirect moves the show, but not the given URL: a server has named the new address.
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 301) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         let here = inside.url("/feed.xml")
@@ -123,7 +125,7 @@ struct ReachTests {
 
     /// The feed's host name later resolves to an address on this computer. That is refused, since the show was
     /// subscribed to on the internet.
-    @Test(arguments: [false, true]) func aSubscriptionStaysWhereItWas(isConditional: Bool) async throws {
+    @Test(arguments: [false, true]) func aSubscriptionCannotMoveToThisComputer(isConditional: Bool) async throws {
         let port = home.web.port
         let address = home.directory.file("address")
         try home.directory.write("address", text: "127.0.0.1")
@@ -150,7 +152,7 @@ struct ReachTests {
     }
 
     /// A feed URL from an internet catalogue was not typed by the user, so it may not lead to a local address.
-    @Test func aCatalogueLeadsNowhereInside() async throws {
+    @Test func aCatalogueCannotLeadToThisComputer() async throws {
         serve(inside, "/feed.xml")
         home.web.serve("/itunes", CatalogueAnswers.iTunes([.init("Inside", url: inside.url("/feed.xml"))]))
         let (daemon, client) = try await start { configuration in
@@ -160,7 +162,7 @@ struct ReachTests {
         let row = try #require(found.first).podcast
         #expect(try daemon.library.showAccess(of: row)?.reach == .public)
         #expect(await client.failure(of: .fetchShow(podcast: row))?.errorNumber == EACCES)
-        // Choosing it from the search result is refused too.
+        // Subscribing to the show of the search result is refused too.
         #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
         #expect(inside.connectionsAccepted == 0)
     }

@@ -39,7 +39,7 @@ struct ReadingTests {
     // MARK: Opening
 
     /// The episode's size is known, so that the engine reports no event.
-    @Test func anOpenThatIsAnsweredAtOnceIsWrittenDownToo() async throws {
+    @Test func anOpenWithoutAnEngineEventIsRecorded() async throws {
         home.publish()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -60,7 +60,7 @@ struct ReadingTests {
         #expect(episode.size == EpisodeSize(confirmed: nil, length: 77_777, duration: nil, isVideo: false))
         let grant = try await client.open(episode.id)
         #expect(grant.generation == 1 && grant.total == 300_000)
-        // The library records it a moment later.
+        // The library records the size a moment later.
         try await waitUntil { try daemon.episode().confirmedSize == 300_000 }
         let after = try daemon.episode()
         #expect(!after.complete && after.download == nil)
@@ -75,7 +75,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func theFirstReadGoesOnWithTheOpensResponse() async throws {
+    @Test func theFirstReadContinuesTheOpensResponse() async throws {
         home.publish(size: 300_000)
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -89,7 +89,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func aClientThatGoesClosesWhatItHasOpen() async throws {
+    @Test func aDisconnectClosesTheClientsEpisodes() async throws {
         publishHeld()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -102,7 +102,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func anOpenThatIsCancelledWhileItsGrantIsOnTheWayIsClosed() async throws {
+    @Test func aCancelAfterTheGrantClosesTheOpen() async throws {
         publishHeld()
         let (daemon, _) = try await start()
         let id = try daemon.episode().id
@@ -115,7 +115,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func closesCountAgainstOpensOneByOne() async throws {
+    @Test func eachCloseReleasesOneOpenOfItsClient() async throws {
         publishHeld()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -134,7 +134,7 @@ struct ReadingTests {
     }
 
     @Test(arguments: [(404, ENODATA), (410, ENODATA), (401, EACCES), (403, EACCES)])
-    func whatTheHeadTellsComesAtOpen(status: Int, number: Int32) async throws {
+    func anOpenReportsTheErrorOfTheResponseHead(status: Int, number: Int32) async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(status) })
         let (daemon, client) = try await start()
@@ -151,7 +151,7 @@ struct ReadingTests {
 
     // MARK: Reading
 
-    @Test func aReadBringsTheBytesAndThenTheWholeFile() async throws {
+    @Test func aReadReturnsItsBytesAndDownloadsTheWholeFile() async throws {
         home.publish(episodes: 3, size: 700_001)
         let (daemon, client) = try await start()
         let watcher = try await daemon.connect()
@@ -166,7 +166,7 @@ struct ReadingTests {
         #expect(event.task?.received == 700_001 && event.task?.expected == 700_001 && event.task?.state == .cached)
         #expect(event.path == "Show/\(episode.name)" && event.show == episode.podcast && event.task?.generation == 1)
         try await watcher.completion(of: episode.id)
-        // The library has it before any client is notified.
+        // The library records the completion before any client is notified.
         let complete = try daemon.episode(2)
         #expect(complete.complete && complete.cachedBytes == 700_001 && complete.confirmedSize == 700_001)
         #expect(complete.download == nil)
@@ -219,7 +219,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func whoHearsOfAChangeFindsItInTheLibrary() async throws {
+    @Test func aNewGenerationIsInTheLibraryBeforeItIsReported() async throws {
         home.publish(episodes: 8, size: 300_000)
         for number in 1...8 {
             let old = Resource(home.content(number, size: 300_000), etag: "\"old\"")
@@ -235,7 +235,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func whatIsNotInTheLibraryIsMissing() async throws {
+    @Test func anUnknownEpisodeIsMissing() async throws {
         home.publish()
         let (daemon, client) = try await start()
         let request = ReadRequest(episode: 999, generation: 1, range: 0..<10)
@@ -259,7 +259,7 @@ struct ReadingTests {
         await daemon.stop()
     }
 
-    @Test func aClientThatGoesWithWaitsLeavesTheDaemonWell() async throws {
+    @Test func aDisconnectWithPendingReadsDoesNotDisturbTheDaemon() async throws {
         home.publish(size: 500_000)
         let gate = Gate(heldAt: 100_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }

@@ -64,7 +64,7 @@ struct RefreshBatchTests {
         try DatabaseQueue(path: home.paths.library).write { db in try db.execute(sql: sql) }
     }
 
-    @Test func whoeverWaitsIsToldWhenItIsWritten() async throws {
+    @Test func refreshesAreReportedAfterTheyAreWritten() async throws {
         let daemon = try await home.start()
         let library = daemon.library
         let statuses = Mutex<[Int?]>([])
@@ -92,7 +92,7 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    @Test func whatCannotBeWrittenTakesNothingElseWithIt() async throws {
+    @Test func aRejectedRefreshDoesNotPreventTheOthers() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(40, with: client)
@@ -106,7 +106,7 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    @Test func whatCannotBeLookedUpIsToldOfTheShowsThatItConcerns() async throws {
+    @Test func aFailedQueryIsReportedOnlyForTheShowsThatNeedIt() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(2, with: client)
@@ -121,7 +121,7 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    @Test func aShowThatHasGoneTakesNoOtherWithIt() async throws {
+    @Test func anUnsubscribedShowDoesNotPreventTheOthers() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(3, with: client)
@@ -139,7 +139,7 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    @Test func whatChangesWhileAFeedWaitsIsHeeded() async throws {
+    @Test func changesWhileAFeedWaitsTakeEffect() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(5, with: client)
@@ -178,7 +178,7 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    @Test func aDaemonThatLeavesBlamesNoFeed() async throws {
+    @Test func anExitIsNotRecordedAsAFeedsFailure() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(1, with: client)
@@ -193,7 +193,7 @@ struct RefreshBatchTests {
         gate.open()
     }
 
-    @Test func ofAShowWithoutItsDocumentTheWholeIsAskedForAmongMany() async throws {
+    @Test func aMissingDocumentAmongManyCausesAnUnconditionalFetch() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(12, with: client)
@@ -205,7 +205,7 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    @Test func aMoveIsHeededThoughNothingHasChanged() async throws {
+    @Test func aPermanentRedirectMovesAnUnchangedFeed() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await subscribe(2, with: client)
@@ -232,7 +232,7 @@ struct RefreshBatchTests {
             url: url, feed: feed, name: nil, response: FeedResponse(finalURL: url, status: 200), now: 1_000)
     }
 
-    @Test func showsThatArriveTogetherAreAllThere() async throws {
+    @Test func showsThatArriveTogetherAreAllStored() async throws {
         let library = try Library.openForWriting(at: home.paths.library)
         let writer = ArrivalWriter(library: library, template: .standard)
         let names = try await withThrowingTaskGroup(of: String.self) { group in
@@ -254,7 +254,7 @@ struct RefreshBatchTests {
         }
     }
 
-    @Test func aShowThatCannotBeWrittenTakesNoOtherWithIt() async throws {
+    @Test func aRejectedShowDoesNotPreventTheOthers() async throws {
         let library = try Library.openForWriting(at: home.paths.library)
         let writer = ArrivalWriter(library: library, template: .standard)
         try forbid("BEFORE INSERT ON episode WHEN new.title = 'Bad'")

@@ -19,7 +19,7 @@ struct RefreshingTests {
         return results
     }
 
-    @Test func anUnchangedFeedIsAskedForConditionallyAndStays() async throws {
+    @Test func anUnchangedFeedIsRequestedConditionallyAndChangesNothing() async throws {
         home.publish(episodes: 2, etag: "\"f1\"")
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -37,7 +37,7 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    @Test func aNewEpisodeIsAddedAndTold() async throws {
+    @Test func aNewEpisodeIsAddedAndReported() async throws {
         home.publish(episodes: 2, etag: "\"f1\"")
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -52,7 +52,7 @@ struct RefreshingTests {
         let new = client.events.entries.dropFirst(events)
         let event = try #require(new.first { $0.kind == .library })
         #expect(event.show == podcast.id && event.path == "Show")
-        // The task existed and has been removed.
+        // The events report a task for the refresh, which has been removed since.
         let reports = new.compactMap(\.task).filter { $0.kind == .refresh }
         #expect(reports.map(\.state) == [.running, .remote] && reports.allSatisfy { ($0.id ?? 0) < 0 })
         #expect(try await client.tasks().isEmpty)
@@ -76,7 +76,7 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    @Test func aFailureIsKeptWithTheShowUntilItsFeedIsBack() async throws {
+    @Test func aFailureIsRecordedUntilTheFeedIsBack() async throws {
         home.publish(episodes: 2)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -98,7 +98,7 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    @Test func manyShowsAreRefreshedAndOneFailureIsItsOwn() async throws {
+    @Test func oneFailureDoesNotAffectOtherShows() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         for number in 0..<12 {
@@ -115,7 +115,7 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    @Test func theHookHearsOfNewEpisodes() async throws {
+    @Test func theHookRunsForNewEpisodes() async throws {
         home.publish(episodes: 1)
         let output = home.directory.file("new")
         let daemon = try await home.start {

@@ -40,7 +40,7 @@ struct SchedulingTests {
 
     // MARK: The schedule
 
-    @Test func aFeedIsFetchedAgainByItselfAndNewEpisodesAreThere() async throws {
+    @Test func aScheduledRefreshAddsNewEpisodes() async throws {
         home.publish(etag: "\"a\"")
         let (daemon, client) = try await start(eager)
         try await waitUntil(description: "a conditional request is sent automatically") {
@@ -53,7 +53,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func theNextRefreshIsWhenTheServersWordAllows() async throws {
+    @Test func theNextRefreshRespectsTheServersMaxAge() async throws {
         home.publish()
         let feed = FeedBuilder.show("Show", episodes: 1) { _ in self.home.web.url("/feed-1.mp3") }
         home.web.serve("/feed.xml", Resource(text: feed.text)) { _ in .header("Cache-Control", "public, max-age=40000")
@@ -65,7 +65,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func aHostThatRefusesIsLeftAloneAndThatIsSaid() async throws {
+    @Test func aRefusingHostIsNotAskedAgainAndTheErrorSaysSo() async throws {
         home.publish()
         let (daemon, client) = try await start()
         home.web.serve("/feed.xml", behaviour: { _ in .retryAfter("7200", status: 429) })
@@ -78,10 +78,10 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func aFeedThatIsGoneIsNotAskedAgainAndItsEpisodesStay() async throws {
+    @Test func aGoneFeedIsNotScheduledAgainAndItsEpisodesStay() async throws {
         home.publish(episodes: 2)
-        // The feed is not due by itself: otherwise the command could join a refresh that began before the feed was
-        // gone.
+        // The feed is not refreshed on schedule here: otherwise the command could join a scheduled refresh that began
+        // before the feed was gone.
         let (daemon, client) = try await start()
         home.web.serve("/feed.xml", behaviour: { _ in .status(410) })
         #expect(try await refresh(client)[0].error?.contains("410") == true)
@@ -112,7 +112,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func aNewAddressInTheFeedIsBelievedWhenTheShowIsThere() async throws {
+    @Test func aNewAddressInTheFeedIsFollowedIfItHasTheSameShow() async throws {
         home.publish()
         let (daemon, client) = try await start()
         func publish(_ path: String, title: String, naming address: String?) {
@@ -177,7 +177,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func anAddressThatTheFeedDoesNotMendFailsAfterOneRefresh() async throws {
+    @Test func aRefusedAddressThatTheFeedRepeatsFailsAfterOneRefresh() async throws {
         home.publish()
         let (daemon, client) = try await start()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(404) })
@@ -196,7 +196,7 @@ struct SchedulingTests {
         try await client.perform(.set(podcast: try show(daemon).id, assignments: assignments))
     }
 
-    @Test func theNewestAreFetchedAheadAndThoseThatAreNoLongerGo() async throws {
+    @Test func theNewestAreDownloadedAutomaticallyAndOlderOnesEvicted() async throws {
         home.publish(episodes: 3)
         let (daemon, client) = try await start()
         try await set(client, daemon, "auto_download=2")
@@ -211,7 +211,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func whatAPersonDeclinesIsNotFetchedAheadAgain() async throws {
+    @Test func anEvictedEpisodeIsNotDownloadedAutomaticallyAgain() async throws {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         try await set(client, daemon, "auto_download=1")
@@ -228,7 +228,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func fetchingAheadWaitsForTheLinkAndAReaderDoesNot() async throws {
+    @Test func automaticDownloadsWaitOnAMeteredLinkAndReadersDoNot() async throws {
         home.publish(episodes: 2)
         let isMetered = Mutex(true)
         let (daemon, client) = try await start {
@@ -251,7 +251,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func episodesBeyondWhatIsKeptLeaveTheLibrary() async throws {
+    @Test func episodesBeyondKeepLeaveTheLibrary() async throws {
         home.publish(episodes: 4)
         let (daemon, client) = try await start()
         let ids = try (1...4).map { try daemon.episode($0).id }
@@ -274,19 +274,19 @@ struct SchedulingTests {
                 == .settings(["keep": "2 episodes"], kept: change))
         #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[3], ids[2], ids[1]])
         #expect(home.cacheFiles.isEmpty)
-        // They are not added again by the next refresh.
+        // The next refresh does not add the removed episodes again.
         home.publish(episodes: 4, etag: "\"again\"")
         _ = try await refresh(client)
         #expect(try daemon.library.episodes(of: show(daemon).id).count == 3)
         await daemon.stop()
     }
 
-    @Test func aWiderKeepBringsBackWhatTheFeedListsUnderItsNames() async throws {
+    @Test func aWiderKeepRestoresListedEpisodesWithTheirNames() async throws {
         home.publish(episodes: 5, etag: "\"v1\"")
         let (daemon, client) = try await start()
         let id = try show(daemon).id
         let before = try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] }
-        // None is cached or played: the response lists the removed episodes.
+        // No episode is cached or played, so no confirmation is needed. The response counts the removed episodes.
         let narrow = try await client.perform(.set(podcast: id, assignments: ["keep=1 episode"]))
         let removed = KeepChange(removed: 4, total: 5, bytes: 0, returned: 0)
         #expect(narrow == .settings(["keep": "1 episode"], kept: removed))
@@ -297,7 +297,7 @@ struct SchedulingTests {
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == Array(before[..<3]))
         _ = try await client.perform(.set(podcast: id, assignments: ["keep="]))
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
-        // The feed is fetched unconditionally, and nothing changes any more.
+        // The next refresh fetches the feed unconditionally, and changes nothing.
         #expect(try daemon.library.refreshSubject(of: id)?.etag == nil)
         _ = try await refresh(client)
         #expect(home.web.requests(for: "/feed.xml").last?.headers["if-none-match"] == nil)
@@ -305,7 +305,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func whatTheFeedNoLongerListsDoesNotComeBack() async throws {
+    @Test func unlistedEpisodesAreNotRestored() async throws {
         home.publish(episodes: 3)
         let (daemon, client) = try await start()
         try await set(client, daemon, "keep=1 episode")
@@ -321,7 +321,7 @@ struct SchedulingTests {
 
     /// The configuration file applies to all shows without a `keep` of their own.
     @Test(arguments: [(Keep.episodes(2), 2), (.all, 3), (.listed, 3), (.episodes(1), 1)])
-    func aWiderKeepOfTheConfigurationCountsToo(keep: Keep, left: Int) async throws {
+    func aWiderKeepInTheConfigurationRestoresEpisodes(keep: Keep, left: Int) async throws {
         home.publish(episodes: 3, etag: "\"v1\"")
         home.publish("Other", episodes: 3, path: "/other.xml")
         var daemon = try await home.start { $0.keep = .episodes(1) }
@@ -342,7 +342,7 @@ struct SchedulingTests {
     }
 
     /// A mount opens cached files without asking the daemon: the lease on the file shows that it is in use.
-    @Test func whatAMountReadsStaysAlsoWhenTheDaemonWasNotAsked() async throws {
+    @Test func anEpisodeWithALeaseIsNotRemoved() async throws {
         home.publish(episodes: 3)
         let (daemon, client) = try await start()
         let ids = try (1...3).map { try daemon.episode($0).id }
@@ -360,7 +360,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func aFeedThatBreaksOffOrIsEmptyTakesNothingAway() async throws {
+    @Test func aTruncatedOrEmptyFeedRemovesNothing() async throws {
         home.publish(episodes: 4)
         let (daemon, client) = try await start()
         try await set(client, daemon, "keep=listed")
@@ -383,7 +383,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    @Test func settingsAreCheckedAndAllSetOrNone() async throws {
+    @Test func settingsAreAllSetOrNone() async throws {
         home.publish()
         let (daemon, client) = try await start()
         let id = try show(daemon).id

@@ -31,7 +31,8 @@ final class ServiceHome: Sendable {
         try web.start()
     }
 
-    /// Starts a daemon. Its timed work does not run unless `change` sets an interval.
+    /// Starts a daemon. The default intervals are longer than a test, so scheduled work runs only if a test makes it
+    /// due.
     func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
         var configuration = ServiceConfiguration(
             paths: paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
@@ -115,7 +116,7 @@ final class RunningService: Sendable {
         return client
     }
 
-    /// Returns the only show's episode with that number.
+    /// Returns the first episode of any show with the title "Episode `number`". Throws if there is none.
     func episode(_ number: Int = 1) throws -> Episode {
         let episodes = try library.podcasts().flatMap { try library.episodes(of: $0.id) }
         return try #require(episodes.first { $0.title == "Episode \(number)" })
@@ -130,7 +131,7 @@ struct ServiceClient: Sendable {
     @discardableResult
     func perform(_ command: Command) async throws -> Reply { try await connection.perform(command) }
 
-    /// Returns the failure of a command; `nil` if it succeeds.
+    /// Returns the failure of a command. Records an issue and returns `nil` if the command succeeds.
     func failure(of command: Command) async -> Failure? {
         await #expect(throws: Failure.self) { try await connection.perform(command) }
     }
@@ -174,7 +175,7 @@ struct ServiceClient: Sendable {
         return (count, problems)
     }
 
-    /// Returns the first event that satisfies `predicate`, as soon as there is one.
+    /// Waits for an event that satisfies `predicate`, and returns it. Earlier events count, too.
     @discardableResult
     func event(_ description: String, where predicate: (Event) -> Bool) async throws -> Event {
         var found: Event?

@@ -14,7 +14,7 @@ struct SessionTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// Starts a daemon with a show of one episode of 600,000 bytes, of which the server sends half.
+    /// Starts a daemon with a show of one episode of 600,000 bytes. The server sends half of them until the gate opens.
     private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
@@ -40,7 +40,7 @@ struct SessionTests {
         }
     }
 
-    @Test func aTaskStartsSuspendedAndIsToldOfItsEndOnce() async throws {
+    @Test func aTaskStartsSuspendedAndItsEndIsReportedOnce() async throws {
         home.publish()
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -73,7 +73,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func aDefaultTaskEndsWithItsClientAndWhatCameIsKept() async throws {
+    @Test func aDefaultTaskEndsWithItsClientAndItsBytesAreKept() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.default)
         try await session.downloadTask(episode: id).resume()
@@ -117,7 +117,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func aBackgroundSessionThatComesBackGetsItsTasks() async throws {
+    @Test func aReopenedBackgroundSessionGetsItsTasks() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.background(identifier: "radio"))
         #expect(session.outstanding.isEmpty && session.missedEvents.isEmpty)
@@ -136,7 +136,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func aBackgroundSessionHearsOfWhatEndedWhileItWasAwayUntilItAcknowledges() async throws {
+    @Test func missedEventsAreReportedUntilTheSessionAcknowledgesThem() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.background(identifier: "radio"))
         try await session.downloadTask(episode: id).resume()
@@ -166,7 +166,7 @@ struct SessionTests {
         await third.stop()
     }
 
-    @Test func suspensionsOfClientsNestAndEndWithThem() async throws {
+    @Test func suspensionsNestForEachClientAndEndWithIt() async throws {
         let (daemon, client, id) = try await stalled()
         let first = try await open(.background(identifier: "a"))
         let second = try await open(.default)
@@ -181,7 +181,7 @@ struct SessionTests {
         gate.open()
         try await task.resume()
         try await same.resume()
-        // One suspension is left, and it is not the user's.
+        // One suspension of the second client is left. The user has not suspended the download.
         let held = try await client.tasks().map(\.state)
         #expect(held == [.suspended])
         #expect(try daemon.library.download(of: id)?.suspended == false)
@@ -194,7 +194,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func cancellingATaskDropsWhatHasArrived() async throws {
+    @Test func cancellingATaskDiscardsTheReceivedBytes() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.background(identifier: "a"))
         let task = try await session.downloadTask(episode: id)
@@ -209,7 +209,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func whatACancelledTaskLeavesIsGoneOnFrom() async throws {
+    @Test func resumeDataContinuesACancelledTask() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.default)
         let task = try await session.downloadTask(episode: id)
@@ -241,7 +241,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func whatASessionCannotDoIsSaid() async throws {
+    @Test func impossibleSessionCommandsFailWithAReason() async throws {
         home.publish()
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -249,7 +249,7 @@ struct SessionTests {
         #expect(await client.failure(of: .acknowledge(through: 1))?.message.contains("background session") == true)
         let empty = await client.failure(of: .openSession(.background(identifier: "")))
         #expect(empty?.message.contains("identifier") == true)
-        // A rejected command leaves no session.
+        // A rejected command opens no session.
         try await client.perform(.openSession(.background(identifier: "a")))
         let other = try await daemon.connect()
         try await other.perform(.openSession(.default))
@@ -260,7 +260,7 @@ struct SessionTests {
         await daemon.stop()
     }
 
-    @Test func sequenceNumbersGrowFromDaemonToDaemonAndEndsAreKept() async throws {
+    @Test func sequenceNumbersIncreaseAcrossDaemonsAndFinalEventsAreStored() async throws {
         home.publish()
         let daemon = try await home.start()
         let client = try await daemon.connect()

@@ -36,7 +36,7 @@ struct SocketServerTests {
 
     // MARK: Listening
 
-    @Test func theSocketIsForTheUserAloneAndGoesAtTheEnd() throws {
+    @Test func theSocketIsPrivateAndIsRemovedAtTheEnd() throws {
         try directory.write("d.sock", text: "left over")
         let server = try serve()
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -98,7 +98,7 @@ struct SocketServerTests {
         let answered = Mutex(0)
         // Sending blocks when the socket is full.
         startThread("flood") {
-            // Such a frame is most of what the server reads at once.
+            // A frame of this size is most of what the server reads at once.
             let payload = [UInt8](repeating: 1, count: 60_000)
             for _ in 0..<300 { connection.send(.command, payload) { _ in answered.withLock { $0 += 1 } } }
         }
@@ -124,7 +124,7 @@ struct SocketServerTests {
         server.stop()
     }
 
-    @Test func aClientThatDoesNotReadHoldsUpNobodyAndLosesNothing() async throws {
+    @Test func aClientThatDoesNotReadDelaysNobodyAndLosesNothing() async throws {
         let part = TestContent(seed: 5, size: 1 << 20).bytes
         let server = try serve(received: { client, frame in
             guard frame.payload.isEmpty else {
@@ -175,7 +175,7 @@ struct SocketServerTests {
         server.stop()
     }
 
-    @Test func halfAFrameHoldsUpNobody() async throws {
+    @Test func aPartialFrameDelaysNobody() async throws {
         let server = try serve()
         let slow = try RawClient(path)
         let bytes = Frame(kind: .command, number: 5, payload: [1, 2, 3]).bytes
@@ -186,7 +186,7 @@ struct SocketServerTests {
         server.stop()
     }
 
-    @Test func framesSentAtOnceAreAllTaken() async throws {
+    @Test func framesSentAtOnceAreAllHandled() async throws {
         let server = try serve()
         let client = try RawClient(path)
         client.send(bytes: (1...300).flatMap { Frame(kind: .command, number: $0, payload: [UInt8($0 % 256)]).bytes })
@@ -198,7 +198,7 @@ struct SocketServerTests {
 
     // MARK: Disconnecting
 
-    @Test func aClientThatGoesIsToldOfOnce() async throws {
+    @Test func aDisconnectIsReportedOnce() async throws {
         let journal = Journal<String>()
         let clients = Journal<ClientConnection>()
         let server = try serve(
@@ -211,14 +211,14 @@ struct SocketServerTests {
         #expect(try await client.next()?.number == 1)
         client.end()
         try await waitUntil { journal.entries == ["connected", "disconnected"] }
-        // Frames that an engine still sends to it have no effect.
+        // Frames sent to the client after its disconnect have no effect.
         for connection in clients.entries { connection.send(Frame(kind: .grant, number: 1)) }
         #expect(try await connect().exchange(.command, [1]).payload == [1])
         server.stop()
         #expect(journal.entries.count { $0 == "disconnected" } == 2)
     }
 
-    @Test func aClientThatGoesWithMuchUnreadIsForgotten() async throws {
+    @Test func aClientThatDisconnectsWithUnreadDataIsRemoved() async throws {
         let journal = Journal<String>()
         let server = try serve(disconnected: { _ in journal.append("gone") }) { client, frame in
             client.send(Frame(kind: .reply, number: frame.number, payload: [UInt8](repeating: 0, count: 8 << 20)))
@@ -233,7 +233,7 @@ struct SocketServerTests {
         server.stop()
     }
 
-    @Test func whoDoesNotSpeakTheProtocolIsDropped() async throws {
+    @Test func aClientThatSendsNoFramesIsDisconnected() async throws {
         let journal = Journal<String>()
         let server = try serve(disconnected: { _ in journal.append("gone") })
         let stranger = try RawClient(path)
@@ -261,7 +261,7 @@ struct SocketServerTests {
 /// Behaviour when the process has no descriptor left. The limit applies to the whole process, so the test runs in a
 /// process of its own: in this one it would take away the descriptors of other tests' daemons.
 @Suite struct DescriptorShortageTests {
-    @Test func aClientThatCannotBeAcceptedIsTurnedAwayAndTheNextIsServed() async {
+    @Test func aClientThatCannotBeAcceptedIsDisconnectedAndTheNextIsServed() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let path = directory.file("d.sock")
@@ -312,7 +312,8 @@ private struct UnconnectedSocket {
         }
     }
 
-    /// Blocks until the peer has closed; returns `false` after a minute.
+    /// Waits until the peer has closed the connection, then closes the socket. Returns `false` if the peer sends bytes,
+    /// or does nothing for a minute.
     func readToEnd() -> Bool {
         defer { close(descriptor) }
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -11,7 +11,7 @@ struct StartMarkerTests {
             for count in 0..<3 { #expect(marker.begin() == count) }
             marker.remove()
         }
-        // If it cannot be written, no earlier start is known.
+        // If the marker cannot be written, no earlier start is known.
         let nowhere = StartMarker(path: folder.file("missing/starting"))
         #expect(nowhere.begin() == 0)
         #expect(nowhere.begin() == 0)

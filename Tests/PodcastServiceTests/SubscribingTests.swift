@@ -11,7 +11,7 @@ struct SubscribingTests {
 
     init() throws { home = try ServiceHome() }
 
-    @Test func subscribingStoresTheShowAndSaysItsName() async throws {
+    @Test func subscribingStoresTheShowAndReportsItsName() async throws {
         home.publish("My Show", episodes: 3)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -56,7 +56,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func ofTwoAtOnceOneSucceeds() async throws {
+    @Test func ofSimultaneousSubscriptionsOneSucceeds() async throws {
         home.publish("Show", episodes: 20)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -79,7 +79,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func namesAreJudged() async throws {
+    @Test func invalidAndTakenNamesAreRefused() async throws {
         home.publish("Show")
         home.publish("Other", path: "/other.xml")
         let daemon = try await home.start()
@@ -91,7 +91,7 @@ struct SubscribingTests {
         try await client.subscribe(home.web.url("/feed.xml"), name: "Mine")
         let taken = await client.failure(of: .subscribe(url: home.web.url("/other.xml"), name: "mine"))
         #expect(taken?.message.contains("'mine' is taken") == true)
-        // A name taken from the feed yields to one given by the user.
+        // If the feed's title is the name of another show, the new show gets a number.
         home.publish("Mine", path: "/third.xml")
         #expect(
             try await client.perform(.subscribe(url: home.web.url("/third.xml"), name: nil))
@@ -132,11 +132,11 @@ struct SubscribingTests {
         Bad(testDescription: "401", behaviour: .status(401), says: ["401", "name and password"]),
         Bad(testDescription: "503", behaviour: .status(503), says: ["503", "later"]),
         Bad(testDescription: "a broken connection", behaviour: .reset(after: 0), says: []),
-        Bad(testDescription: "304 to what was not asked", behaviour: .status(304), says: ["304"]),
+        Bad(testDescription: "304 to an unconditional request", behaviour: .status(304), says: ["304"]),
     ]
 
     @Test(arguments: bad)
-    private func whatIsNoFeedFailsAndLeavesNothing(_ bad: Bad) async throws {
+    private func aSubscriptionToNoFeedFailsAndStoresNothing(_ bad: Bad) async throws {
         let resource = bad.resource ?? Resource(text: "x")
         if bad.testDescription != "404" { home.web.serve("/x", resource) { _ in bad.behaviour } }
         let daemon = try await home.start()
@@ -169,7 +169,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func aServerThatIsNotThereIsToldOf() async throws {
+    @Test func anUnreachableServerIsReported() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         home.web.stop()
@@ -181,7 +181,7 @@ struct SubscribingTests {
 
     // MARK: Other commands
 
-    @Test func inspectingTellsAndStoresNothing() async throws {
+    @Test func inspectingReportsTheFeedAndStoresNothing() async throws {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -223,7 +223,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func aTaskIsCalledAsItsFileIs() async throws {
+    @Test func aTaskHasThePathOfItsFile() async throws {
         home.publish("Show", episodes: 1)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -245,7 +245,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func existingNamesFollowTheTemplateByCommand() async throws {
+    @Test func aCommandRenamesFilesByTheTemplate() async throws {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -262,7 +262,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func renamingIsToldAndJudged() async throws {
+    @Test func renamingIsReportedAndInvalidNamesAreRefused() async throws {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()
         let client = try await daemon.connect()
@@ -289,7 +289,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    @Test func playedAndPositionAreKeptAndTold() async throws {
+    @Test func playedAndPositionAreStoredAndReported() async throws {
         home.publish("Show")
         let daemon = try await home.start()
         let client = try await daemon.connect()

@@ -32,7 +32,7 @@ struct SubscriptionsCopyTests {
         #expect(names == ["Two"])
     }
 
-    @Test func anEmptyLibraryGetsBackItsShowsUnderTheirNames() async throws {
+    @Test func aLostLibraryIsRestoredFromTheCopyWithItsNames() async throws {
         home.publish("One", episodes: 2, path: "/1.xml")
         home.publish("Two", path: "/2.xml")
         home.publish("Three", path: "/3.xml")
@@ -76,8 +76,9 @@ struct SubscriptionsCopyTests {
         await empty.stop()
     }
 
-    /// The library is emptied in one transaction; the copy is written a moment later.
-    @Test func aListThatWasEmptiedStaysEmptyAlthoughItsCopyWasNotWritten() async throws {
+    /// The library is emptied in one transaction, and the copy is written a moment later. A daemon killed in between
+    /// leaves the old copy.
+    @Test func anEmptiedListStaysEmptyAlthoughTheCopyIsOld() async throws {
         home.publish("One", path: "/1.xml")
         let daemon = try await home.start()
         let client = try await daemon.connect()

@@ -11,7 +11,7 @@ import TransferCore
 
 struct TaskTests {
     private let home: ServiceHome
-    /// Holds the server's response to `stalled`.
+    /// The gate at which the server's response stops in `stalled()`.
     private let gate = Gate(heldAt: 300_000)
 
     init() throws { home = try ServiceHome() }
@@ -23,7 +23,7 @@ struct TaskTests {
         return (daemon, client)
     }
 
-    /// Starts a daemon with an episode of 600,000 bytes, of which the server sends half.
+    /// Starts a daemon with an episode of 600,000 bytes. The server sends half of them until the gate opens.
     private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
@@ -66,7 +66,7 @@ struct TaskTests {
         await daemon.stop()
     }
 
-    @Test func aTaskTellsHowFarItIs() async throws {
+    @Test func aTaskReportsItsProgress() async throws {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         let task = try #require(try await client.tasks().first)
@@ -80,7 +80,7 @@ struct TaskTests {
         await daemon.stop()
     }
 
-    @Test func whatIsNotThereIsAProblemAndTheRestIsDone() async throws {
+    @Test func unknownEpisodesAreProblemsAndTheOthersAreHandled() async throws {
         home.publish(episodes: 1)
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -147,7 +147,7 @@ struct TaskTests {
 
     // MARK: Cancelling
 
-    @Test func cancellingEndsTheTaskAndKeepsWhatIsThere() async throws {
+    @Test func cancellingEndsTheTaskAndKeepsTheReceivedBytes() async throws {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         #expect(try await client.act(.cancel, id).count == 1)
@@ -170,7 +170,7 @@ struct TaskTests {
         await second.stop()
     }
 
-    @Test func noReportOfACancelledTaskMakesItAnew() async throws {
+    @Test func noLateEventRestoresACancelledTask() async throws {
         home.publish(episodes: 2, size: 4_000_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 4_000_000), etag: "\"m1\"")) { _ in
             .throttle(bytesPerSecond: 1_000_000)
@@ -183,7 +183,7 @@ struct TaskTests {
             #expect(try await client.tasks().isEmpty)
             #expect(try daemon.library.downloads().isEmpty)
         }
-        // Nor does a late event restore the task: a cancellation first handles all events that the engine has queued.
+        // This cancellation first handles all events that the engine has queued, so no late event can follow it.
         try await client.act(.cancel, try daemon.episode(2).id)
         #expect(try daemon.library.downloads().isEmpty)
         await daemon.stop()
@@ -235,7 +235,7 @@ struct TaskTests {
         try await state(.failed, of: id, client)
         #expect(try daemon.library.download(of: id)?.errorNumber == Int(EACCES))
         await daemon.stop()
-        // The next daemon's engine has no record of it.
+        // The next daemon's engine has no record of the task.
         let second = try await home.start()
         let again = try await second.connect()
         #expect(try await again.act(.cancel, id).count == 1)
@@ -245,9 +245,9 @@ struct TaskTests {
         await second.stop()
     }
 
-    /// No completion follows these ends.
+    /// Tasks that end in these ways do not complete.
     @Test(arguments: ["cancelled", "removed with its show"])
-    func allIsDoneAlsoWhenTheLastTaskIsCancelled(end: String) async throws {
+    func anIdleEventFollowsTheEndOfTheLastTask(end: String) async throws {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         #expect(!client.events.entries.contains { $0.kind == .idle })
@@ -261,7 +261,7 @@ struct TaskTests {
         await daemon.stop()
     }
 
-    @Test func allIsDoneWhenTheLastTaskFailsAndNotOnceMoreWhenItGoes() async throws {
+    @Test func aFailedLastTaskCausesOneIdleEvent() async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
         let (daemon, client) = try await start()
@@ -276,7 +276,7 @@ struct TaskTests {
 
     // MARK: Evicting
 
-    @Test func evictingFreesTheSpaceAndBeginsAGeneration() async throws {
+    @Test func evictingFreesTheSpaceAndBeginsANewGeneration() async throws {
         home.publish()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -296,7 +296,7 @@ struct TaskTests {
         await daemon.stop()
     }
 
-    @Test func evictingATaskEndsIt() async throws {
+    @Test func evictingAnEpisodeEndsItsTask() async throws {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         #expect(try await client.act(.evict, id).count == 1)
@@ -307,7 +307,7 @@ struct TaskTests {
         await daemon.stop()
     }
 
-    @Test func evictingWhatIsNotCachedIsNothing() async throws {
+    @Test func evictingAnUncachedEpisodeHasNoEffect() async throws {
         home.publish()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
@@ -338,14 +338,14 @@ struct TaskTests {
         let id = try daemon.episode().id
         let file = try #require(try await client.read(id, 0..<10).file)
         try await client.completion(of: id)
-        // The lease held by a mount.
+        // A mount holds such a lease.
         let reader = clinux_open(home.cacheFile(file), O_RDONLY | O_CLOEXEC, 0)
         #expect(clinux_ofd_lock(reader, Int16(F_RDLCK)) == 0)
         let (count, problems) = try await client.act(.evict, id)
         #expect(count == 0 && problems.count == 1 && problems[0].contains("open in a program"))
         #expect(try daemon.episode().complete && home.cacheFiles == [file])
         close(reader)
-        // A forked child holds the lease too, until it calls execve(2).
+        // A child forked by another test holds the lease too, until it calls execve(2).
         try await waitUntil(description: "the episode can be evicted") {
             try await client.act(.evict, id).count == 1
         }
@@ -353,7 +353,7 @@ struct TaskTests {
         await daemon.stop()
     }
 
-    @Test func theHookHearsOfCompleteDownloads() async throws {
+    @Test func theHookRunsForCompleteDownloads() async throws {
         home.publish()
         let output = home.directory.file("done")
         let daemon = try await home.start {

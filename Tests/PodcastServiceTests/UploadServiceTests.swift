@@ -70,7 +70,7 @@ import TransferEngine
         #expect(server.videos.first?.size == content.size)
     }
 
-    @Test func itArrivesAndItsEndIsKept() async throws {
+    @Test func anUploadCompletesAndItsFinalEventIsStored() async throws {
         let (daemon, client) = try await start()
         let info = try await publish(request(), client)
         #expect(info.kind == .upload && info.path == "Title" && info.expected == Int64(content.size))
@@ -84,7 +84,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func askedForTwiceItIsOne() async throws {
+    @Test func aRepeatedRequestCreatesOneUpload() async throws {
         server.stop()
         let (daemon, client) = try await start()
         let request = try request()
@@ -95,7 +95,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func aPersonHaltsItAndLetsItGoOnAndEndsIt() async throws {
+    @Test func anUploadIsSuspendedResumedAndCancelled() async throws {
         server.change { $0.bytesPerSecond = 200_000 }
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
@@ -114,7 +114,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test(arguments: [true, false]) func theNextDaemonGoesOn(_ speaksTus: Bool) async throws {
+    @Test(arguments: [true, false]) func theNextDaemonContinuesAnUpload(_ speaksTus: Bool) async throws {
         server.change {
             $0.bytesPerSecond = 400_000
             $0.speaksTus = speaksTus
@@ -132,7 +132,7 @@ import TransferEngine
         await second.stop()
     }
 
-    @Test func aSuspendedUploadStaysSoInTheNextDaemon() async throws {
+    @Test func aSuspendedUploadStaysSuspendedInTheNextDaemon() async throws {
         server.stop()
         let (first, client) = try await start()
         let id = try await publish(request(), client).id
@@ -150,7 +150,7 @@ import TransferEngine
 
     // MARK: Lost responses
 
-    @Test func aServerThatHeedsTheKeyIsPostedToAgain() async throws {
+    @Test func aLostAnswerIsRetriedIfTheServerHeedsTheKey() async throws {
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
@@ -161,13 +161,13 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func elsewhereWhatWasPostedIsFoundInTheList() async throws {
+    @Test func withoutKeysThePostedItemIsFoundInTheList() async throws {
         server.change {
             $0.heedsKeys = false
             $0.namesKeys = false
         }
         let (daemon, client) = try await start()
-        // An item of the same title that already has media is a different one.
+        // The first upload leaves an item with the same title. The second upload does not use it, since it has media.
         #expect(try await end(of: try await publish(request(), client).id, client).kind == .completed)
         server.misbehave { $0.method == "POST" && $0.index == 1 ? .dropAnswer : nil }
         let id = try await publish(request(), client).id
@@ -177,7 +177,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func whatTheListDoesNotHaveIsPostedAgain() async throws {
+    @Test func anItemMissingFromTheListIsPostedAgain() async throws {
         server.change {
             $0.heedsKeys = false
             $0.namesKeys = false
@@ -204,7 +204,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func withoutAListAPersonDecides() async throws {
+    @Test func withoutAListTheUploadFailsUntilItIsResumed() async throws {
         server.change {
             $0.heedsKeys = false
             $0.namesKeys = false
@@ -228,7 +228,7 @@ import TransferEngine
 
     // MARK: Bad input
 
-    @Test func aRefusalIsKeptUntilAPersonLetsItGoOn() async throws {
+    @Test func aRefusedUploadIsKeptUntilItIsResumed() async throws {
         server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(413) : nil }
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
@@ -241,7 +241,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func credentialsAreKeptApartAndGoWithTheUpload() async throws {
+    @Test func credentialsAreStoredSeparatelyAndRemovedWithTheUpload() async throws {
         server.change { $0.authorization = "Basic dTpw" }
         server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(403) : nil }
         let (daemon, client) = try await start()
@@ -257,7 +257,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func requestsThatMakeNoSenseAreRefused() async throws {
+    @Test func invalidRequestsAreRefused() async throws {
         let (daemon, client) = try await start()
         var request = try request(url: "ftp://e.com/videos")
         #expect(await client.failure(of: .publish(request))?.kind == .usage)
@@ -272,7 +272,7 @@ import TransferEngine
         await daemon.stop()
     }
 
-    @Test func aCopyThatHasGoneIsTold() async throws {
+    @Test func aMissingCopyFailsTheUpload() async throws {
         server.stop()
         let (first, client) = try await start()
         let id = try await publish(request(), client).id
@@ -284,7 +284,7 @@ import TransferEngine
         await second.stop()
     }
 
-    @Test func copiesThatNobodyKnowsOfGoUnlessTheyAreBeingMade() async throws {
+    @Test func unknownCopiesAreRemovedUnlessTheyAreLocked() async throws {
         server.stop()
         let (first, client) = try await start()
         _ = try await publish(request(), client)
@@ -302,7 +302,7 @@ import TransferEngine
         await second.stop()
     }
 
-    @Test func itCountsAsWork() async throws {
+    @Test func anUploadPreventsTheIdleExit() async throws {
         server.change { $0.bytesPerSecond = 300_000 }
         let daemon = try await home.start { $0.idleExit = .seconds(1) }
         let client = try await daemon.connect()

@@ -34,7 +34,8 @@ struct VerifyingTests {
         return found
     }
 
-    /// Reads an episode like a mount that has looked it up: an outdated generation causes another lookup.
+    /// Reads an episode like a mount: an outdated generation causes another lookup. Returns no bytes if three lookups
+    /// were outdated.
     private func readAll(_ number: Int, _ daemon: RunningService, _ client: ServiceClient) async throws -> [UInt8] {
         for _ in 0..<3 {
             let episode = try daemon.episode(number)
@@ -49,7 +50,7 @@ struct VerifyingTests {
     }
 
     @Test(arguments: Tampering.allCases)
-    func aChangedFileIsReadBeforeItIsServedAndFetchedAgainWhenItIsBad(tampering: Tampering) async throws {
+    func aChangedFileIsVerifiedAndFetchedAgainIfItIsBad(tampering: Tampering) async throws {
         let files = try await download()
         try await tampering.apply(to: home.cacheFile(files[0].file))
         let daemon = try await home.start()
@@ -67,7 +68,7 @@ struct VerifyingTests {
         await daemon.stop()
     }
 
-    @Test func whatIsCertainlyBadIsNotCalledCachedAfterTheStart() async throws {
+    @Test func certainlyBadFilesAreRemovedAtTheStart() async throws {
         let files = try await download()
         try await Tampering.truncated.apply(to: home.cacheFile(files[0].file))
         try await Tampering.pipe.apply(to: home.cacheFile(files[1].file))
@@ -78,7 +79,7 @@ struct VerifyingTests {
         await daemon.stop()
     }
 
-    @Test func aFileOfAnEarlierVersionIsTakenAsItIsUnlessItHasAHole() async throws {
+    @Test func aFileOfAnEarlierVersionIsTrustedUnlessItHasAHole() async throws {
         let files = try await download()
         let library = try Library.openForWriting(at: home.paths.library)
         for file in files {
@@ -97,9 +98,9 @@ struct VerifyingTests {
         await daemon.stop()
     }
 
-    @Test func aPersonMayHaveAllVerified() async throws {
+    @Test func aCommandVerifiesEpisodes() async throws {
         let files = try await download()
-        // Bytes changed by bit rot: nothing else about the file has changed.
+        // This simulates bit rot: the bytes change, but not the size and the modification time.
         let path = home.cacheFile(files[1].file)
         var status = stat()
         #expect(stat(path, &status) == 0)

@@ -21,7 +21,7 @@ import TransferCore
 
     private func skipped() -> [WorkItem] { WorkJournal.skipped(home.paths, now: now).map(\.item) }
 
-    @Test func markersOutliveADaemonThatDiesAndNotOneThatLeaves() {
+    @Test func markersSurviveACrashAndNotAnExit() {
         let item = WorkItem(.upload, id: 7)
         die(under: item, WorkItem(.sync))
         let second = WorkJournal(paths: home.paths)
@@ -40,7 +40,7 @@ import TransferCore
         #expect(skipped().isEmpty)
     }
 
-    @Test func aShorterBlockHidesALongerOne() {
+    @Test func aShorterBlockOfMarkersReplacesALongerOne() {
         let first = WorkJournal(paths: home.paths)
         _ = first.open(now: now) { _ in "n" }
         first.begin((1...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
@@ -56,7 +56,7 @@ import TransferCore
     @Test(arguments: [
         "", "{", "[{}]", "[{\"item\":{\"kind\":\"refresh\",\"id\":1e99},\"deaths\":2,\"last\":1,\"name\":\"\"}]",
     ])
-    func damagedFilesSayNothing(text: String) throws {
+    func damagedFilesAreIgnored(text: String) throws {
         for path in [home.paths.workMarkers, home.paths.workCrashes] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         }
@@ -75,7 +75,7 @@ import TransferCore
     }
 
     /// No write waits for the disk; this measures the cost of a thousand unchanged feeds.
-    @Test func aThousandFeedsCostAThousandSmallWrites() {
+    @Test func theMarkerFileOfAThousandFeedsStaysSmall() {
         let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { _ in "n" }
         let duration = ContinuousClock().measure {
@@ -89,7 +89,7 @@ import TransferCore
         #expect(size ?? 0 < 1_000)
     }
 
-    @Test func aFeedThatKillsIsLeftOutUntilSomebodyNamesIt() async throws {
+    @Test func aFeedThatCrashesTheDaemonIsSkippedUntilACommandNamesIt() async throws {
         home.publish("Bad", path: "/bad.xml")
         home.publish("Good", path: "/good.xml")
         let first = try await home.start()
@@ -126,7 +126,7 @@ import TransferCore
         await daemon.stop()
     }
 
-    @Test func feedsWithADeathAgainstThemAreAskedForOneByOne() async throws {
+    @Test func feedsWithACrashAreRefreshedOneByOne() async throws {
         for number in 1...4 { home.publish("Show \(number)", path: "/\(number).xml") }
         let first = try await home.start()
         let client = try await first.connect()
@@ -146,14 +146,14 @@ import TransferCore
         // Each refresh ends before the next begins.
         let states = watcher.events.entries.filter { $0.task?.kind == .refresh }.compactMap(\.task?.state)
         #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
-        // The last end is recorded a moment after it is in the library.
+        // The journal records the end of the last refresh a moment after the library does.
         try await waitUntil(description: "no item has a crash count") {
             try Data(contentsOf: URL(fileURLWithPath: home.paths.workCrashes)) == Data("[]".utf8)
         }
         await daemon.stop()
     }
 
-    @Test func anExchangeThatKillsIsLeftOutUntilSomebodyAsks() async throws {
+    @Test func anExchangeThatCrashesTheDaemonIsSkippedUntilACommand() async throws {
         let server = SyncServer()
         try server.start()
         let first = try await home.start()
@@ -174,7 +174,7 @@ import TransferCore
         await daemon.stop()
     }
 
-    @Test func anUploadThatKillsWaitsUntilItIsResumed() async throws {
+    @Test func anUploadThatCrashesTheDaemonWaitsUntilItIsResumed() async throws {
         let copy = UUID().uuidString
         let library = try Library.openForWriting(at: home.paths.library)
         try Data("media".utf8).write(to: URL(fileURLWithPath: home.paths.uploads + "/" + copy))

@@ -9,7 +9,7 @@ import Testing
 
     private func items(_ ids: ClosedRange<Int64>) -> [WorkItem] { ids.map { WorkItem(.refresh, id: $0) } }
 
-    @Test func twoCrashesInARowLeaveAnItemOutForADay() throws {
+    @Test func twoConsecutiveCrashesSkipAnItemForADay() throws {
         var record = WorkRecord(now: now)
         let none = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         #expect(none.isEmpty && record.isSuspect(guilty) && record.skippedUntil(guilty, now: now) == nil)
@@ -23,7 +23,7 @@ import Testing
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
     }
 
-    @Test func anEndForgetsWhatWasCounted() {
+    @Test func aFinishedItemLosesItsCrashCount() {
         var record = WorkRecord(now: now)
         _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         let first = record.resetCount(of: guilty)
@@ -35,7 +35,7 @@ import Testing
         #expect(second && !third && record.entries.isEmpty)
     }
 
-    @Test func whatHasACrashAgainstItRunsAloneAndLast() {
+    @Test func anItemWithACrashRunsAloneAndLast() {
         var record = WorkRecord(now: now)
         _ = record.recordCrash(during: Set(items(1...3)), now: now) { _ in "Show" }
         #expect(record.turn(of: items(1...6), running: [], now: now) == items(4...6))
@@ -46,7 +46,7 @@ import Testing
 
     /// The daemon crashes whenever one feed of many is processed.
     @Test(arguments: [1, 7, 40])
-    func oneThatKillsIsFoundAndNoOther(guiltyID: Int64) {
+    func onlyTheItemThatCrashesTheDaemonIsSkipped(guiltyID: Int64) {
         var dice = SeededGenerator(seed: UInt64(guiltyID))
         var record = WorkRecord(now: now)
         let guilty = WorkItem(.refresh, id: guiltyID)
@@ -71,9 +71,9 @@ import Testing
         #expect(record.skipped(now: now).map(\.item) == [guilty])
     }
 
-    /// 250 daemons are killed in succession at random moments, most of them during work, and no day passes, after which
-    /// crashes would be forgotten. No rule can distinguish each of these kills from a crash.
-    @Test func aKillStormLeavesMostOn() {
+    /// 250 daemons are killed in succession at random moments, most of them during work. No time passes, so skipped
+    /// items stay skipped. No rule can distinguish each of these kills from a crash.
+    @Test func manyKillsSkipFewItems() {
         var dice = SeededGenerator(seed: 251)
         var record = WorkRecord(now: now)
         let all = items(1...40)
@@ -90,7 +90,7 @@ import Testing
         #expect(record.skipped(now: now).count < 10, "\(record.entries)")
     }
 
-    @Test func whatAFileSaysIsBounded() {
+    @Test func extremeValuesInTheFileAreBounded() {
         for number in ExtremeNumbers.integers {
             let entry = WorkRecord.Entry(item: guilty, crashes: Int(number), last: number, name: "Show")
             var record = WorkRecord([entry], now: now)

@@ -22,7 +22,7 @@ struct FreshnessTests {
         #expect(seconds(["cache-control": field]) == expected)
     }
 
-    @Test func withoutAWordThereIsNone() {
+    @Test func withoutAHeaderThereIsNoLifetime() {
         #expect(seconds([:]) == nil)
         #expect(seconds(["cache-control": "public, must-revalidate"]) == nil)
     }
@@ -37,7 +37,7 @@ struct FreshnessTests {
         #expect(seconds(["expires": later, "cache-control": "public"]) == 3_600)
     }
 
-    @Test func theTimeSpentInCachesIsTakenOff() {
+    @Test func theTimeSpentInCachesIsSubtracted() {
         #expect(seconds(["cache-control": "max-age=600", "age": "200"]) == 400)
         #expect(seconds(["cache-control": "max-age=600", "age": "700"]) == 0)
         #expect(seconds(["cache-control": "max-age=600", "age": "99999999999999999999"]) == 0)

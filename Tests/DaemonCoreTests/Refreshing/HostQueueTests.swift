@@ -11,7 +11,7 @@ struct HostQueueTests {
         return queue
     }
 
-    @Test func theFirstThatCameStartFirst() {
+    @Test func showsStartInTheOrderOfTheirArrival() {
         var queue = queue((0..<20).map { "h\($0)" })
         #expect(queue.start(now: .seconds(0)) == (0..<8).map { ShowID($0) })
         #expect(queue.start(now: .seconds(0)).isEmpty)
@@ -21,7 +21,7 @@ struct HostQueueTests {
         #expect(queue.start(now: .seconds(1)) == [8, 9])
     }
 
-    @Test func aHostHasTwoAndTheOthersPassIt() {
+    @Test func aHostRunsTwoFetchesAndOtherHostsOvertakeIt() {
         var queue = queue(["a", "a", "a", "a", "b", "c"], total: 4)
         #expect(queue.start(now: .seconds(0)) == [0, 1, 4, 5])
         queue.finish(4, .answered, now: .seconds(0))
@@ -82,7 +82,7 @@ struct HostQueueTests {
         #expect(queue.blockedUntil(host: "a", now: now) == now + .seconds(60))
     }
 
-    @Test func twoThatWereUnderWayTogetherAreOneRefusal() {
+    @Test func simultaneousRefusalsCountOnce() {
         var queue = queue(["a", "a"])
         #expect(queue.start(now: .seconds(0)) == [0, 1])
         queue.finish(0, .refused(retryAfter: nil), now: .seconds(0))
@@ -90,14 +90,14 @@ struct HostQueueTests {
         #expect(queue.blockedUntil(host: "a", now: .seconds(5)) == .seconds(65))
     }
 
-    @Test func aHostThatNamesAYearIsHeldForAWeek() {
+    @Test func aLongRetryAfterIsLimitedToAWeek() {
         var queue = queue(["a"])
         #expect(queue.start(now: .seconds(0)) == [0])
         queue.finish(0, .refused(retryAfter: .seconds(Int64.max)), now: .seconds(0))
         #expect(queue.blockedUntil(host: "a", now: .seconds(0)) == .seconds(604_800))
     }
 
-    @Test func whatWaitsCanBeTakenOutAndWhatRunsEnds() {
+    @Test func waitingShowsCanBeRemovedAndRunningOnesFinish() {
         var queue = queue(["a", "a", "a", "a"])
         #expect(queue.start(now: .seconds(0)) == [0, 1])
         queue.remove(2)

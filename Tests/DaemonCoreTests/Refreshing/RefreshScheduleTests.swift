@@ -21,12 +21,12 @@ struct RefreshScheduleTests {
         ResponseHead(status: status, fields: fields)
     }
 
-    /// Episodes at random hours, so that only the average gap counts: one a week.
+    /// Weekly episodes at irregular hours, so that only the average gap counts.
     private static let irregular = (0..<20).map {
         now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour
     }
 
-    @Test func withoutAnyWordItIsFourHours() {
+    @Test func theDefaultDelayIsFourHours() {
         #expect(delay(RefreshFacts()) == 4 * Self.hour)
         #expect(delay(RefreshFacts(head: Self.head())) == 4 * Self.hour)
     }
@@ -37,7 +37,7 @@ struct RefreshScheduleTests {
         #expect(latest > 4 * Self.hour * 109 / 100 && latest <= 4 * Self.hour * 11 / 10)
     }
 
-    @Test func aThousandShowsSubscribedAtOnceSpread() {
+    @Test func aThousandSimultaneousSubscriptionsAreSpread() {
         var dice = SeededGenerator(seed: 1)
         for facts in [
             RefreshFacts(), RefreshFacts(head: Self.head(200, ["cache-control": "max-age=3600"])),
@@ -49,7 +49,7 @@ struct RefreshScheduleTests {
             for _ in 0..<1_000 {
                 perMinute[delay(facts, random: .random(in: 0..<1, using: &dice)) / 60, default: 0] += 1
             }
-            // The smallest random spread: a tenth of a quarter of an hour.
+            // After one failure the random spread is smallest, a tenth of a quarter of an hour.
             let most = facts.failures == 1 ? 900 : 250
             #expect((perMinute.values.max() ?? .max) < most, "\(facts)")
         }
@@ -82,7 +82,7 @@ struct RefreshScheduleTests {
         #expect(delay("no-cache", random: 0.5) == 4 * Self.hour)
     }
 
-    @Test func theDocumentsIntervalIsTheLeastUpToSixHours() {
+    @Test func theIntervalInTheFeedIsTheMinimumUpToSixHours() {
         #expect(delay(RefreshFacts(updateInterval: 60)) == 4 * Self.hour)
         #expect(delay(RefreshFacts(updateInterval: 5 * Self.hour)) == 5 * Self.hour)
         #expect(delay(RefreshFacts(updateInterval: Self.week)) == 6 * Self.hour)
@@ -100,7 +100,7 @@ struct RefreshScheduleTests {
         #expect(delay(RefreshFacts(failures: .max)) <= Self.day)
     }
 
-    @Test func aRefusalForGoodStartsWithAnHour() {
+    @Test func aPermanentRefusalStartsWithAnHour() {
         for status in [401, 403, 404] {
             #expect(delay(RefreshFacts(head: Self.head(status), failures: 1)) == Self.hour)
         }
@@ -109,13 +109,13 @@ struct RefreshScheduleTests {
         }
     }
 
-    @Test func aShowThatWasSilentForLongIsAskedOnceADay() {
+    @Test func aDormantShowIsRefreshedOnceADay() {
         let published = (0..<20).map { Self.now - 40 * Self.week - Int64($0) * Self.week }
         let delay = delay(RefreshFacts(published: published), random: 0.5)
         #expect(delay >= Self.day * 9 / 10 && delay <= Self.day)
     }
 
-    @Test func anIrregularWeeklyShowIsAskedAboutOnceADay() {
+    @Test func anIrregularWeeklyShowIsRefreshedRoughlyOnceADay() {
         #expect(delay(RefreshFacts(published: Self.irregular)) > 18 * Self.hour)
     }
 
@@ -131,18 +131,19 @@ struct RefreshScheduleTests {
     }
 
     @Test func skippedHoursAndDaysAreLeftOut() {
-        // Without quiet times it would be at 14:00 on a Friday.
+        // Without quiet times the refresh would be at 14:00 on a Friday.
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [14]))) == 5 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [14, 15, 16]))) == 7 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [3]))) == 4 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5]))) == 14 * Self.hour)
-        // Quiet times of the whole week, or beyond the maximum: a publisher cannot stop the refreshes of a show.
+        // Quiet times that cover all hours, or last beyond the maximum delay, are ignored: a publisher cannot stop the
+        // refreshes of a show.
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: Set(0..<24)))) == 4 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5, 6, 0]))) == 4 * Self.hour)
     }
 
     /// A year of a weekly show: the number of refreshes, and the delay until an episode is found.
-    @Test func aWeeklyShowIsFoundSoonAndAskedSeldom() throws {
+    @Test func episodesOfAWeeklyShowAreFoundSoonWithFewRequests() throws {
         var dice = SeededGenerator(seed: 42)
         let start = Self.now
         // Fridays at ten, up to twenty minutes late, and sometimes up to two hours.
@@ -205,7 +206,7 @@ struct RefreshScheduleTests {
         return facts
     }
 
-    @Test func theTimeIsAlwaysWithinBoundsAndMovesOneWay() {
+    @Test func theDelayIsWithinBoundsAndMonotonic() {
         var dice = SeededGenerator(seed: 2026)
         for _ in 0..<1_000 {
             let facts = Self.randomFacts(&dice)
@@ -230,7 +231,7 @@ struct RefreshScheduleTests {
             var plain = facts
             plain.quietTimes = QuietTimes()
             #expect(delay(plain, random) <= result)
-            #expect(delay(plain, random / 2) <= delay(plain, random), "by the dice: \(facts)")
+            #expect(delay(plain, random / 2) <= delay(plain, random), "by the random number: \(facts)")
             if plain.failures > 0 {
                 var worse = plain
                 worse.failures += 1

@@ -67,7 +67,7 @@ struct ReleaseRhythmTests {
         #expect(rhythm.windows.first?.length == 3 * Self.hour)
     }
 
-    @Test func aShowWithoutHoursHasNoWindow() {
+    @Test func aShowWithoutUsualHoursHasNoWindow() {
         var dice = SeededGenerator(seed: 7)
         let dates = (0..<12).map { Self.now - Int64($0) * 5 * Self.day + Int64.random(in: -60_000...0, using: &dice) }
         let rhythm = rhythm(dates)
@@ -75,7 +75,7 @@ struct ReleaseRhythmTests {
         #expect(rhythm.gap != nil)
     }
 
-    @Test func theEpisodeThatIsDueIsWaitedForAndThenLookedForClosely() {
+    @Test func aDueEpisodeIsAwaitedAndThenCheckedClosely() {
         let rhythm = rhythm(Self.every(Self.week, 8, last: Self.now))
         let due = Self.now + Self.week
         #expect(rhythm.wish(now: due - 3 * Self.hour, minimum: Self.minimum) == .appointment(3 * Self.hour))
@@ -83,12 +83,12 @@ struct ReleaseRhythmTests {
         #expect(rhythm.wish(now: due + 90 * 60, minimum: Self.minimum) == .after(Self.minimum))
         // The episode is late: it is still expected, but no longer checked at the minimum interval.
         #expect(rhythm.wish(now: due + 3 * Self.hour, minimum: Self.minimum) == .after(Self.week / 24))
-        // Just published.
+        // The episode has just been published.
         let next = ReleaseRhythm(published: Self.every(Self.week, 9, last: due), now: due + 60)
         #expect(next.wish(now: due + 60, minimum: Self.minimum) == .after(Self.week / 8))
     }
 
-    @Test func aDormantShowIsAskedTheLessTheLongerItIsSilent() {
+    @Test func aShowIsRefreshedLessOftenTheLongerItIsSilent() {
         let rhythm = rhythm(Self.every(Self.week, 8, last: Self.now))
         var last: Int64 = 0
         for weeks in 3..<60 {
@@ -102,7 +102,7 @@ struct ReleaseRhythmTests {
         }
     }
 
-    @Test func anHourlyShowIsAskedSeveralTimesAnHour() {
+    @Test func anHourlyShowIsRefreshedSeveralTimesAnHour() {
         let rhythm = rhythm(Self.every(Self.hour, 200, last: Self.now))
         #expect(rhythm.windows.isEmpty)
         #expect(rhythm.wish(now: Self.now + 60, minimum: 60) == .after(Self.hour / 8))

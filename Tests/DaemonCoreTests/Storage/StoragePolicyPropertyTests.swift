@@ -16,13 +16,13 @@ struct StoragePolicyPropertyTests {
             }
             evictions += cache.evicted
         }
-        // Otherwise the runs would prove nothing.
+        // Without evictions the runs would prove nothing.
         #expect(evictions > 500)
     }
 
-    /// Only downloads progress: in the end each is complete or has failed, or waits because protected files leave too
-    /// little space.
-    @Test func somethingAlwaysProgresses() throws {
+    /// Without further random events, each download in the end completes, fails, or waits because protected files leave
+    /// too little space.
+    @Test func everyDownloadEndsOrWaitsForProtectedFiles() throws {
         var (completions, waits, failures) = (0, 0, 0)
         for seed in 1_000..<UInt64(1_300) {
             var cache = SimulatedCache(seed: seed)
@@ -140,7 +140,7 @@ struct SimulatedCache {
         transfers[index].received = min(size, transfers[index].received + .random(in: 1...60_000, using: &random))
         transfers[index].file = pinned.contains(id) ? nil : "media \(id)"
         guard transfers[index].received == size else {
-            // The head has arrived already.
+            // The response head has arrived, so the size may be confirmed.
             if chance(80), transfers[index].expected != nil { confirm(index, size) }
             return true
         }
@@ -221,7 +221,8 @@ struct SimulatedCache {
         transfers[index].file = nil
     }
 
-    /// Checks that every download with a reservation fits beside all others with one, unless there is a reader.
+    /// Checks that all downloads with a reservation and a confirmed size fit together, unless there is a reader or
+    /// writing has stopped.
     private func checkReservations() throws {
         let admitted = transfers.filter { policy.reserved.contains($0.id) }
         guard !transfers.contains(where: \.isRead), policy.stopReason == nil else { return }

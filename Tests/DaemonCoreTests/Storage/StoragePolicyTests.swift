@@ -40,7 +40,7 @@ struct StoragePolicyTests {
 
     // MARK: Reservation
 
-    @Test func asManyBeginAsFitWholeAndTheRestWaitsWithTheReason() throws {
+    @Test func downloadsThatFitBeginAndTheOthersWaitWithAReason() throws {
         let plan = policy.plan(for: snapshot([transfer(1, 600), transfer(2, 600), transfer(3, 400)]))
         #expect(plan.reserved == [1, 3].ids)
         #expect(waiting(plan) == [2].ids)
@@ -51,7 +51,7 @@ struct StoragePolicyTests {
                 + "needed): free space with podfs evict or podfs unpin, or raise cache.limit")
     }
 
-    @Test func partsThatBlockEachOtherAreGivenUpForTheFirst() {
+    @Test func partialFilesYieldToTheFirstDownload() {
         // Three downloads of 600 bytes have received 57 %, 57 % and 0 %: if all continued, none could be finished.
         let now = snapshot(
             used: 680, [transfer(1, 600, received: 340), transfer(2, 600, received: 340), transfer(3, 600)])
@@ -65,7 +65,7 @@ struct StoragePolicyTests {
         #expect(narrow.reserved == [1].ids)
     }
 
-    @Test func aPartThatCannotBecomeWholeGivesWayToWhatCan() {
+    @Test func aPartialFileThatCannotCompleteYieldsToADownloadThatCan() {
         let pinned = file("pinned", 500, pinned: true)
         let plan = policy.plan(
             for: snapshot(used: 800, [transfer(1, 700, received: 300), transfer(2, 400)], files: [pinned]))
@@ -74,13 +74,13 @@ struct StoragePolicyTests {
         #expect(waiting(plan) == [1].ids)
     }
 
-    @Test mutating func whatHasItsSpaceKeepsItFromThoseThatAskedBefore() {
+    @Test mutating func aDownloadKeepsItsReservationDespiteEarlierRequests() {
         policy.adopt(policy.plan(for: snapshot([transfer(2, 600)])))
         let plan = policy.plan(for: snapshot(used: 10, [transfer(1, 600), transfer(2, 600, received: 10)]))
         #expect(plan.reserved == [2].ids && plan.evictions.isEmpty)
     }
 
-    @Test mutating func whatIsAskedForGoesBeforeWhatIsFetchedAhead() {
+    @Test mutating func requestedDownloadsPrecedeAutomaticOnes() {
         let automatic = transfer(1, 600, received: 300) { $0.isAutomatic = true }
         policy.adopt(policy.plan(for: snapshot(used: 300, [automatic])))
         #expect(policy.reserved == [1].ids)
@@ -98,7 +98,7 @@ struct StoragePolicyTests {
         #expect(policy.plan(for: snapshot([stuck, transfer(2, 400)])).reserved == [1, 2].ids)
     }
 
-    @Test(arguments: [false, true]) func whatIsSuspendedHoldsNoSpaceAndItsPartMayGo(isNeeded: Bool) {
+    @Test(arguments: [false, true]) func aSuspendedDownloadReservesNoSpaceAndMayBeEvicted(isNeeded: Bool) {
         let suspended = transfer(1, 900, received: 500) { $0.isWanted = false }
         let plan = policy.plan(for: snapshot(used: 500, [suspended, transfer(2, isNeeded ? 600 : 500)]))
         #expect(plan.reserved == [2].ids)
@@ -106,7 +106,7 @@ struct StoragePolicyTests {
         #expect(plan.waiting.isEmpty)
     }
 
-    @Test func aPinnedPartStays() {
+    @Test func aPinnedPartialFileStays() {
         let pinned = transfer(1, 900, received: 500) {
             $0.isWanted = false
             $0.file = nil
@@ -134,7 +134,7 @@ struct StoragePolicyTests {
         #expect(early.reserved == [1, 2].ids)
     }
 
-    @Test func whatIsLargerThanTheLimitFailsUnlessItIsRead() throws {
+    @Test func aFileLargerThanTheLimitFailsUnlessItIsRead() throws {
         let plan = policy.plan(for: snapshot([transfer(1, 1_001), transfer(2, 1_000)]))
         #expect(plan.reserved == [2].ids)
         #expect(Set(plan.failures.keys) == [1].ids)
@@ -172,7 +172,7 @@ struct StoragePolicyTests {
         #expect(full.reserved == [3].ids && full.stopReason == nil && full.evictions.isEmpty)
     }
 
-    @Test func aReaderStopsAtWhatIsToStayFree() throws {
+    @Test func aReaderStopsAtTheSpaceToKeepFree() throws {
         let read = transfer(3, 600) { $0.isRead = true }
         let plan = policy.plan(for: snapshot(free: 100, [read]))
         let reason = try #require(plan.stopReason)
@@ -182,7 +182,7 @@ struct StoragePolicyTests {
         #expect(some.evictions == ["old"])
     }
 
-    @Test func withoutAReaderNothingStopsAsLongAsSomethingMayGo() {
+    @Test func withoutAReaderWritingStopsOnlyIfNothingIsEvictable() {
         let plan = policy.plan(for: snapshot(used: 50, free: 100, [transfer(1, 600)], files: [file("old", 50)]))
         #expect(plan.stopReason == nil && plan.evictions.isEmpty)
         #expect(waiting(plan) == [1].ids)
@@ -192,7 +192,7 @@ struct StoragePolicyTests {
 
     // MARK: Order of eviction
 
-    @Test func playedGoFirstThenTheLeastRecentlyUsedThenParts() {
+    @Test func playedFilesAreEvictedFirstThenTheLeastRecentlyUsedThenPartialFiles() {
         let files = [
             file("new", used: 9), file("old", used: 1), file("new played", used: 8, played: true),
             file("old played", used: 2, played: true), file("old too", used: 1),
@@ -202,7 +202,7 @@ struct StoragePolicyTests {
         #expect(plan.evictions == ["old played", "new played", "old", "old too", "new", "part 1"])
     }
 
-    @Test func pinnedAndOpenFilesStayAndEmptyOnes() {
+    @Test func pinnedOpenAndEmptyFilesStay() {
         let files = [
             file("pinned", 5_000, played: true, pinned: true), file("open", 5_000, played: true, open: true),
             file("empty", 0, played: true), file("other", used: 5),
@@ -211,14 +211,14 @@ struct StoragePolicyTests {
         #expect(policy.plan(for: snapshot(used: 11_100, [part], files: files)).evictions == ["other"])
     }
 
-    @Test func nothingGoesForWhatWouldNotFitAnyway() {
+    @Test func nothingIsEvictedForADownloadThatDoesNotFitAnyway() {
         let files = (0..<5).map { file("\($0)", 100, used: $0) } + [file("pinned", 400, pinned: true)]
         let plan = policy.plan(for: snapshot(used: 900, [transfer(1, 700)], files: files))
         #expect(plan.evictions.isEmpty)
         #expect(waiting(plan) == [1].ids)
     }
 
-    @Test func whatCameAfterTheRequestIsNotEvictedForIt() {
+    @Test func aFileUsedAfterTheRequestIsNotEvictedForIt() {
         let files = [file("before", 300, used: 999), file("after", 300, used: 1_001)]
         #expect(policy.plan(for: snapshot(used: 600, [transfer(1, 700)], files: files)).evictions == ["before"])
         #expect(waiting(policy.plan(for: snapshot(used: 600, [transfer(1, 800)], files: files))) == [1].ids)
@@ -230,7 +230,7 @@ struct StoragePolicyTests {
         #expect(afterwards.evictions == ["after", "before"])
     }
 
-    @Test func aLimitThatWasLoweredIsRestored() {
+    @Test func aLoweredLimitIsEnforced() {
         let files = (0..<3).map { file("\($0)", 500, used: 5_000 + $0) }
         let plan = policy.plan(for: snapshot(used: 1_500, files: files))
         #expect(plan.evictions == ["0"])
@@ -267,7 +267,7 @@ struct StoragePolicyTests {
 
     // MARK: Progress
 
-    @Test mutating func progressThatWasForeseenNeedsNoDecision() {
+    @Test mutating func expectedProgressNeedsNoNewPlan() {
         policy.adopt(policy.plan(for: snapshot([transfer(1, 600), transfer(2, 600)])))
         #expect(policy.isPlanValid(in: snapshot(used: 100, [transfer(1, 600, received: 100), transfer(2, 600)])))
         #expect(!policy.isPlanValid(in: snapshot(used: 600, [transfer(2, 600)])), "the first is complete")

@@ -21,7 +21,7 @@ struct TaskHoldsTests {
         #expect(!holds.isHeld(1))
     }
 
-    @Test mutating func nobodyTakesBackAnothersSuspension() {
+    @Test mutating func aClientCannotResumeAnothersSuspension() {
         holds.suspend(1, by: "a")
         let isResumedByOther = holds.resume(1, by: "b")
         #expect(!isResumedByOther)

@@ -20,7 +20,7 @@ struct UpkeepPlannerTests {
         return planner.plan(state, at: now)
     }
 
-    @Test mutating func theFirstLookReadsTheSchedule() {
+    @Test mutating func theFirstPlanReadsTheSchedule() {
         #expect(
             planner.plan(Self.idle, at: now) == [.clearFutureSchedules, .readSchedule, .wake(at: .seconds(350))])
         #expect(planner.plan(Self.idle, at: now).isEmpty)
@@ -42,7 +42,7 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.idle).contains(.leave))
     }
 
-    @Test mutating func whatIsDueIsPerformedOnceAndThenAskedAnew() {
+    @Test mutating func aDueChoreIsPerformedOnceAndTheScheduleIsReadAgain() {
         _ = planner.plan(Self.connected, at: now)
         planner.schedule([.refresh: now.wall + .seconds(20), .backUp: now.wall + .seconds(700)])
         #expect(planner.plan(Self.connected, at: now) == [.wake(at: now.uptime + .milliseconds(20_010))])
@@ -53,7 +53,7 @@ struct UpkeepPlannerTests {
     }
 
     /// A refresh that stays due for any reason must not cause a busy loop.
-    @Test mutating func whatStaysDueIsPerformedWithPauses() {
+    @Test mutating func aChoreThatStaysDueIsPerformedWithPauses() {
         var performed = 0
         for _ in 0..<1_000 {
             for effect in tick(Self.connected) {
@@ -65,7 +65,7 @@ struct UpkeepPlannerTests {
         #expect((9...11).contains(performed))
     }
 
-    @Test mutating func whileMuchGoesOnTheScheduleIsReadOnceASecond() {
+    @Test mutating func aBusyDaemonReadsTheScheduleOnceASecond() {
         var reads = 0
         for _ in 0..<100 {
             planner.reschedule()
@@ -75,7 +75,7 @@ struct UpkeepPlannerTests {
         #expect((9...11).contains(reads))
     }
 
-    @Test mutating func aClockThatIsSetBackPutsNothingOff() {
+    @Test mutating func aClockThatIsSetBackPostponesNothing() {
         _ = planner.plan(Self.connected, at: now)
         planner.set(.assessSpace, due: now.wall + .seconds(10))
         now.wall -= .seconds(86_400)
@@ -84,7 +84,7 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.connected).contains(.perform(.assessSpace)))
     }
 
-    @Test mutating func whatWaitsForTheServerMovesWithTheClock() {
+    @Test mutating func unsentChangesMoveWithTheClock() {
         _ = planner.plan(Self.connected, at: now)
         now.wall += .seconds(3_600)
         let ahead = planner.plan(Self.connected, at: now)
@@ -93,13 +93,13 @@ struct UpkeepPlannerTests {
         #expect(planner.plan(Self.connected, at: now).contains(.moveUnsent(by: .seconds(-7_200))))
     }
 
-    @Test mutating func aLittleCorrectionOfTheClockIsNone() {
+    @Test mutating func aSmallClockCorrectionIsIgnored() {
         _ = planner.plan(Self.connected, at: now)
         now.wall -= .seconds(30)
         #expect(!planner.plan(Self.connected, at: now).contains(.clearFutureSchedules))
     }
 
-    @Test mutating func itSleepsNoLongerThanAQuarterOfAnHour() throws {
+    @Test mutating func theDaemonSleepsNoLongerThanAQuarterOfAnHour() throws {
         _ = planner.plan(Self.connected, at: now)
         for _ in 0..<4 {
             pass(.seconds(900))

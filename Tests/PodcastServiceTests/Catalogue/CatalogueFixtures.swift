@@ -1,6 +1,6 @@
 /// Responses in the documented formats, with invented shows.
 enum CatalogueFixtures {
-    /// The iTunes Search API: the line feeds before the object are Apple's.
+    /// A response of the iTunes Search API. Apple sends the line feeds before the object, too.
     static let iTunes = """
 
 

@@ -62,7 +62,7 @@ struct CatalogueTests {
 
     // MARK: Requests
 
-    @Test func iTunesIsAskedByAQueryAlone() throws {
+    @Test func anITunesRequestIsAQueryWithoutCredentials() throws {
         let request = try iTunes.request(for: term("Übung & Spaß=100%?"), limit: 25, now: Self.now)
         #expect(
             request.url == "https://itunes.apple.com/search?media=podcast"
@@ -76,7 +76,7 @@ struct CatalogueTests {
         ("http://localhost/s?country=DE&", "http://localhost/s?country=DE&media"),
         ("http://localhost/s?#top", "http://localhost/s?media"),
     ])
-    func anotherAddressMayHaveParametersOfItsOwn(base: String, begin: String) throws {
+    func parametersOfAConfiguredAddressAreRetained(base: String, begin: String) throws {
         let request = try ITunesCatalogue(url: base).request(for: term("x"), limit: 5, now: 0)
         #expect(request.url == begin + "=podcast&term=x&limit=5")
     }
@@ -91,7 +91,7 @@ struct CatalogueTests {
         #expect(request.url == "https://api.podcastindex.org/api/1.0/search/byterm?q=high%20tide&max=10")
         #expect(request.hasCredentials)
         let fields = Dictionary(uniqueKeysWithValues: request.fields.map { ($0.name, $0.value) })
-        // printf KEYSECRET1795168800 | sha1sum
+        // The signature is the output of: printf KEYSECRET1795168800 | sha1sum
         #expect(
             fields == [
                 "Accept": "application/json", "X-Auth-Key": "KEY", "X-Auth-Date": "1795168800",
@@ -138,7 +138,7 @@ struct CatalogueTests {
         #expect(try entries(index, CatalogueFixtures.podcastIndexNothing).isEmpty)
     }
 
-    @Test func aRefusalIsToldInTheCataloguesWords() {
+    @Test func aRefusalQuotesTheCataloguesMessage() {
         #expect(
             message(iTunes, CatalogueFixtures.iTunesRefusal, status: 400)
                 == "iTunes: the server answered 400: Invalid value(s) for key(s): [mediaType]")
@@ -161,12 +161,12 @@ struct CatalogueTests {
         ("{}", "the answer has no list 'results'"), ("{\"results\":{}}", "the answer has no list 'results'"),
         ("{\"results\":\"x\"}", "the answer has no list 'results'"), ("null", "the answer cannot be read"),
     ])
-    func anythingElseIsAnErrorThatNamesTheCatalogue(text: String, expected: String) {
+    func anUnreadableAnswerIsAnErrorThatNamesTheCatalogue(text: String, expected: String) {
         let message = message(iTunes, text)
         #expect(message.hasPrefix("iTunes: " + expected), "\(message)")
     }
 
-    @Test func brokenBytesAndDepthAreErrors() {
+    @Test func invalidUTF8AndDeepNestingAreErrors() {
         let head = ResponseHead(status: 200)
         for body in [
             Array("{\"results\":[\"".utf8) + [0xFF, 0xFE, 0x80] + Array("\"]}".utf8),
@@ -212,12 +212,12 @@ struct CatalogueTests {
         "https://apple.com@evil.example/f", "https://a.example/f\\nX: y", "https://a.example/\\u0000",
         "https:///f", "https://a.example/ f", "gopher://a.example/",
     ])
-    func feedsThatMustNotBeAskedAreLeftOut(address: String) throws {
+    func entriesWithForbiddenFeedAddressesAreLeftOut(address: String) throws {
         let text = "{\"results\":[{\"feedUrl\":\"\(address)\",\"collectionName\":\"X\"}]}"
         #expect(try entries(iTunes, text).isEmpty)
     }
 
-    @Test func otherAddressesAreLeftAwayWhereTheyAreUnusable() throws {
+    @Test func unusableArtworkAndPageAddressesAreLeftOut() throws {
         let text = """
             {"results":[{"feedUrl":"https://a.example/f","collectionName":"X","artworkUrl600":"file:///x",
             "artworkUrl100":"https://a.example/100.jpg","collectionViewUrl":"javascript:alert(1)"}]}
@@ -239,7 +239,7 @@ struct CatalogueTests {
         #expect(found[1].title == "b.example")
     }
 
-    @Test func twoHundredEntriesAreEnough() throws {
+    @Test func atMostTwoHundredEntriesAreRead() throws {
         let list = (0..<1_000).map { "{\"feedUrl\":\"https://a.example/\($0)\"}" }.joined(separator: ",")
         let found = try entries(iTunes, "{\"results\":[\(list)]}")
         #expect(found.count == 200 && found.last?.feedURL == "https://a.example/199")
@@ -274,7 +274,7 @@ struct CatalogueTests {
 
     // MARK: Several catalogues
 
-    @Test func resultsAreMergedInTheirOrderWithoutDoubles() {
+    @Test func mergedResultsKeepTheirOrderWithoutDuplicates() {
         let first = [
             CatalogueEntry(title: "A", feedURL: "https://a.example/f"),
             CatalogueEntry(title: "B", author: "Me", feedURL: "http://b.example/f"),

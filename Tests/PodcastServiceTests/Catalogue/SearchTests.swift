@@ -7,25 +7,25 @@ struct SearchTermTests {
         ("  high   tide ", "high tide"), ("high\u{A0}\u{3000}tide\n", "high tide"), ("a\u{0}b\u{7}", "a b"),
         ("u\u{308}ber", "über"),
     ])
-    func spellingsAreMadeOne(written: String, text: String) {
+    func spellingsAreNormalized(written: String, text: String) {
         let term = SearchTerm(written)
         #expect(term?.text == text)
         // Swift considers both forms of ü equal; a server does not.
         #expect(term.map { Array($0.text.utf8) } == Array(text.utf8))
     }
 
-    @Test(arguments: ["", "   ", "\n\t", "\u{0}"]) func nothingIsNoTerm(text: String) {
+    @Test(arguments: ["", "   ", "\n\t", "\u{0}"]) func blankTextIsNoTerm(text: String) {
         #expect(SearchTerm(text) == nil)
     }
 
-    @Test func twoHundredCharactersAreEnough() {
+    @Test func aTermHasAtMostTwoHundredCharacters() {
         #expect(SearchTerm(String(repeating: "ä", count: 200)) != nil)
         #expect(SearchTerm(String(repeating: "ä", count: 201)) == nil)
-        // One letter with 10,000 combining accents.
+        // A letter with 10,000 combining accents is a single character, and is refused nevertheless.
         #expect(SearchTerm("a" + String(repeating: "\u{301}", count: 10_000)) == nil)
     }
 
-    @Test func caseAndFormDoNotCount() {
+    @Test func caseAndUnicodeFormDoNotMatter() {
         #expect(SearchTerm("Über STRASSE") == SearchTerm("u\u{308}BER straße "))
         #expect(SearchTerm("Über")?.hashValue == SearchTerm("üBER")?.hashValue)
         #expect(SearchTerm("uber") != SearchTerm("über"))
@@ -39,7 +39,7 @@ struct SearchCacheTests {
         [CatalogueEntry(title: "Show \(number)", feedURL: "https://a.example/\(number)")]
     }
 
-    @Test func resultsAreKeptAnHour() throws {
+    @Test func resultsAreCachedForAnHour() throws {
         var cache = SearchCache()
         cache.store(Self.entries(1), for: try term("Tide"), now: .seconds(1_000))
         #expect(cache.entries(for: try term("tide "), now: .seconds(1_000)) == Self.entries(1))
@@ -49,7 +49,7 @@ struct SearchCacheTests {
         #expect(cache.entries(for: try term("other"), now: .seconds(1_000)) == nil)
     }
 
-    @Test func nothingFoundIsAResult() throws {
+    @Test func anEmptyResultIsCached() throws {
         var cache = SearchCache()
         cache.store([], for: try term("xyzzy"), now: .seconds(0))
         #expect(cache.entries(for: try term("xyzzy"), now: .seconds(1)) == [])
@@ -63,7 +63,7 @@ struct SearchCacheTests {
         #expect(cache.entries(for: try term("tide"), now: .seconds(4_000)) == Self.entries(2))
     }
 
-    @Test func ofAHundredTermsTheOneUnusedForLongestGoes() throws {
+    @Test func theLeastRecentlyUsedOfAHundredTermsIsEvicted() throws {
         var cache = SearchCache()
         for number in 0..<100 { cache.store(Self.entries(number), for: try term("t\(number)"), now: .seconds(number)) }
         #expect(cache.entries(for: try term("t0"), now: .seconds(200)) != nil)
@@ -78,7 +78,7 @@ struct SearchCacheTests {
         #expect(cache.entries(for: try term("t100"), now: .seconds(202)) == Self.entries(100))
     }
 
-    @Test func oldResultsMakeRoomFirst() throws {
+    @Test func expiredResultsAreEvictedFirst() throws {
         var cache = SearchCache()
         for number in 0..<100 { cache.store(Self.entries(number), for: try term("t\(number)"), now: .seconds(number)) }
         cache.store(Self.entries(100), for: try term("new"), now: .seconds(3_649))

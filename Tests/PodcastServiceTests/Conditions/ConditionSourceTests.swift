@@ -4,7 +4,7 @@ import Testing
 
 @testable import PodcastService
 
-/// Conditions without a bus, from simulated power supplies and from this machine's.
+/// Link conditions without a D-Bus daemon, from simulated power supplies and from those of this machine.
 struct ConditionSourceTests {
     private let tree: PowerSupplyTree
     private let folder: TemporaryDirectory
@@ -25,8 +25,8 @@ struct ConditionSourceTests {
         #expect(await source.readInBackground() == LinkConditions(isMetered: nil, isOnBattery: true))
     }
 
-    @Test func thisMachineCanBeAsked() {
-        // Without a bus: tests must not use the system's.
+    @Test func thePowerSourceOfThisMachineIsRead() {
+        // No bus listens at this address: tests must not use the system's bus.
         let source = ConditionSource.system(busAddress: PrivateBus.address(in: folder))
         #expect(source.read().isOnBattery == PowerSupplies().isOnBattery())
     }
@@ -43,7 +43,7 @@ struct NetworkManagerTests {
         bus = try await PrivateBus(in: folder)
     }
 
-    @Test func theLinkIsWhatNetworkManagerSaysAtEachReading() throws {
+    @Test func eachReadingReportsNetworkManagersCurrentValue() throws {
         #expect(NetworkManager.isMetered(address: bus.address) == nil)
         let manager = try FakeNetworkManager(on: bus.address, metered: 0)
         for (value, isMetered) in [(0, nil), (1, true), (2, false), (3, true), (4, false), (5, nil)]

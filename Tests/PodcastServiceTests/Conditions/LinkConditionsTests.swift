@@ -3,21 +3,21 @@ import TestSupport
 import Testing
 
 struct LinkConditionsTests {
-    @Test func aMeteredLinkHoldsBackUnlessAllowed() {
+    @Test func aMeteredLinkBlocksDiscretionaryWorkUnlessAllowed() {
         let conditions = LinkConditions(isMetered: true, isOnBattery: false)
         #expect(!conditions.allowsDiscretionary(allowMetered: false, allowBattery: false))
         #expect(!conditions.allowsDiscretionary(allowMetered: false, allowBattery: true))
         #expect(conditions.allowsDiscretionary(allowMetered: true, allowBattery: false))
     }
 
-    @Test func aBatteryHoldsBackUnlessAllowed() {
+    @Test func aBatteryBlocksDiscretionaryWorkUnlessAllowed() {
         let conditions = LinkConditions(isMetered: false, isOnBattery: true)
         #expect(!conditions.allowsDiscretionary(allowMetered: false, allowBattery: false))
         #expect(!conditions.allowsDiscretionary(allowMetered: true, allowBattery: false))
         #expect(conditions.allowsDiscretionary(allowMetered: false, allowBattery: true))
     }
 
-    @Test func bothMustBeAllowed() {
+    @Test func aMeteredLinkOnBatteryNeedsBothPermissions() {
         let conditions = LinkConditions(isMetered: true, isOnBattery: true)
         #expect(!conditions.allowsDiscretionary(allowMetered: true, allowBattery: false))
         #expect(!conditions.allowsDiscretionary(allowMetered: false, allowBattery: true))
@@ -28,11 +28,11 @@ struct LinkConditionsTests {
         LinkConditions.unknown, LinkConditions(isMetered: false, isOnBattery: nil),
         LinkConditions(isMetered: nil, isOnBattery: false), LinkConditions(isMetered: false, isOnBattery: false),
     ])
-    func whatIsUnknownOrFreeIsAllowed(conditions: LinkConditions) {
+    func unknownAndFreeConditionsAllowDiscretionaryWork(conditions: LinkConditions) {
         #expect(conditions.allowsDiscretionary(allowMetered: false, allowBattery: false))
     }
 
-    @Test func whatIsUnknownDoesNotOutweighWhatIsKnown() {
+    @Test func anUnknownConditionDoesNotOutweighAKnownOne() {
         let battery = LinkConditions(isMetered: nil, isOnBattery: true)
         #expect(!battery.allowsDiscretionary(allowMetered: false, allowBattery: false))
         let metered = LinkConditions(isMetered: true, isOnBattery: nil)

@@ -16,7 +16,7 @@ struct PowerSuppliesTests {
         #expect(isOnBattery == false)
     }
 
-    @Test func withoutTheFolderNobodyKnows() {
+    @Test func withoutTheFolderThePowerSourceIsUnknown() {
         #expect(PowerSupplies(directory: tree.path + "/missing").isOnBattery() == nil)
     }
 
@@ -42,7 +42,7 @@ struct PowerSuppliesTests {
     }
 
     @Test(arguments: ["USB", "USB_PD", "USB_C", "Wireless", "BrickID"])
-    func aLaptopFedThroughASocketRunsOnMains(type: String) throws {
+    func aLaptopPoweredByAnotherSupplyRunsOnMains(type: String) throws {
         try tree.set("AC", ["type": "Mains", "online": "0"])
         try tree.set("ucsi-source-psy-USBC000:001", ["type": type, "online": "1"])
         try tree.set("BAT0", ["type": "Battery", "status": "Charging"])
@@ -76,7 +76,7 @@ struct PowerSuppliesTests {
         #expect(isOnBattery == false)
     }
 
-    @Test func aSocketThatPowersAPhoneIsNoSource() throws {
+    @Test func aUSBPortThatPowersAPhoneIsNoPowerSource() throws {
         try tree.set("AC", ["type": "Mains", "online": "0"])
         try tree.set("ucsi", ["type": "USB", "online": "1"])
         try tree.set("BAT0", ["type": "Battery", "status": "Discharging"])
@@ -89,7 +89,7 @@ struct PowerSuppliesTests {
         #expect(isOnBattery == true)
     }
 
-    @Test func aBatteryThatChargesIsFedByWhatIsNotListed() throws {
+    @Test func aChargingBatteryMeansMainsEvenIfNoSupplyIsOnline() throws {
         try tree.set("AC", ["type": "Mains", "online": "0"])
         try tree.set("BAT0", ["type": "Battery", "status": "Charging"])
         #expect(isOnBattery == false)

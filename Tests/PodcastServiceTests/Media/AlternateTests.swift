@@ -11,7 +11,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Alternates, which the daemon downloads like episodes, each under a key of its own.
+/// Alternate media of an episode. The daemon downloads them like episodes; each has an identifier of its own.
 struct AlternateTests {
     private let home: ServiceHome
     private let content = TestContent(seed: 1, size: 200_000)
@@ -39,7 +39,7 @@ struct AlternateTests {
         return (daemon, client, main, alternate)
     }
 
-    @Test func eachIsDownloadedIntoAFileOfItsOwn() async throws {
+    @Test func theEpisodeAndItsAlternateHaveSeparateFiles() async throws {
         let (daemon, client, main, alternate) = try await start()
         #expect(try await client.open(alternate).total == 60_000)
         _ = try await client.read(alternate, 0..<60_000)
@@ -54,14 +54,14 @@ struct AlternateTests {
         #expect(try home.bytes(of: files[0].file, in: 0..<100) == content.bytes(in: 0..<100))
         #expect(try home.bytes(of: files[1].file, in: 0..<100) == small.bytes(in: 0..<100))
         #expect(try daemon.library.podcasts().first?.cached == 1)
-        // Each is evicted alone.
+        // Evicting the alternate does not evict the episode.
         client.close(alternate)
         try await waitUntil { try await client.act(.evict, alternate).count == 1 }
         #expect(try daemon.library.rendition(of: alternate) == nil && daemon.episode().complete)
         #expect(home.cacheFiles.count == 1)
     }
 
-    @Test func whatIsPlayedOfItCountsForTheEpisode() async throws {
+    @Test func playingAnAlternateCountsForTheEpisode() async throws {
         let (daemon, client, main, alternate) = try await start()
         var report = ListeningReport(episode: alternate, source: .mpris, player: "vlc", phase: .started, position: 0)
         _ = try await client.perform(.report(report))
@@ -74,7 +74,7 @@ struct AlternateTests {
         #expect(try daemon.library.episode(id: alternate)?.played == false)
     }
 
-    @Test func theBudgetOfTheCacheCountsThem() async throws {
+    @Test func alternatesCountTowardsTheCacheLimit() async throws {
         let (daemon, client, main, alternate) = try await start {
             $0.storage = StorageLimits(capacity: 230_000, keepFree: 0)
         }
@@ -82,11 +82,11 @@ struct AlternateTests {
         try await client.completion(of: alternate)
         _ = try await client.act(.download, main)
         try await client.completion(of: main)
-        #expect(try daemon.library.rendition(of: alternate) == nil, "it was evicted for the episode")
+        #expect(try daemon.library.rendition(of: alternate) == nil, "the alternate was evicted for the episode")
         #expect(home.cacheFiles.count == 1)
     }
 
-    @Test func anotherDaemonContinuesItsDownload() async throws {
+    @Test func theNextDaemonRestoresAnAlternatesTask() async throws {
         let (daemon, client, _, alternate) = try await start()
         _ = try await client.act(.suspend, alternate)
         await daemon.stop()
@@ -100,7 +100,7 @@ struct AlternateTests {
 
     // MARK: Libraries of earlier versions
 
-    /// A copy of the library with the tables of an earlier version, and of the stored feeds.
+    /// Copies the library into the tables of an earlier version, and copies the stored feeds.
     private func copied(by version: String) throws -> ServiceHome {
         let copy = try ServiceHome()
         let database = try DatabaseQueue(path: copy.paths.library)
@@ -111,7 +111,7 @@ struct AlternateTests {
                 let columns = try db.columns(in: table).map(\.name).joined(separator: ", ")
                 try db.execute(sql: "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM whole.\(table)")
             }
-            // What the earlier version did not store: the digest covered less.
+            // The earlier version stored no alternates, and its digest of an item differs, since it covered less.
             try db.execute(
                 sql: """
                     DELETE FROM main.episode WHERE buried = \(EpisodeSQL.alternate);
@@ -126,7 +126,7 @@ struct AlternateTests {
     }
 
     /// The feed has not changed since an earlier version, which stored no alternates, fetched it.
-    @Test func knownShowsGetThemWithTheNextRefresh() async throws {
+    @Test func knownShowsGetAlternatesAtTheNextRefresh() async throws {
         let (daemon, _, main, _) = try await start()
         await daemon.stop()
         let copy = try copied(by: "11")

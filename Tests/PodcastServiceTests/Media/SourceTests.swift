@@ -6,14 +6,15 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The sources of an episode and its hash, from the feed to the cache.
+/// Episodes whose feed names several sources or a hash of the media file.
 struct SourceTests {
     private let home: ServiceHome
     private let content = TestContent(seed: 1, size: 200_000)
 
     init() throws { home = try ServiceHome() }
 
-    /// Serves a show of one episode whose main address is gone, and whose alternate lists other addresses.
+    /// Serves a feed with one episode, whose main address is `/main.mp3`, and the XML of its alternates. Serves no
+    /// media.
     private func publish(_ alternate: String) {
         var feed = FeedBuilder.show("Show", episodes: 1, length: content.size) { _ in home.web.url("/main.mp3") }
         feed.items[0].raw = alternate
@@ -43,13 +44,13 @@ struct SourceTests {
         _ = try await client.read(id, 0..<200_000)
         try await client.completion(of: id)
         #expect(home.web.requests(for: "/main.mp3").count == 1)
-        #expect(home.web.requests(for: "/other.opus").isEmpty, "it is another encoding")
+        #expect(home.web.requests(for: "/other.opus").isEmpty, "this source has another encoding")
         let episode = try daemon.episode()
         #expect(episode.complete && !episode.isVerified && episode.name.hasSuffix(".mp3"))
         #expect(home.web.requests(for: "/feed.xml").count == 1, "the feed was not asked for a newer address")
     }
 
-    @Test func aHashThatTheFileHasIsRecorded() async throws {
+    @Test func anEpisodeWithAMatchingHashIsVerified() async throws {
         let hash = try await sha256(of: content)
         home.web.serve("/main.mp3", Resource(content, etag: "\"m\""))
         publish(alternate("audio/mpeg", ["/main.mp3"], integrity: integrity(hash)))
@@ -60,7 +61,7 @@ struct SourceTests {
         #expect(try daemon.episode().isVerified)
     }
 
-    @Test func aHashThatTheFileHasNotIsAFailure() async throws {
+    @Test func aDifferentHashFailsTheDownload() async throws {
         home.web.serve("/main.mp3", Resource(content, etag: "\"m\""))
         publish(alternate("audio/mpeg", ["/main.mp3"], integrity: integrity([UInt8](repeating: 0, count: 32))))
         let (daemon, client) = try await start()

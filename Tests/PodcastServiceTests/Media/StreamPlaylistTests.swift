@@ -6,7 +6,7 @@ import TransferCore
 @Suite struct StreamPlaylistTests {
     private static let base = "https://x.example/show/live.m3u8?token=1"
 
-    /// Returns the refusal of a playlist that arrives in pieces of a size; `nil` if it is accepted.
+    /// Returns the refusal of a playlist that arrives in pieces of `piece` bytes; `nil` if it is accepted.
     private func refusal(
         _ text: String, piece: Int = 7, base: String = base, space: AddressSpace? = .public,
         reach: ReachPolicy = ReachPolicy()
@@ -63,7 +63,7 @@ import TransferCore
         ("#EXTM3U8\nseg0.ts\n", "other than the playlist"), ("[playlist]\nFile1=x\n", "other than the playlist"),
         ("\0\0\0 ftypmp42", "other than the playlist"),
     ])
-    func anythingElseIsRefused(text: String, reason: String) throws {
+    func anythingButAPlaylistIsRefused(text: String, reason: String) throws {
         let error = try #require(refusal(text))
         #expect(error.code == .unusable && error.message.contains(reason), "\(error)")
     }
@@ -89,7 +89,7 @@ import TransferCore
         ("http://user@10.0.0.1/x.ts", .public, false), ("http://192.168.1.1/x.ts", .local, true),
         ("http://127.0.0.1/x.ts", .loopback, true), ("https://8.8.8.8/x.ts", .public, true),
     ])
-    func nobodyIsLedToAMorePrivateNetwork(address: String, space: AddressSpace, isAllowed: Bool) {
+    func aPlaylistMayNotLeadToAMorePrivateNetwork(address: String, space: AddressSpace, isAllowed: Bool) {
         let text = "#EXTM3U\n#EXTINF:1,\n\(address)\n"
         #expect(refusal(text, space: space)?.code == (isAllowed ? nil : .outOfReach))
         #expect(refusal(text, space: nil) == nil)

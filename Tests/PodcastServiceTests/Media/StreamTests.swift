@@ -15,7 +15,7 @@ struct StreamTests {
 
     private static let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\nseg0.ts\n#EXT-X-ENDLIST\n"
 
-    /// Starts a daemon with a show of one stream, whose playlist is that resource.
+    /// Starts a daemon with a show of one stream. Serves `playlist` at the stream's address; `nil` for a 404.
     private func start(
         _ playlist: Resource?, _ change: (inout ServiceConfiguration) -> Void = { _ in }
     ) async throws -> (RunningService, ServiceClient, EpisodeID) {
@@ -29,7 +29,7 @@ struct StreamTests {
         return (daemon, client, try daemon.episode().id)
     }
 
-    @Test func itsPlaylistIsCheckedOnceAndNothingIsStored() async throws {
+    @Test func aStreamsPlaylistIsCheckedOnceAndNotStored() async throws {
         let (daemon, client, id) = try await start(Resource(text: Self.playlist))
         #expect(home.web.requests(for: "/live/a.m3u8").isEmpty)
         let command = Command.asset(.stream, id: id.rawValue)
@@ -54,25 +54,25 @@ struct StreamTests {
     }
 
     @Test(arguments: ["<html></html>", "#EXTM3U\nfile:///etc/passwd\n", "seg0.ts\n"])
-    func anythingElseIsRefused(text: String) async throws {
+    func unusablePlaylistsAreRefused(text: String) async throws {
         let (_, client, id) = try await start(Resource(text: text))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
     }
 
-    @Test func aPlaylistOfAGigabyteIsNotReceived() async throws {
+    @Test func aPlaylistOfAGigabyteIsRefused() async throws {
         let (_, client, id) = try await start(
             Resource(TestContent(seed: 1, size: 1 << 30), contentType: "audio/mpegurl"))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
     }
 
-    @Test func aLongPlaylistOfShortLinesIsNotReceivedToItsEnd() async throws {
+    @Test func aTooLongPlaylistOfShortLinesIsRefused() async throws {
         let line = "#EXTINF:2,\nsegment-with-a-name.ts\n"
         let text = "#EXTM3U\n" + String(repeating: line, count: StreamPlaylist.largest / line.utf8.count + 1)
         let (_, client, id) = try await start(Resource(text: text))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue)) != nil)
     }
 
-    @Test func nothingOfItIsDownloaded() async throws {
+    @Test func streamsAreNeverDownloaded() async throws {
         let (daemon, client, id) = try await start(Resource(text: Self.playlist)) { $0.autoDownload = 1 }
         for action in [TaskAction.download, .resume, .suspend] {
             let (count, problems) = try await client.act(action, id)

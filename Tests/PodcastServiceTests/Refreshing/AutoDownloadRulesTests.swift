@@ -7,7 +7,7 @@ import TransferCore
 struct AutoDownloadRulesTests {
     private static let now: Int64 = 86_400_000
 
-    /// Returns episodes of one day each, the oldest first; the ids are 1, 2, 3 ….
+    /// Returns episodes published on consecutive days, the oldest first, with the ids 1, 2, 3 ….
     private func episodes(_ changes: [(inout RetainedEpisode) -> Void]) -> [RetainedEpisode] {
         changes.enumerated().map { index, change in
             var episode = RetainedEpisode(
@@ -40,7 +40,7 @@ struct AutoDownloadRulesTests {
 
     private func none(_: inout RetainedEpisode) {}
 
-    @Test func aSerialGoesOnAfterWhatWasHeard() throws {
+    @Test func aSerialContinuesAfterTheLastPlayedEpisode() throws {
         let order = ["auto_download_order=oldest_unplayed"]
         // No episode was played: downloads begin with the oldest.
         #expect(try plan(episodes([none, none, none]), 2, order).enqueue == [2, 1])
@@ -86,7 +86,7 @@ struct AutoDownloadRulesTests {
             found == [1: .keep, 2: .notListed, 3: .declined, 4: .gone, 5: .cached, 6: .duration, 7: .played])
     }
 
-    @Test func aShowsRulesComeBeforeTheGeneralOnes() throws {
+    @Test func aShowsRulesTakePrecedenceOverTheGeneralOnes() throws {
         var general = AutoDownloadRules()
         try general.set(.autoDownloadTitle, "a")
         try general.set(.autoDownloadOrder, "newest")

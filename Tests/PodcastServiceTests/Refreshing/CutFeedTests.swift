@@ -42,7 +42,7 @@ import Testing
         return try #require(results.first)
     }
 
-    @Test func aFeedThatGrewBeyondTheLimitIsCutAndGoesOn() async throws {
+    @Test func aFeedThatGrowsBeyondTheLimitIsCutAndStaysActive() async throws {
         serve(text(20), etag: "\"whole\"")
         let limits = limits
         let daemon = try await home.start { $0.feedLimits = limits }
@@ -64,7 +64,7 @@ import Testing
         #expect(try facts(cut).contains("larger than \(limits.bytes) bytes; the rest is ignored"))
         #expect(try document(cut) == Data(text(60).utf8.prefix(limits.bytes)))
 
-        // The unchanged document is not fetched again; a new episode is added.
+        // The unchanged document is not fetched again. A new episode of a later document is added.
         #expect(try await refresh(client) == RefreshResult(name: "Show", added: 0))
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
         serve(text(61), etag: "\"longer\"")
@@ -73,7 +73,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func aFeedThatIsTooLongFromTheBeginningIsSubscribedTo() async throws {
+    @Test func aFeedBeyondTheLimitCanBeSubscribedTo() async throws {
         serve(text(60), etag: "\"long\"")
         let limits = limits
         let daemon = try await home.start { $0.feedLimits = limits }
@@ -85,7 +85,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func moreItemsThanAreReadAreLeftOut() async throws {
+    @Test func itemsBeyondTheLimitAreIgnored() async throws {
         serve(text(30), etag: "\"many\"")
         let daemon = try await home.start { $0.feedLimits.items = 10 }
         let client = try await daemon.connect()
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// A document of exactly the maximum size counts as whole.
-    @Test func aFeedOfJustThatSizeIsWhole() async throws {
+    @Test func aFeedOfExactlyTheMaximumSizeIsWhole() async throws {
         serve(text(20), etag: "\"whole\"")
         let size = text(20).utf8.count
         let daemon = try await home.start { $0.feedLimits.bytes = size }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Feeds of which the server sends only what is new (226, RFC 3229).
+/// Feeds whose server sends only the new items (status 226, RFC 3229).
 struct DeltaTests {
     private let home: ServiceHome
 
@@ -20,7 +20,8 @@ struct DeltaTests {
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml", etag: etag))
     }
 
-    /// Answers requests for a delta with these bytes, and others as `whole` says.
+    /// Serves `text` with status 226 to requests that accept a delta, and `whole` to others. If `unasked` is true,
+    /// serves `text` to all requests.
     private func publish(delta text: String, headers: [(String, String)], whole: FeedBuilder, unasked: Bool = false) {
         let resource = Resource(text: whole.text, contentType: "application/rss+xml", etag: "\"f2\"")
         home.web.serve("/feed.xml", resource) { request in
@@ -50,7 +51,7 @@ struct DeltaTests {
 
     private var statuses: [Int?] { home.web.requests(for: "/feed.xml").map(\.status) }
 
-    @Test func aDeltaAddsAndRemovesNothing() async throws {
+    @Test func aDeltaAddsEpisodesAndRemovesNone() async throws {
         let (daemon, client, id) = try await start()
         var delta = feed("Another title", episodes: 5)
         delta.items = Array(delta.items.prefix(2))
@@ -61,7 +62,7 @@ struct DeltaTests {
         #expect(show.title == "Show" && show.etag == "\"f1\"" && show.httpStatus == 226)
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
-        // The document and its validator remain those of the whole feed, so the next delta is relative to that.
+        // The document and its validator remain those of the whole feed, so the next delta is relative to that feed.
         #expect(document(id) == feed().text)
         #expect(try await refresh(client, id) == nil)
         let requests = home.web.requests(for: "/feed.xml")
@@ -71,8 +72,8 @@ struct DeltaTests {
         await daemon.stop()
     }
 
-    /// A show that reuses titles: another episode with the title, day and kind of a known one is a new episode.
-    @Test func anEpisodeLikeAnotherIsNew() async throws {
+    /// The show reuses titles: in a delta, even an episode with the title, day and kind of a known one is new.
+    @Test func aSimilarEpisodeInADeltaIsNew() async throws {
         let (daemon, client, id) = try await start()
         var delta = feed()
         delta.items = [delta.items[0]]
@@ -111,7 +112,7 @@ struct DeltaTests {
         await daemon.stop()
     }
 
-    /// An episode that left the feed is noticed once a week.
+    /// Only the whole feed shows that an episode was removed, so it is fetched once a week.
     @Test func theWholeFeedIsFetchedAfterAWeek() async throws {
         let (daemon, client, id) = try await start()
         publish(delta: feed().text, headers: [("IM", "feed")], whole: feed(episodes: 2))

@@ -7,7 +7,7 @@ struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400
     private static let now: Int64 = 1_000 * day
 
-    /// Returns an episode; number 1 is the newest, and each is a day older than the one before.
+    /// Returns an episode with the id 100 - `number`. Number 1 is the newest; each later number is a day older.
     private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
@@ -20,7 +20,7 @@ struct EpisodeRemovalsTests {
         EpisodeRemovals(episodes, keep: keep, now: Self.now).removed
     }
 
-    @Test func allKeepsAllThatCanBeRead() {
+    @Test func keepAllRetainsEveryReadableEpisode() {
         let episodes = (1...5).map { number in
             Self.episode(number) {
                 $0.listed = number < 3
@@ -37,7 +37,7 @@ struct EpisodeRemovalsTests {
         #expect(removed((1...3).map { Self.episode($0) }, .episodes(4)).isEmpty)
     }
 
-    @Test func ofTwoAtOneMomentTheOneSeenLastIsNewer() {
+    @Test func amongSimultaneousEpisodesTheHighestIDIsNewest() {
         let episodes = [7, 9, 8].map { RetainedEpisode(id: $0, moment: 5) }
         #expect(removed(episodes, .episodes(1)) == [8, 7])
     }
@@ -58,12 +58,12 @@ struct EpisodeRemovalsTests {
         #expect(removed([Self.episode(4) { $0.moment -= 1 }], .days(4)) == [96])
     }
 
-    @Test func listedKeepsWhatTheFeedLists() {
+    @Test func keepListedRetainsTheEpisodesOfTheFeed() {
         let episodes = (1...4).map { number in Self.episode(number) { $0.listed = number.isMultiple(of: 2) } }
         #expect(removed(episodes, .listed) == [99, 97])
     }
 
-    @Test func whatSomebodyNeedsStays() {
+    @Test func pinnedOpenAndStartedEpisodesStay() {
         let needed: [(inout RetainedEpisode) -> Void] = [
             { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 30 },
         ]
@@ -79,7 +79,7 @@ struct EpisodeRemovalsTests {
                 #expect(!removed(episodes, .all).contains(91))
             }
         }
-        // Played to the end, or never started.
+        // An episode that was played to the end, or whose position is below 30 seconds, is not protected.
         let heard = Self.episode(9) {
             $0.position = 120
             $0.played = true
@@ -93,7 +93,7 @@ struct EpisodeRemovalsTests {
         #expect(removed(episodes, .episodes(2)) == [97])
     }
 
-    @Test func aLibraryRowGivesItsFacts() {
+    @Test func factsAreTakenFromTheLibraryRow() {
         let row = Episode(
             id: 4, podcast: 1, name: "a.mp3", title: "A", published: nil, url: "https://m.example/a.mp3",
             episodeType: "bonus", firstSeen: 77, listed: false, cachedBytes: 5, complete: true, played: true,
@@ -145,20 +145,20 @@ struct AutoDownloadTests {
         #expect(plan.enqueue == [99, 98, 97] && plan.cancel.isEmpty && plan.evict.isEmpty)
     }
 
-    @Test func whatIsThereUnderWayHeardOrUnwantedIsNot() {
+    @Test func cachedRunningDeclinedPlayedAndMissingEpisodesAreNotEnqueued() {
         let changes: [(inout RetainedEpisode) -> Void] = [
             { $0.complete = true }, { $0.hasTask = true }, { $0.isDeclined = true }, { $0.played = true },
             { $0.isMediaGone = true },
         ]
         for change in changes {
-            // The third does not replace it.
+            // The third episode does not take the place of the second.
             #expect(plan([Self.episode(1), Self.episode(2, change), Self.episode(3)], 2).enqueue == [99])
         }
         // A partial file is continued.
         #expect(plan([Self.episode(1) { $0.cachedBytes = 5 }], 1).enqueue == [99])
     }
 
-    @Test func whatLeftTheFeedDoesNotCount() {
+    @Test func episodesThatLeftTheFeedDoNotCount() {
         #expect(plan([Self.episode(1) { $0.listed = false }, Self.episode(2)], 1).enqueue == [98])
     }
 
@@ -169,7 +169,7 @@ struct AutoDownloadTests {
         #expect(plan([trailer, bonus], 1).enqueue == [99])
     }
 
-    @Test func whatKeepRemovesIsNotFetched() {
+    @Test func episodesThatKeepRemovesAreNotEnqueued() {
         #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .episodes(2)).enqueue == [99, 98])
         #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .days(1)).enqueue == [99])
     }
@@ -196,7 +196,7 @@ struct AutoDownloadTests {
         #expect(plan.enqueue == [99] && plan.evict == [97] && plan.cancel == [96, 95])
     }
 
-    @Test func whatSomebodyNeedsIsNotDropped() {
+    @Test func pinnedOpenAndStartedEpisodesAreNotEvicted() {
         let changes: [(inout RetainedEpisode) -> Void] = [
             { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 40 },
         ]
@@ -210,7 +210,7 @@ struct AutoDownloadTests {
         }
     }
 
-    @Test func turnedOffItEndsWhatIsUnderWayAndKeepsWhatIsComplete() {
+    @Test func turningItOffCancelsDownloadsAndKeepsCompleteFiles() {
         let complete = Self.episode(1) {
             $0.isAutomatic = true; $0.complete = true
         }

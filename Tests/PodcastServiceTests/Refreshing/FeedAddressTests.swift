@@ -14,7 +14,7 @@ struct FeedAddressTests {
         ("https://example.org?q=%c3%a4", "example.org?q=%C3%A4"),
         ("https://exämple.org:/feed", "exämple.org/feed"),
     ])
-    func theKeyLeavesOutWhatMakesNoDifference(text: String, key: String) throws {
+    func theKeyOmitsInsignificantParts(text: String, key: String) throws {
         let address = try #require(FeedAddress(text))
         #expect(address.key == key)
         #expect(address.text == text)
@@ -27,17 +27,17 @@ struct FeedAddressTests {
         "https://example.org/\u{202E}gpj", "https://exa<mple.org/", "https://[::1/", "https:example.org",
         "file:///etc/passwd", "javascript://example.org/%0aalert(1)", "https://a:b:c/",
     ])
-    func whatMustNotBeAskedIsNoAddress(text: String) {
+    func unusableAddressesAreRefused(text: String) {
         #expect(FeedAddress(text) == nil)
     }
 
-    @Test func anAddressOfMoreThan16KiBIsNone() {
+    @Test func anAddressOfMoreThan16KiBIsRefused() {
         let root = "https://example.org/"
         #expect(FeedAddress(root + String(repeating: "a", count: 16_384 - root.count)) != nil)
         #expect(FeedAddress(root + String(repeating: "a", count: 16_385 - root.count)) == nil)
     }
 
-    @Test func partsAreFound() throws {
+    @Test func hostPortAndUserInfoAreParsed() throws {
         let address = try #require(FeedAddress("HTTP://me@Example.org:8080/feed"))
         #expect(address.host == "example.org" && address.port == 8080)
         #expect(address.hasUserInfo && !address.isSecure)
@@ -45,7 +45,7 @@ struct FeedAddressTests {
         #expect(FeedAddress.host(of: "no address") == "no address")
     }
 
-    @Test func httpsIsTakenWhereNoPortSpeaksAgainstIt() {
+    @Test func anHTTPAddressIsSecuredUnlessItNamesAPort() {
         #expect(FeedAddress("http://example.org/a?b")?.secured?.text == "https://example.org/a?b")
         #expect(FeedAddress("https://example.org/a")?.secured?.text == "https://example.org/a")
         #expect(FeedAddress("http://example.org:8080/a")?.secured == nil)

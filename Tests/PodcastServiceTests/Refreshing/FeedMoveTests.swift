@@ -57,7 +57,7 @@ struct FeedMoveTests {
         }
     }
 
-    @Test func goneCountsOnlyWhereTheFeedWasSentForGood() {
+    @Test func goneCountsOnlyAfterPermanentRedirects() {
         #expect(move(Self.chain(301, to: [Self.new]), 410, feed: nil).outcome == .gone)
         #expect(move(Self.chain(302, to: [Self.new]), 410, feed: nil).outcome == .failed)
     }
@@ -70,7 +70,7 @@ struct FeedMoveTests {
         #expect(move(Self.chain(status, to: [Self.new]), 304, feed: nil).address == Self.new)
     }
 
-    @Test func oneTemporaryStepMakesTheWholeTemporary() {
+    @Test func oneTemporaryRedirectMakesTheWholeChainTemporary() {
         for status in [302, 303, 307] {
             #expect(move(Self.chain(status, to: [Self.new])).address == nil)
             #expect(move(Self.chain(301, status, to: ["https://middle.example/", Self.new])).address == nil)
@@ -78,13 +78,13 @@ struct FeedMoveTests {
         }
     }
 
-    @Test func aRedirectToWhatIsNoFeedMovesNothing() {
+    @Test func aRedirectToNoFeedMovesNothing() {
         let chain = Self.chain(301, to: [Self.new])
         #expect(move(chain, 200, feed: nil).address == nil)
         for status in [404, 410, 429, 503] { #expect(move(chain, status, feed: nil).address == nil) }
     }
 
-    @Test func stepsThatDoNotJoinAreNotBelieved() {
+    @Test func redirectsThatDoNotFormAChainAreIgnored() {
         var hops = Self.chain(301, to: [Self.new]).hops
         #expect(move(RedirectChain(requested: Self.old, hops: hops, final: "https://third.example/")).address == nil)
         hops[0].from = "https://other.example/"
@@ -108,7 +108,7 @@ struct FeedMoveTests {
 
     // MARK: itunes:new-feed-url
 
-    @Test func aNewFeedAddressIsToBeVerified() {
+    @Test func aNewFeedAddressNeedsVerification() {
         let move = move(Self.direct, feed: Self.feed(newFeedURL: Self.new))
         #expect(move.verify == Self.new && move.address == nil && move.outcome == .fetched)
         let both = self.move(Self.chain(301, to: [Self.new]), feed: Self.feed(newFeedURL: "https://third.example/f"))
@@ -128,7 +128,7 @@ struct FeedMoveTests {
         #expect(move(Self.chain(302, to: [Self.new]), feed: Self.feed(newFeedURL: Self.new)).verify == nil)
     }
 
-    @Test func aShowDoesNotGoInACircle() {
+    @Test func aShowDoesNotMoveBackToAFormerAddress() {
         let feed = Self.feed(newFeedURL: Self.new)
         #expect(move(Self.direct, feed: feed, former: ["http://new.example/feed/"]).verify == nil)
         #expect(move(Self.direct, feed: feed, former: ["https://third.example/"]).verify == Self.new)
@@ -145,7 +145,7 @@ struct FeedMoveTests {
         Set(feed.items.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.enclosures[0].url) })
     }
 
-    @Test func theShowIsKnownAgainByItsEpisodes() {
+    @Test func aShowIsRecognizedByItsEpisodes() {
         let known = Self.marks(Self.feed(items: 0..<20))
         func confirms(_ feed: Feed) -> Bool { FeedMove.confirms(feed, known: known, episodes: 20) }
         #expect(confirms(Self.feed(items: 0..<20, host: "other.example")))
@@ -156,7 +156,7 @@ struct FeedMoveTests {
         #expect(!confirms(Self.feed(items: 11..<31)))
         #expect(!confirms(Self.feed(items: 20..<40)))
         #expect(!confirms(Self.feed(items: 0..<0)))
-        // Another guid for the same file.
+        // Without guids, the media addresses identify the episodes.
         var other = Self.feed(items: 0..<20)
         for index in other.items.indices { other.items[index].guid = nil }
         #expect(confirms(other))
@@ -164,13 +164,13 @@ struct FeedMoveTests {
         #expect(!confirms(other))
     }
 
-    @Test func ofAYoungShowOneEpisodeIsEnough() {
+    @Test func oneEpisodeIdentifiesAShowWithFewEpisodes() {
         let known = Self.marks(Self.feed(items: 0..<3))
         #expect(FeedMove.confirms(Self.feed(items: 2..<40), known: known, episodes: 3))
         #expect(!FeedMove.confirms(Self.feed(items: 3..<40), known: known, episodes: 3))
     }
 
-    @Test func runningNumbersAreNoIdentity() {
+    @Test func shortGuidsDoNotIdentifyAnEpisode() {
         #expect(
             EpisodeMark.marks(guid: "12", url: "https://a.example/1")
                 == EpisodeMark.marks(guid: nil, url: "http://a.example/1?x"))
@@ -190,7 +190,7 @@ struct FeedMoveTests {
         let temporary = RedirectChain(
             requested: Self.new, hops: [RedirectHop(status: 302, from: Self.new, to: third)], final: third)
         #expect(FeedMove.confirmedAddress(chain: temporary, head: ok, from: Self.old) == Self.new)
-        // Back to where it came from.
+        // The redirect leads back to the old address.
         let back = RedirectChain(
             requested: Self.new, hops: [RedirectHop(status: 301, from: Self.new, to: Self.old)], final: Self.old)
         #expect(FeedMove.confirmedAddress(chain: back, head: ok, from: Self.old) == nil)

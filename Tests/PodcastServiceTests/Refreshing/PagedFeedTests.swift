@@ -47,10 +47,10 @@ struct PagedFeedTests {
         #expect(PagedFeed(Self.page(0..<3), from: Self.first, for: .schedule).isWhole)
     }
 
-    @Test func whatMovedToTheNextPageMeanwhileIsThereOnce() {
+    @Test func anItemThatMovedToTheNextPageIsIncludedOnce() {
         var pages = PagedFeed(Self.page(1..<4, next: Self.url(2)), from: Self.first, for: .subscription)
         var second = Self.page(3..<6)
-        // With another token, and another line.
+        // On the second page the item has another token in its URL, and another line number.
         second.items[0].enclosures[0].url = "https://m.example/3.mp3?t=other"
         second.items[0].line = 7
         second.next = Self.url(3)
@@ -60,7 +60,7 @@ struct PagedFeedTests {
         #expect(titles(pages.feed) == (1..<8).map { "Episode \($0)" })
     }
 
-    @Test func episodesThatShareAGuidAreNotOne() {
+    @Test func episodesThatShareAGuidStaySeparate() {
         func shared(_ numbers: Range<Int>, next: String? = nil) -> Feed {
             var feed = Self.page(numbers, next: next)
             for index in feed.items.indices { feed.items[index].guid = "always the same" }
@@ -71,7 +71,7 @@ struct PagedFeedTests {
         #expect(titles(pages.feed) == (0..<4).map { "Episode \($0)" })
     }
 
-    @Test func withoutGuidsTheAddressTells() {
+    @Test func withoutGuidsTheMediaAddressIdentifiesAnItem() {
         func bare(_ numbers: Range<Int>, next: String? = nil) -> Feed {
             var feed = Self.page(numbers, next: next)
             for index in feed.items.indices { feed.items[index].guid = nil }
@@ -82,7 +82,7 @@ struct PagedFeedTests {
         #expect(titles(pages.feed) == (0..<3).map { "Episode \($0)" })
     }
 
-    @Test func twoOfOneDocumentAreNeverOne() {
+    @Test func equalItemsOfOnePageAreNotMerged() {
         var second = Self.page(2..<4)
         second.items.append(second.items[1])
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
@@ -90,7 +90,7 @@ struct PagedFeedTests {
         #expect(titles(pages.feed) == ["Episode 0", "Episode 1", "Episode 2", "Episode 3", "Episode 3"])
     }
 
-    @Test func aCircleEnds() {
+    @Test func aLoopOfPagesEnds() {
         let own = PagedFeed(Self.page(0..<2, next: Self.first + "/"), from: Self.first, for: .subscription)
         #expect(own.next == nil && own.feed.diagnostics.last?.message.contains("loop") == true)
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
@@ -100,14 +100,14 @@ struct PagedFeedTests {
         #expect(pages.feed.diagnostics.last?.message == "the pages form a loop at page 4")
     }
 
-    @Test func aServerThatGivesTheSamePageForEverIsLeft() {
+    @Test func aRepeatedPageEndsThePaging() {
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
         pages.append(Self.page(0..<2, next: Self.url(3)), from: Self.url(2))
         #expect(pages.next == nil && pages.feed.items.count == 2)
         #expect(pages.feed.diagnostics.last?.message.contains("no new items") == true)
     }
 
-    @Test func aHundredPagesAreEnough() {
+    @Test func atMostAHundredPagesAreRead() {
         var pages = PagedFeed(Self.page(0..<1, next: Self.url(2)), from: Self.first, for: .subscription)
         var number = 1
         while let next = pages.next {
@@ -151,7 +151,7 @@ struct PagedFeedTests {
         #expect(next("http://other.example/p2") == nil)
     }
 
-    @Test func aPageThatFailsLeavesWhatIsThere() {
+    @Test func aFailedPageKeepsTheEarlierPages() {
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
         pages.fail("the server answered 500")
         #expect(pages.next == nil && !pages.isWhole && pages.feed.items.count == 2)

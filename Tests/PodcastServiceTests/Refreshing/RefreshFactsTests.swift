@@ -6,7 +6,7 @@ import TransferCore
 @testable import PodcastService
 
 struct RefreshFactsTests {
-    @Test func aFeedGivesItsFacts() {
+    @Test func factsAreTakenFromTheFeed() {
         var feed = Feed(format: .rss2)
         feed.updateInterval = 3_600
         var item = Item()

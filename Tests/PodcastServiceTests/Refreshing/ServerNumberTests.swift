@@ -12,7 +12,7 @@ import TransferCore
 @Suite struct ServerNumberTests {
     private static let now: Int64 = 1_800_000_000
 
-    @Test func headsOfExtremeNumbersPutNothingOffForLong() {
+    @Test func extremeNumbersInHeadersDelayNothingForLong() {
         var dice = SeededGenerator(seed: 9)
         let names = ["retry-after", "age", "content-length", "expires", "date", "last-modified", "upload-offset"]
         let policy = RetryPolicy()
@@ -46,7 +46,7 @@ import TransferCore
         }
     }
 
-    @Test func cataloguesOfExtremeNumbersCountNoEpisodes() throws {
+    @Test func episodeCountsOfCataloguesAreBounded() throws {
         var dice = SeededGenerator(seed: 10)
         let index = PodcastIndexCatalogue(key: "k", secret: "s")
         for _ in 0..<1_000 {
@@ -63,7 +63,7 @@ import TransferCore
         }
     }
 
-    @Test func retentionOfExtremeMomentsIsDecided() {
+    @Test func retentionAndRhythmTolerateExtremeTimes() {
         let rows = ExtremeNumbers.integers.enumerated().map { index, moment in
             RetainedEpisode(id: EpisodeID(Int64(index)), moment: min(max(moment, -1 << 53), 1 << 53))
         }
@@ -77,8 +77,8 @@ import TransferCore
         }
     }
 
-    /// Ten files of 10^18 bytes each: their sum exceeds 64 bits.
-    @Test func feedsThatClaimHugeFilesStopNobody() async throws {
+    /// The feed claims almost 10^18 bytes for each of twelve files; their sum exceeds a signed 64-bit integer.
+    @Test func hugeFileSizesInAFeedDoNotStopDownloads() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 12, size: 20_000)
         let text = FeedBuilder.show("Show", episodes: 12, length: 999_999_999_999_999_999) {

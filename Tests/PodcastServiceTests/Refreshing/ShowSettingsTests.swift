@@ -44,11 +44,11 @@ struct ShowSettingsTests {
         #expect(ShowSettings(stored: ["transfers.rate_limit": value]).rateLimit == .bytesPerSecond(bytes))
     }
 
-    @Test func noneLiftsTheGeneralLimit() {
+    @Test func aRateLimitOfNoneLiftsTheGeneralLimit() {
         #expect(ShowSettings(stored: ["transfers.rate_limit": "None"]).rateLimit == .unlimited)
     }
 
-    @Test func anEmptyValueTakesTheSettingAway() throws {
+    @Test func anEmptyValueRemovesTheSetting() throws {
         for key in ShowSettingKey.allCases {
             #expect(try change("\(key.rawValue)=") == ShowSettingChange("\(key.rawValue) =  "))
             #expect(try change("\(key.rawValue)=").value == nil)
@@ -62,7 +62,7 @@ struct ShowSettingsTests {
         "keep=20", "keep=forever", "names.template=plain", "names.template={title", "names.template={titel}",
         "user_agent=a\u{7}b", "user_agent=a\r\nX-Evil: 1", "names.template={title}\n{date}",
     ])
-    func badValuesAreRefusedWithKeyAndWhatIsAllowed(text: String) {
+    func badValuesAreRefusedWithTheKeyAndTheAllowedValues(text: String) {
         let message = message(text)
         let key = String(text.prefix { $0 != "=" })
         #expect(message.hasPrefix(key + "="), "\(message)")
@@ -91,12 +91,12 @@ struct ShowSettingsTests {
         ("autodownload=3", "auto_download"), ("rate_limit=5", "transfers.rate_limit"), ("template=x", "names.template"),
         ("kep=all", "keep"), ("user-agent=x", "user_agent"), ("transfer.rate_limit=1", "transfers.rate_limit"),
     ])
-    func anUnknownKeyNamesTheNearest(text: String, nearest: String) {
+    func anUnknownKeySuggestsTheNearestOne(text: String, nearest: String) {
         let key = text.prefix { $0 != "=" }
         #expect(message(text) == "a show has no setting '\(key)'; did you mean '\(nearest)'?")
     }
 
-    @Test func aKeyThatIsNearNoneListsThem() {
+    @Test func aDissimilarKeyListsAllKeys() {
         #expect(
             message("colour=blue")
                 == "a show has no setting 'colour'; there are transfers.rate_limit, names.template, auto_download, "
@@ -112,7 +112,7 @@ struct ShowSettingsTests {
         #expect(long.count < 500 && long.contains("…"))
     }
 
-    @Test func whatANewerVersionStoredCountsAsAbsentAndIsTold() {
+    @Test func unreadableStoredSettingsAreReportedAndIgnored() {
         var problems: [String] = []
         let settings = ShowSettings(stored: ["keep": "all", "colour": "blue", "auto_download": "lots"]) {
             problems.append($0.message)
@@ -123,7 +123,7 @@ struct ShowSettingsTests {
 }
 
 struct SettingTextTests {
-    @Test func sizesHaveUnitsOfTenAndOfTwo() {
+    @Test func sizesMayHaveDecimalAndBinaryUnits() {
         #expect(SettingText.bytes("10 GiB") == 10 << 30)
         #expect(SettingText.bytes("1 kB") == 1_000)
         #expect(SettingText.bytes("7") == 7)

@@ -17,7 +17,7 @@ import TransferCore
             pending: pending)
     }
 
-    @Test func whatIsNewThereIsSubscribedTo() {
+    @Test func feedsAddedOnTheServerAreSubscribedTo() {
         let merge = SubscriptionMerge(add: [url, url], remove: [], state: state())
         #expect(merge.adds == [url])
     }
@@ -29,15 +29,15 @@ import TransferCore
         #expect(merge.feedsToRecord == [ServerFeed(url: spelling, subscribed: true, podcast: 1)])
     }
 
-    @Test func whatIsRemovedThereLeaves() {
+    @Test func feedsRemovedOnTheServerAreUnsubscribed() {
         let merge = SubscriptionMerge(
             add: [], remove: [url],
             state: state(server: [ServerFeed(url: url, subscribed: true, podcast: 1)], local: [(1, url)]))
         #expect(merge.removes.map(\.podcast) == [1])
-        #expect(merge.feedsToRecord.isEmpty, "it is recorded when it is done")
+        #expect(merge.feedsToRecord.isEmpty, "the removal is recorded when it is done")
     }
 
-    @Test func aShowIsKnownByTheServersAddressAlso() {
+    @Test func aShowIsFoundByTheServersAddress() {
         let old = "https://old.example/feed"
         let merge = SubscriptionMerge(
             add: [], remove: [old],
@@ -45,7 +45,7 @@ import TransferCore
         #expect(merge.removes.map(\.url) == [old])
     }
 
-    @Test func aShowThatStaysUnderAnotherAddressStays() {
+    @Test func aSpellingChangeOnTheServerRemovesNoShow() {
         let old = "http://a.example/feed"
         let server = [ServerFeed(url: old, subscribed: true, podcast: 1)]
         let merge = SubscriptionMerge(add: [url], remove: [old], state: state(server: server, local: [(1, old)]))
@@ -53,8 +53,8 @@ import TransferCore
         #expect(merge.feedsToRecord.count == 2)
     }
 
-    /// Comparing each show with all others took minutes.
-    @Test func thousandsThatAreRemovedThereAreMergedInATrice() {
+    /// An implementation that compared each show with all others took minutes.
+    @Test func thousandsOfRemovalsAreMergedQuickly() {
         let urls = (0..<6_000).map { "https://a.example/feed/\($0)" }
         let server = urls.enumerated().map { ServerFeed(url: $1, subscribed: true, podcast: ShowID(Int64($0))) }
         let local = urls.enumerated().map { (Int64($0), $1) }
@@ -66,11 +66,11 @@ import TransferCore
             (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: ShowID(Int64($0)), subscribed: false) },
             state: state(server: server))
         #expect(upload.remove.count == 6_000)
-        // About a second on a loaded machine in a debug build.
+        // The merge takes about a second on a loaded machine in a debug build.
         #expect(ContinuousClock.now - begin < .seconds(20))
     }
 
-    @Test func beingSubscribedWinsWhereBothHaveChanged() {
+    @Test func subscribingWinsOverUnsubscribingInAConflict() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let added = PendingSubscription(url: url, podcast: 1, subscribed: true)
         let kept = SubscriptionMerge(
@@ -84,14 +84,14 @@ import TransferCore
         #expect(back.obsoleteChanges == [removed])
     }
 
-    @Test func anEchoIsNoNews() {
+    @Test func anEchoOfAKnownFeedChangesNothing() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
         let merge = SubscriptionMerge(add: [url], remove: [], state: state(server: known, pending: [removed]))
         #expect(merge == SubscriptionMerge(add: [], remove: [], state: state()))
     }
 
-    /// The show is subscribed and sent, the response is lost, and the show is removed again.
+    /// The show was subscribed to here and sent to the server, the response was lost, and the show was removed here.
     @Test func anEchoOfAnUnansweredRequestDoesNotBringAShowBack() {
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false, sent: true)
         let merge = SubscriptionMerge(add: [url], remove: [], state: state(pending: [removed]))
@@ -99,7 +99,7 @@ import TransferCore
         #expect(merge.feedsToRecord == [ServerFeed(url: url, subscribed: true, podcast: 1)])
     }
 
-    @Test func whatBothHaveRemovedNeedNotBeSent() {
+    @Test func aRemovalOnBothSidesIsNotSent() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
         let merge = SubscriptionMerge(add: [], remove: [url], state: state(server: known, pending: [removed]))
@@ -121,7 +121,7 @@ import TransferCore
         #expect(merge.refused.allSatisfy { $0.utf8.count < 500 && !$0.contains("pass@") })
     }
 
-    @Test func tenThousandAreNotAllTaken() {
+    @Test func subscriptionsBeyondTheLimitAreRefused() {
         let many = (0..<10_000).map { "https://h\($0).example/feed" }
         let merge = SubscriptionMerge(add: many, remove: [], state: state(local: [(1, url)]))
         #expect(merge.adds.count == SubscriptionMerge.mostSubscriptions - 1)
@@ -138,7 +138,7 @@ import TransferCore
         #expect(upload.remove == ["https://spelled.example/"])
     }
 
-    @Test func aMoveIsSentAsSuch() {
+    @Test func aMoveIsSentAsAnAdditionAndARemoval() {
         let old = ServerFeed(url: "https://old.example/", subscribed: true, podcast: 7)
         let changes = [
             PendingSubscription(url: old.url, podcast: 7, subscribed: false),

@@ -30,7 +30,7 @@ import TransferCore
     @Test(arguments: [
         "-9223372036854775808", "-1", "9223372036854775807", "253402300800", "\"-9223372036854775808\"", "1e300",
     ])
-    func anAnswerOfNoMomentIsNoAnswer(timestamp: String) {
+    func anImpossibleTimestampMakesAnAnswerMalformed(timestamp: String) {
         let subscriptions = "{\"add\":[],\"remove\":[],\"timestamp\":\(timestamp)}"
         #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.subscriptions(Array(subscriptions.utf8)) }
         let actions = "{\"actions\":[],\"timestamp\":\(timestamp)}"
@@ -70,9 +70,9 @@ import TransferCore
         #expect(try library.syncQueue().parked > 10)
     }
 
-    /// A response that crashed a daemon of an earlier version, and the row stored from it, which crashed every later
-    /// one.
-    @Test func aDaemonOutlivesTheAnswerAndTheRow() async throws {
+    /// An earlier version of the daemon crashed at such a response. It had stored the timestamp, so every later daemon
+    /// crashed at the row.
+    @Test func aDaemonSurvivesExtremeTimestampsInAnswersAndRows() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 2)
         let server = SyncServer()
@@ -126,7 +126,7 @@ import TransferCore
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let id = try daemon.episode().id
-        // The show and the episode both have the id 1.
+        // The show and the episode both have the id 1; commands on them are left out.
         for number in ExtremeNumbers.integers where number != id.rawValue {
             for command: Command in [
                 .events(since: number), .act(.download, episodes: [EpisodeID(number)]),

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: SyncAccount.Kind.allCases)
-    func whatIsSentIsReadBack(kind: SyncAccount.Kind) throws {
+    func sentActionsAreReadBack(kind: SyncAccount.Kind) throws {
         let body = messages(kind).body([action])
         let list = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [[String: Any]])
         #expect(list[0]["timestamp"] as? String == "2009-12-12T09:00:00")
@@ -60,9 +60,9 @@ import Testing
     @Test(arguments: [
         "", "yesterday", "2009-13-12T09:00:00", "2009-12-12", "2009-12-12T25:00:00", "٢٠٠٩-12-12T09:00:00",
     ])
-    func whatIsNoTimeIsNone(text: String) { #expect(SyncTime.seconds(text) == nil) }
+    func invalidTimesAreRefused(text: String) { #expect(SyncTime.seconds(text) == nil) }
 
-    @Test func nonsenseAmongActionsIsPassedOver() throws {
+    @Test func malformedActionsAreSkipped() throws {
         let body = """
             {"timestamp": "12", "actions": [null, 5, "x", [], {}, {"podcast": 5, "episode": "e", "action": "play"},
             {"podcast": "p", "episode": "e", "action": "flattr", "timestamp": "2009-12-12T09:00:00"},
@@ -94,7 +94,7 @@ import Testing
         "", "{", "[]", "5", "null", "<!DOCTYPE html><html><form>Log in</form></html>", "{\"timestamp\": null}",
         "{\"add\": [], \"remove\": []}", String(repeating: "[", count: 100_000), "\u{0}\u{1}", "{\"timestamp\": 1e999}",
     ])
-    func whatIsNoAnswerIsAnErrorThatSaysSo(body: String) {
+    func malformedAnswersAreErrors(body: String) {
         #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.subscriptions(Array(body.utf8)) }
         #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.actions(Array(body.utf8)) }
     }
@@ -114,7 +114,7 @@ import Testing
 
     // MARK: Addresses entered by users
 
-    @Test func addressesOfServersAreTakenAsTheyAreCopied() throws {
+    @Test func copiedServerAddressesAreAccepted() throws {
         #expect(try SyncAddress("cloud.example.com", allowsHTTP: false).url == "https://cloud.example.com")
         let app = try SyncAddress("https://c.example/nc/index.php/apps/gpoddersync/", allowsHTTP: false)
         #expect(app.url == "https://c.example/nc" && app.kind == .nextcloud)
@@ -122,7 +122,7 @@ import Testing
         #expect(named.url == "https://gpodder.net" && named.user == "anna" && named.kind == nil)
     }
 
-    @Test func thePasswordDoesNotGoOverAnOpenNetwork() throws {
+    @Test func plainHTTPIsRefusedUnlessAllowedOrLocal() throws {
         #expect(throws: SyncAddress.Refusal.self) { try SyncAddress("http://c.example", allowsHTTP: false) }
         #expect(throws: SyncAddress.Refusal.self) { try SyncAddress("http://127.evil.example", allowsHTTP: false) }
         #expect(throws: SyncAddress.Refusal.self) { try SyncAddress("ftp://c.example", allowsHTTP: true) }
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Schedule
 
-    @Test func failuresAreFarBetweenAndTheServersWordCounts() {
+    @Test func failuresBackOffAndRetryAfterIsObeyed() {
         let schedule = SyncSchedule(interval: .seconds(3_600), delay: .seconds(30))
         #expect(schedule.next(now: 0, random: 0) == 3_600)
         #expect(schedule.next(now: 0, failures: 1, retryAfter: nil, random: 0) == 60)

@@ -17,8 +17,8 @@ private final class SetClock: Sendable {
 private let year: Int64 = 31_557_600
 
 extension SyncServiceTests {
-    /// For any jump, at any request of the exchange: a local change retains its real time, so that it wins over earlier
-    /// changes of another device, and loses to later ones.
+    /// The clock jumps at the first, second or third request of an exchange. A local change retains its real time, so
+    /// it wins over an earlier change of another device.
     @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
         let clock = SetClock()
@@ -45,7 +45,7 @@ extension SyncServiceTests {
             let sent = server.actions.last { ($0["device"] as? String) == "here" }
             #expect(sent?["position"] as? Int == 500 && sent?["episode"] as? String == home.web.url(home.media(number)))
             let time = SyncTime.seconds(sent?["timestamp"] as? String) ?? 0
-            #expect(abs(time - SetClock.machine) < 120, "dated \(time - SetClock.machine) s beside now")
+            #expect(abs(time - SetClock.machine) < 120, "dated \(time - SetClock.machine) s after now")
             // The clock is corrected, and the next exchange has no changes.
             server.setFault { _ in nil }
             clock.offset.store(0, ordering: .relaxed)

@@ -10,7 +10,7 @@ import TransferCore
 // Servers that are unreachable, refuse, or send invalid responses; devices and clocks that disagree.
 extension SyncServiceTests {
     @Test(arguments: ["gpodder", "nextcloud"])
-    func aServerThatIsAwayLosesNothing(kind: String) async throws {
+    func anUnreachableServerLosesNoChanges(kind: String) async throws {
         home.publish("Other", path: "/other.xml")
         home.publish("Third", path: "/third.xml")
         let (first, client) = try await begin(kind: kind)
@@ -104,9 +104,9 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// Retry-After in seconds, and as a date by the server's own clock, whatever its time.
+    /// Retry-After is a number of seconds, or a date of the server's clock, which may be wrong.
     @Test(arguments: ["gpodder", "nextcloud"], [false, true])
-    func aServerThatWantsPatienceGetsIt(kind: String, isDate: Bool) async throws {
+    func retryAfterIsObeyed(kind: String, isDate: Bool) async throws {
         let (daemon, client) = try await begin(kind: kind)
         server.setFault { _ in
             guard isDate else { return .instead(.retryAfter("7200", status: 429)) }
@@ -127,7 +127,7 @@ extension SyncServiceTests {
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
-    func whatIsTooLargeIsHalved(kind: String) async throws {
+    func aTooLargeRequestIsHalved(kind: String) async throws {
         home.publish(episodes: 60)
         let (daemon, client) = try await begin(kind: kind)
         server.change { $0.largestBody = 1_000 }
@@ -146,7 +146,7 @@ extension SyncServiceTests {
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
-    func aLostAnswerIsAskedForAgainAndNothingIsThereTwice(kind: String) async throws {
+    func aLostAnswerIsRetriedWithoutDuplicates(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         home.publish("Other", path: "/other.xml")
         try await client.subscribe(home.web.url("/other.xml"))
@@ -210,7 +210,7 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    @Test func changesAreSentByThemselves() async throws {
+    @Test func changesAreSentAutomatically() async throws {
         let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(0)) }
         let client = try await daemon.connect()
         _ = try await client.perform(.syncLogin(request()))
@@ -221,7 +221,7 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    @Test func theServerIsAskedByItselfAtItsTime() async throws {
+    @Test func aScheduledExchangeRunsAutomatically() async throws {
         let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(1), delay: .seconds(0)) }
         let client = try await daemon.connect()
         _ = try await client.perform(.syncLogin(request()))
@@ -232,10 +232,10 @@ extension SyncServiceTests {
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
-    func ofTwoDevicesTheLaterHoldsWhicheverIsHeardOfFirst(kind: String) async throws {
+    func theLaterPositionOfTwoDevicesWins(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         let (one, two) = (try daemon.episode(1).id, try daemon.episode(2).id)
-        // The first was played on the other device before it was played here, the second after that.
+        // The first episode was played on the other device before it was played here, the second one afterwards.
         try await client.perform(.setPosition(episode: one, seconds: 20))
         server.upload(action(1, 900, guid: "1", ago: 600))
         try await client.perform(.setPosition(episode: two, seconds: 20))
@@ -255,7 +255,7 @@ extension SyncServiceTests {
     }
 
     /// gpodder.net responds with 404 for a device that the user has deleted on its website.
-    @Test func aDeviceThatWasDeletedThereIsMadeKnownByTheNextLogin() async throws {
+    @Test func theNextLoginRestoresADeletedDevice() async throws {
         server.change { $0.keepsDevicesApart = true }
         let (daemon, client) = try await begin()
         server.setFault { $0.path.contains("/subscriptions/") ? .instead(.status(404)) : nil }
@@ -270,11 +270,11 @@ extension SyncServiceTests {
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
-    func aDevicesClockDoesNotDecide(kind: String) async throws {
+    func clockSkewDoesNotDecideBetweenDevices(kind: String) async throws {
         server.change { $0.clockSkew = 5 * 3_600 }
         let (daemon, client) = try await begin(kind: kind)
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 20))
-        // Played on another device a second ago, by the server's clock.
+        // The episode was played on another device a minute ago, by the server's clock.
         server.upload(action(1, 10, ago: -5 * 3_600 + 60))
         try await sync(client)
         #expect(try daemon.episode(1).position == 20)

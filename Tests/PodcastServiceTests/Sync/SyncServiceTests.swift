@@ -38,7 +38,7 @@ import Testing
         try await client.subscribe(feed)
         _ = try await client.perform(.syncLogin(request(kind: kind)))
         _ = try await status(client, .syncNow(despiteHold: false))
-        // The login has scheduled an exchange too, which may come second.
+        // The login has scheduled an exchange too, which may still be running.
         try await waitUntil(description: "no exchange is running") { try await status(client).state == .idle }
         return (daemon, client)
     }
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: Login
 
-    @Test func whatTheServerSpeaksIsFoundOut() async throws {
+    @Test func theServersProtocolIsDetected() async throws {
         let (daemon, client) = try await begin()
         #expect(try await status(client).kind == "gpodder")
         #expect(server.devices.contains("here"))
@@ -97,7 +97,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func whatIsNoSyncServerIsSaidToBeNone() async throws {
+    @Test func aServerWithoutTheAPIIsReported() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()
         var wrong = request()
@@ -114,7 +114,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func thePasswordGoesToNobodyElseAndIsShownToNobody() async throws {
+    @Test func thePasswordIsNeverSentElsewhereOrShown() async throws {
         let other = HTTPTestServer()
         try other.start()
         let (daemon, client) = try await begin()
@@ -137,7 +137,7 @@ import Testing
     // MARK: Synchronization
 
     @Test(arguments: ["gpodder", "nextcloud"])
-    func whatIsDoneHereIsThereAndTheOtherWayRound(kind: String) async throws {
+    func changesAreExchangedInBothDirections(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         let device = kind == "gpodder" ? "here" : ""
         #expect(server.subscriptions(of: device) == [feed])
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
-    func positionsComeByGuidWhateverTheAddressIs(kind: String) async throws {
+    func positionsAreMatchedByGuidOrAddress(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         var moved = action(1, 500, guid: "1")
         moved["episode"] = "https://cdn.example/moved.mp3?token=5"
@@ -185,7 +185,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func theServersSpellingIsOneOfTheSameShow() async throws {
+    @Test func theServersSpellingIsTheSameShow() async throws {
         server.change { $0.spelling = { $0.hasSuffix("/feed.xml") ? $0 + "?canonical" : $0 } }
         let (daemon, client) = try await begin()
         #expect(server.subscriptions() == [feed + "?canonical"])
