@@ -173,7 +173,8 @@ struct CoreSimulation {
         if core.isIdle { try checkThatNothingIsLeft() }
     }
 
-    /// Performs all effects in order; effects caused by one are performed after those already queued.
+    /// Performs all effects in order, then the cancellations that they have caused. Effects caused by an effect are
+    /// performed after those already queued.
     mutating func perform() throws {
         while !effects.isEmpty {
             let effect = effects.removeFirst()

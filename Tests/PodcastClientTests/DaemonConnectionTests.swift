@@ -184,7 +184,7 @@ struct DaemonConnectionTests {
         try await waitUntil { journal.entries == ["answer", "end"] }
     }
 
-    @Test func requestsSentWhileTheConnectionEndsAreAllAnswered() async throws {
+    @Test func everyRequestSentWhileTheConnectionEndsIsCompleted() async throws {
         let server = try FrameServer(path: path)
         let answers = Journal<Int>()
         let connection = try connect()

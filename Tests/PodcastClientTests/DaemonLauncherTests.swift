@@ -186,7 +186,7 @@ struct DaemonLauncherTests {
     }
 
     @Test func oneOfManyClientsStartsTheDaemonAndAllConnect() async throws {
-        // The program exits when its background daemon listens.
+        // The program waits until the daemon's socket exists, and then exits.
         let launcher = try launcher(
             script: "echo \"$*\" >> \(directory.file("starts"))\n"
                 + "i=0; while [ ! -S \(paths.socket) ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done")

@@ -72,7 +72,7 @@ struct FileSnapshotTests {
     }
 
     @Test func filesOfProcCountAsEmpty() throws {
-        // Their reported size is 0, whatever their content.
+        // The reported size of files in /proc is 0, whatever their content.
         #expect(problem("/proc/self/status")?.contains("is empty") ?? false)
     }
 

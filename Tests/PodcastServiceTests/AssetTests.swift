@@ -51,7 +51,7 @@ struct AssetTests {
         let path = "\(home.paths.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
-        // The next daemon serves it too.
+        // The next daemon serves the stored cover too.
         await daemon.stop()
         let second = try await home.start()
         let other = try await second.connect()
@@ -101,7 +101,7 @@ struct AssetTests {
         home.web.serve("/art.jpg") { _ in .status(status) }
         for _ in 1...2 { #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == number) }
         #expect(home.web.requests(for: "/art.jpg").count == 1)
-        // Assets that the feed does not offer.
+        // No feed offers these assets.
         let first = try daemon.episode(1).id
         #expect(await client.failure(of: .asset(.art, id: first.rawValue))?.errorNumber == ENODATA)
         #expect(await client.failure(of: .asset(.cover, id: 99))?.errorNumber == ENODATA)

@@ -90,7 +90,7 @@ struct EventQueueTests {
         #expect(items.count == 2 && items[0].isRecord && !items[1].isRecord)
     }
 
-    @Test func aTimerWithoutEventsDeliversNothing() async throws {
+    @Test func anEventAfterADrainIsDelivered() async throws {
         let watching = watch()
         defer { watching.cancel() }
         queue.enqueue(.opened(1))

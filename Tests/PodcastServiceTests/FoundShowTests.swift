@@ -101,7 +101,7 @@ struct FoundShowTests {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         let id = try await findShow(client)
-        // As if the last refresh were two hours ago.
+        // The library records that the last refresh was two hours ago.
         let unchanged = UnchangedFeed(
             podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304))
         _ = try daemon.library.recordUnchanged([unchanged], now: Int64(time(nil)) - 7_200)
@@ -187,7 +187,7 @@ struct FoundShowTests {
         try await waitUntil(description: "the download is listed") {
             try await client.tasks().contains { $0.episode == episode }
         }
-        // The mount is killed.
+        // The daemon cannot distinguish this from a killed mount.
         reader.connection.close()
         try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
         try await waitUntil(description: "no task is listed") { try await client.tasks().isEmpty }
@@ -206,7 +206,7 @@ struct FoundShowTests {
             try await client.completion(of: episode)
         }
         try daemon.library.setPinned(episode: episodes[0], true, now: 1)
-        // A mount that outlives the daemon has an episode open.
+        // This lease is that of a mount that outlives the daemon and has an episode open.
         let file = try #require(try daemon.library.rendition(of: episodes[1])?.file)
         let lease = try MediaLease(home.cacheFile(file))
         await daemon.stop()

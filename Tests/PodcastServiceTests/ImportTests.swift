@@ -41,7 +41,7 @@ struct ImportTests {
         let secure = ImportItem(url: home.web.url("/a.xml").replacing("http://", with: "https://u:p@"))
         #expect(try await client.perform(.importShow(secure)) == .imported(.known(name: "Show")))
         #expect(home.web.requests.count == before)
-        // Another URL that redirects to the same feed.
+        // Another URL redirects to the same feed.
         home.web.serve("/moved") { _ in .redirect(to: "/a.xml") }
         #expect(try await add("/moved", to: client) == .known(name: "Show"))
         #expect(try daemon.library.podcasts().count == 1)

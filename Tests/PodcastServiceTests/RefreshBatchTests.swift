@@ -239,7 +239,7 @@ struct RefreshBatchTests {
             for number in 1...60 {
                 group.addTask {
                     let result = try await writer.store(arriving(number))
-                    // The show is in the library when it is announced.
+                    // The show is in the library when `store` returns.
                     #expect(try library.episodes(of: result.podcast.id).count == 1)
                     return result.podcast.name
                 }

@@ -85,7 +85,7 @@ final class RunningService: Sendable {
     let service: PodcastService
     /// The library that the daemon writes.
     let library: Library
-    /// The calls of `onIdle`.
+    /// One entry for each time that the service has reported that it is idle.
     let idle = Journal<String>()
     private let server: SocketServer
     private let paths: InstallationPaths

@@ -179,7 +179,7 @@ struct SimulatedCache {
         if !holds { throw Violation(description: "seed \(seed): \(message())") }
     }
 
-    /// Plans, evicts and applies the plan like the policy's owner.
+    /// Plans, evicts and applies the plan like the policy's owner, and checks the result.
     mutating func decide() throws {
         var known = snapshot
         var plan = policy.plan(for: known)

@@ -24,7 +24,7 @@ struct StoragePolicyTests {
             id: id, bytes: bytes, lastUse: .seconds(used), isPlayed: played, isPinned: pinned, isOpen: open)
     }
 
-    /// Returns a transfer requested at 1,000 s.
+    /// Returns a transfer, by default one that was requested at 1,000 s.
     private func transfer(
         _ id: Int64, _ expected: Int64?, received: Int64 = 0, asked: Int = 1_000,
         _ change: (inout StorageTransfer) -> Void = { _ in }

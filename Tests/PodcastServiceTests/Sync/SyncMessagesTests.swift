@@ -85,7 +85,7 @@ import Testing
         #expect(actions.skipped.warnings("x").map { $0.contains("malformed") } == [true, false])
     }
 
-    /// A valid action, as sent.
+    /// A valid action, encoded as for a gpodder server.
     private var good: String {
         String(String(decoding: messages(.gpodder).body([action]), as: UTF8.self).dropFirst().dropLast())
     }

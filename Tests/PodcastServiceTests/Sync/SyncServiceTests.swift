@@ -31,7 +31,7 @@ import Testing
         return status
     }
 
-    /// Starts a daemon with a show, logs in and syncs once.
+    /// Starts a daemon with a show, logs in, syncs once, and waits until no exchange is running.
     func begin(kind: String? = nil) async throws -> (RunningService, ServiceClient) {
         let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
         let client = try await daemon.connect()
