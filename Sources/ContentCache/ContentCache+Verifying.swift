@@ -32,8 +32,8 @@ extension ContentCache {
     ///
     /// - Parameter checkpoint: The checkpoint of the complete file. Its inode, mtime and ranges are ignored.
     /// - Returns: The file's state before the read.
-    /// - Throws: `wrongContent` if the digest differs or the checkpoint has none; `checkpointNotWritten` if the content is
-    ///   right, but the disk is full.
+    /// - Throws: `wrongContent` if the digest differs or the checkpoint has none; `checkpointNotWritten` if the content
+    ///   is right, but the checkpoint cannot be written, for example on a full disk.
     package func verify(_ name: String, _ checkpoint: Checkpoint) throws(CacheFileDefect) -> FileState {
         guard let size = checkpoint.total, let sha256 = checkpoint.sha256 else { throw .wrongContent }
         let path = Self.path(of: name, in: directory)
