@@ -2,7 +2,7 @@ import Listening
 import TestSupport
 import Testing
 
-/// Paths that players announce.
+/// The paths in URLs that players announce, and the symbolic links that lead to a mount.
 @Suite struct FileURLTests {
     @Test(
         arguments: [
@@ -17,7 +17,7 @@ import Testing
         arguments: [
             "", "/mnt/a", "http://host/a", "file://host/a", "file:a", "file:///a%0", "file:///a%zz", "file:///a%00b",
             "file:", "file://", "file:///" + String(repeating: "a", count: 1_000_000),
-        ]) func anythingElseIsNone(_ url: String)
+        ]) func otherURLsHaveNoPath(_ url: String)
     {
         #expect(FileURL.path(url) == nil)
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(FileURL.components([0x2F, 0xFF, 0xFE], below: "/") == nil)
     }
 
-    /// Returns a resolver with a table of mounts and the given links; `asked` gets each path that is read.
+    /// Returns a resolver with a table of mounts and the given links; `asked` receives each path whose link is read.
     private func links(_ targets: [String: String], asked: @escaping (String) -> Void = { _ in }) -> LinkedPath {
         LinkedPath(
             mountInfo: """

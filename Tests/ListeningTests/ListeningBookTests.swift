@@ -145,7 +145,7 @@ import TransferCore
         #expect(room.stored.played)
     }
 
-    @Test func atTwiceTheSpeedItIsPlayedToo() {
+    @Test func anEpisodeHeardAtTwiceTheSpeedIsPlayed() {
         var room = Room()
         room.report(.started, 0, rate: 2)
         room.play(from: 0, to: 972, rate: 2)
@@ -160,7 +160,7 @@ import TransferCore
         #expect(room.stored == StoredListening(position: 101, duration: 1_000))
     }
 
-    @Test func thePlayersDurationCounts() {
+    @Test func thePlayersDurationOverridesTheStoredOne() {
         var room = Room()
         room.report(.started, 0, duration: 400)
         for second in stride(from: 10.0, through: 370, by: 10) {
@@ -189,7 +189,7 @@ import TransferCore
         #expect(room.stored == StoredListening(position: 60, duration: 1_000))
     }
 
-    @Test func aPlayedEpisodeThatIsStartedLaterStaysPlayed() {
+    @Test func aPlayedEpisodeStartedInTheMiddleStaysPlayed() {
         var room = Room()
         room.stored = StoredListening(played: true, duration: 1_000)
         room.report(.started, 200)
@@ -318,7 +318,7 @@ import TransferCore
         #expect(room.stored.position == 110)
     }
 
-    @Test func aSecondPlayerMayReachTheEnd() {
+    @Test func anEarlierPlayerMayReachTheEnd() {
         var room = Room()
         room.report(.started, 900, player: "vlc")
         room.report(.started, 10, player: "mpv")
@@ -335,7 +335,7 @@ import TransferCore
         #expect(room.stored.position == 60)
     }
 
-    @Test func aScriptReplacesTheBusForItsProcess() {
+    @Test func aScriptReplacesMPRISForItsProcess() {
         var book = ListeningBook()
         let stored = StoredListening(position: 500, duration: 1_000)
         func report(_ source: ListeningReport.Source, _ phase: ListeningReport.Phase, _ position: Double, at now: Int64)
@@ -354,7 +354,7 @@ import TransferCore
         #expect(report(.mpris, .playing, 203, at: 3_600) == .init())
         #expect(report(.script, .stopped, 205, at: 3_605).change?.started == 200)
         #expect(report(.mpris, .stopped, 205, at: 3_606) == .init())
-        #expect(report(.mpris, .started, 0, at: 3_700).resume == 497, "the process number may be another program's")
+        #expect(report(.mpris, .started, 0, at: 3_700).resume == 497, "the process number may have a new owner")
     }
 
     // MARK: A new daemon

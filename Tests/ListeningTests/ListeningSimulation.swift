@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// One person with one player and an episode: the book must reach the same result as an observer who sees every second.
+/// One person with one player and an episode: the book must reach the same result as an observer who knows all.
 @Suite struct ListeningSimulation {
     private struct Person {
         var random: SeededGenerator
@@ -13,8 +13,8 @@ import TransferCore
         let duration: Double
         var now: Double = 0
         var position: Double = 0
-        /// The observer's knowledge: where the stretch began, what was played since a start from the beginning, and
-        /// whether the episode must be marked.
+        /// The observer's knowledge: where the stretch began, the seconds played since the start or a seek to the
+        /// beginning, whether playback began at the beginning, and whether the episode must be marked as played.
         var stretch: Double = 0
         var listened: Double = 0
         var isFromBeginning = true

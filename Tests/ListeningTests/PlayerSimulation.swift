@@ -11,7 +11,7 @@ import Testing
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
     }
 
-    @Test func everyWorldKeepsTheRules() {
+    @Test func noWorldViolatesAnInvariant() {
         let first = Self.number("PODFS_PLAYER_SEED", otherwise: 0)
         var counts: [String: Int] = [:]
         var failures: [String] = []

@@ -66,14 +66,14 @@ import TransferCore
         }
     }
 
-    @Test func aPauseIsReportedAsThePlayerSays() {
+    @Test func aPauseIsReportedAtThePlayersPosition() {
         var room = Room()
         room.start()
         room.send(.changed(Self.vlc, PlayerProperties(status: .paused)), after: 7)
         #expect(room.effects == [.readPosition(Self.vlc)])
         room.send(.position(Self.vlc, 6.8))
         #expect(room.reports == ["paused 6.8"])
-        #expect(room.tracker.deadline == nil, "a paused player costs nothing")
+        #expect(room.tracker.deadline == nil, "a paused player is not polled")
         room.send(.changed(Self.vlc, PlayerProperties(status: .playing)), after: 3_600)
         room.send(.position(Self.vlc, 6.8))
         #expect(room.reports == ["playing 6.8"])
@@ -88,7 +88,7 @@ import TransferCore
         #expect(room.tracker.deadline == nil)
     }
 
-    @Test func aStoppedPlayerNoLongerHasItsPosition() {
+    @Test func aStoppedPlayersPositionIsExtrapolated() {
         var room = Room()
         room.start(at: 990)
         room.send(.changed(Self.vlc, PlayerProperties(status: .stopped, position: 0)), after: 60)
@@ -99,7 +99,7 @@ import TransferCore
         #expect(room.reports == ["started 0.0"])
     }
 
-    @Test func theNextTrackEndsTheFormer() {
+    @Test func theNextTrackEndsThePreviousOne() {
         var room = Room()
         room.start(at: 10)
         let next = PlayerTrack(url: "file:///mnt/Show/b.mp3", id: "/t/2")
@@ -108,21 +108,21 @@ import TransferCore
         #expect(room.effects.last == .locate(Self.vlc, url: "file:///mnt/Show/b.mp3"))
         room.send(.opened(2))
         room.send(.located(Self.vlc, url: Self.url, 1))
-        #expect(room.effects.isEmpty, "an answer about the former track")
+        #expect(room.effects.isEmpty, "this answer is about the previous track")
         room.send(.located(Self.vlc, url: "file:///mnt/Show/b.mp3", 2))
         #expect(room.effects == [.readPosition(Self.vlc)])
         room.send(.position(Self.vlc, 0.2))
         #expect(room.reports == ["started 0.2"])
     }
 
-    @Test func aSeekIsReportedWithWhatWasPlayedBefore() {
+    @Test func aSeekIsReportedAfterThePlaybackBeforeIt() {
         var room = Room()
         room.start()
         room.send(.seeked(Self.vlc, 0.1))
-        #expect(room.reports.isEmpty, "some players announce one at the start")
+        #expect(room.reports.isEmpty, "some players announce a seek at the start")
         room.send(.seeked(Self.vlc, 500), after: 8)
         #expect(room.reports == ["playing 8.1", "seeked 500.0"])
-        // A held key: the last seek is reported a second later.
+        // A key is held down: only the last seek is reported, a second later.
         for number in 1...40 { room.send(.seeked(Self.vlc, Double(500 + 5 * number)), after: 0.01) }
         #expect(room.reports.isEmpty)
         room.send(.tick, after: 1)
@@ -208,7 +208,7 @@ import TransferCore
         #expect(read == PlayerTracker.capacity)
     }
 
-    @Test func aPlayerWithTwoNamesIsOne() {
+    @Test func aPlayerWithTwoBusNamesIsTrackedOnce() {
         var room = Room()
         room.start()
         room.send(.appeared(PlayerID(":1.8"), name: "vlc.instance42", process: 42))
@@ -249,7 +249,7 @@ import TransferCore
         for _ in 0..<10 {
             room.send(.tick, after: 10)
             room.send(.position(Self.vlc, 0))
-            #expect(!isSeek(room.effects), "never in a loop")
+            #expect(!isSeek(room.effects), "it is moved only once")
         }
     }
 
@@ -277,7 +277,7 @@ import TransferCore
         }
     }
 
-    @Test func aPlayerThatDoesNotSayWhereItIsIsNotMoved() {
+    @Test func aPlayerWithoutAPositionIsNotMoved() {
         for status in [PlayerStatus.playing, .paused] {
             var room = Room()
             room.start(status: status)
@@ -290,7 +290,7 @@ import TransferCore
                 room.send(.position(Self.vlc, nil))
                 #expect(!isSeek(room.effects))
             }
-            #expect(readings < 12, "it is not asked for ever")
+            #expect(readings < 12, "its position is not read forever")
         }
     }
 
@@ -307,7 +307,7 @@ import TransferCore
         #expect(room.reports == ["started 0.4"])
     }
 
-    @Test func whatIsStoredIsNeverOlderThanTheInterval() {
+    @Test func theStoredPositionIsNeverOlderThanTheInterval() {
         var room = Room()
         room.start()
         room.send(.tick, after: 1)
@@ -329,7 +329,7 @@ import TransferCore
         #expect(!isSeek(room.effects))
     }
 
-    @Test func aPlayerThatCannotSeekIsNotAsked() {
+    @Test func aPlayerThatCannotSeekIsNotMoved() {
         var room = Room()
         room.start()
         room.send(.changed(Self.vlc, PlayerProperties(canSeek: false)))

@@ -72,7 +72,7 @@ extension PlayerWorld {
         if let file = players[index].file { exempt(file, 12_000, by: index) }
     }
 
-    /// Ends playback of a file, which other players may have open too.
+    /// Exempts the loaded file from the checks for a time, because the player ends its playback.
     private mutating func finish(_ index: Int) {
         if let file = players[index].file { exempt(file, 11_000, by: index) }
     }
@@ -142,7 +142,7 @@ extension PlayerWorld {
         if let file = players[index].file { exempt(file, 11_000) }
     }
 
-    /// The player waits for bytes.
+    /// Lets the player wait for bytes for a time.
     private mutating func stall(_ index: Int) {
         guard players[index].isPlaying, let file = players[index].file else { return }
         note("\(players[index].name) stalls")

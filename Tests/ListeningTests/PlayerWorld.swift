@@ -25,7 +25,7 @@ struct PlayerWorld {
     var players: [SimulatedPlayer] = []
     let lengths: [Double]
     let latency: Int
-    /// A program that sends whatever it likes.
+    /// A program that sends random signals, if there is one.
     let hostile: PlayerID?
     private(set) var now = 1_000
     private var slept = 0
@@ -35,7 +35,8 @@ struct PlayerWorld {
     private var sent = 0
     /// The time from which the stored position of each episode must be correct again.
     private var exemptUntil: [Int]
-    /// The player that has acted last on each episode: its position counts when no other one plays.
+    /// The player that acted last on each episode: the stored position is checked while this player has the episode
+    /// loaded, even if no player plays.
     private var actors: [Int?] = Array(repeating: nil, count: episodes)
     /// The episodes that the hostile program has claimed to play.
     private var claimed: Set<Int> = []
@@ -95,7 +96,7 @@ struct PlayerWorld {
 
     func index(_ id: PlayerID) -> Int? { players.firstIndex { $0.id == id } }
 
-    /// Lets time pass.
+    /// Advances the clock, and processes the messages, the deadlines and the ends of files until then.
     mutating func advance(_ milliseconds: Int) {
         let target = now + milliseconds
         var rounds = 0
@@ -134,7 +135,7 @@ struct PlayerWorld {
                 // The hostile program answers with any number.
                 return send(.position(id, id == hostile ? hostileNumber() : nil))
             }
-            // Some do not answer while they load.
+            // Some players report no position while they load.
             let isLoading = players[index].position(at: now) < 3 && random.chance(10)
             if isLoading, let file = players[index].file { exempt(file, 11_000) }
             send(.position(id, isLoading ? nil : players[index].position(at: now)))
@@ -270,7 +271,7 @@ struct PlayerWorld {
         }
     }
 
-    /// Checks that an episode was marked as played only because a player has played its tail.
+    /// Checks that a player is in the tail of an episode that was marked as played, or that the episode is exempt.
     private mutating func judgeMark(_ file: Int) {
         count("marks")
         guard !claimed.contains(file) else { return }

@@ -31,11 +31,11 @@ struct SimulatedPlayer {
     var starts = 0
     /// The number of the start in which it was last asked to seek.
     var askedStart = 0
-    /// Whether the episode was played when this start was reported.
+    /// Whether the episode was marked as played when this start was reported.
     var wasPlayed = false
     /// Whether this start replaces a stored position only after a while.
     var isTentative = false
-    /// The time of the last seek for which it was not asked.
+    /// The time of the player's last seek that podfs did not request.
     var seeked = 0
     private var pieces: [Piece] = []
     private(set) var listened: Double = 0
@@ -85,7 +85,7 @@ struct SimulatedPlayer {
         listened = 0
     }
 
-    /// Seconds of the file played since the start.
+    /// Seconds of the file played since the start, or since a seek to the first 5 s.
     func listened(at now: Int) -> Double { listened + max(0, position(at: now) - (pieces.last?.position ?? 0)) }
 
     var track: PlayerTrack {

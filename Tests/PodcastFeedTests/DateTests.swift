@@ -63,14 +63,14 @@ import Testing
             ("Tue, 9 Jul 2024 15:04:05 +9900", "2024-07-09T15:04:05Z", 0),
             ("niedziela, 5 lip 2020", "2020-07-05T00:00:00Z", 0), ("nedjelja 5 lis 2025", "2025-10-05T00:00:00Z", 0),
         ] as [(String, String, Int)])
-    func whatIsGuessedIsSaid(text: String, date: String, offset: Int) {
+    func aGuessIsReportedAsAnAssumption(text: String, date: String, offset: Int) {
         let found = Self.read(text)
         #expect(found.date == date && found.offset == offset, "\(text)")
         #expect(found.assumption != nil, "\(text)")
     }
 
     /// Every zone of the table has an offset from -12 to +14 hours in winter and in summer.
-    @Test func everyZoneHasAnOffsetOfTheWorld() throws {
+    @Test func everyZoneHasAPlausibleOffset() throws {
         let words = TimeZoneTable.text.split(whereSeparator: \.isWhitespace)
         let names = words.filter { $0.contains("/") && !$0.contains(",") }
         #expect(names.count > 400)
@@ -86,7 +86,7 @@ import Testing
         "5 lip 2020", "2024年13月5日", "5 Foo 2024 10:00", "99時 2024年3月5日", "2024-03-05 25.00.00", "Tuesday", "ET", "週末",
         "5 Mar 2024 99h99", String(repeating: "年", count: 60), "Europe/Berlin",
     ])
-    func whatNamesNoDayIsNoDate(text: String) {
+    func textWithoutADayIsNotADate(text: String) {
         #expect(Self.read(text).date == nil, "\(text)")
     }
 }

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ExtremeNumbers.integers)
-    func anyMomentHasAText(seconds: Int64) throws {
+    func anyTimeCanBeFormatted(seconds: Int64) throws {
         let date = PublicationDate(seconds: seconds, offset: 0)
         #expect(date.iso8601.hasSuffix("Z") && date.rfc822.hasSuffix("GMT"))
         let clock = try #require(date.iso8601.split(separator: "T").last)

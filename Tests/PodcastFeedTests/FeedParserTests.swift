@@ -63,7 +63,7 @@ import Testing
     // MARK: Encodings
 
     @Test func theCharsetOfTheResponseOverridesTheDocuments() throws {
-        // “Ω” in ISO 8859-7, in a document that says Latin-2.
+        // “Ω” in ISO 8859-7, in a document that declares Latin-2.
         let text = "<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><rss><channel><title>"
         let bytes = Array(text.utf8) + [0xD9] + Array("</title></channel></rss>".utf8)
         let feed = try FeedParser.parse(bytes, contentType: "text/xml; Charset=\"ISO-8859-7\"")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func textUpToTheLimitIsNotCutAndOmittedTagsAreACut() throws {
+    @Test func textUpToTheLimitIsNotCutAndAnOmittedTagCountsAsACut() throws {
         var limits = FeedLimits()
         limits.text = 10
         for (inside, text, isCut) in [
@@ -124,7 +124,7 @@ import Testing
         #expect(try FeedParser.parse(bytes).title == "aéb ü 漢 🎙")
     }
 
-    /// No more episodes are expected, so a refresh once a day is enough.
+    /// An expired feed gets no more episodes, so a refresh once a day is enough.
     @Test(arguments: ["true", "false"]) func anExpiredJSONFeedIsComplete(expired: String) throws {
         let feed = try parse(
             #"{"version":"https://jsonfeed.org/version/1.1","title":"T","expired":\#(expired),"items":[]}"#)
@@ -162,7 +162,7 @@ import Testing
         #expect(feed.diagnostics.map(\.message) == ["there are more than 3 items; the rest is ignored"])
     }
 
-    @Test func deepNestingIsCutNotFollowed() throws {
+    @Test func deepNestingIsCut() throws {
         let text = "<rss><channel><item><guid>1</guid></item>" + String(repeating: "<a>", count: 300_000)
         let feed = try parse(text)
         #expect(feed.items.count == 1)
@@ -201,7 +201,7 @@ import Testing
         #expect(feed.diagnostics.last?.message.contains("more diagnostics") == true)
     }
 
-    @Test func parserIsResumedAtEveryPlaceWhereItGivesUp() throws {
+    @Test func parserResumesAfterEveryError() throws {
         let text = "<rss xmlns:i=\"http://www.itunes.com/dtds/podcast-1.0.dtd\"><channel>"
         let items = (0..<300).map { "<item><title>\($0) < 5 <3</title><i:duration>1:0\($0 % 10)</i:duration></item>\n" }
         let feed = try parse(text + items.joined() + "</channel></rss>")
@@ -213,7 +213,7 @@ import Testing
 
     // MARK: Details
 
-    @Test func itemsKnowTheLineTheyBeginAt() throws {
+    @Test func itemsContainTheLineOfTheirStartTag() throws {
         let feed = try parse("\n<?xml version=\"1.0\"?>\n<rss><channel>\n<item/>\n\n<item\n/></channel></rss>")
         #expect(feed.items.map(\.line) == [4, 6])
     }
@@ -231,7 +231,7 @@ import Testing
         #expect(feed.items.map(\.author) == [nil, "Guest"])
     }
 
-    @Test func publishersIntervalIsTheLongestTheyName() throws {
+    @Test func updateIntervalIsTheLongestOneStated() throws {
         let feed = try parse(
             "<rss xmlns:sy=\"http://purl.org/rss/1.0/modules/syndication/\"><channel><ttl>60</ttl><sy:updatePeriod>"
                 + " Daily </sy:updatePeriod><sy:updateFrequency>2</sy:updateFrequency></channel></rss>")

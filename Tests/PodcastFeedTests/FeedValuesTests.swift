@@ -22,7 +22,7 @@ import Testing
         "Nov 2026", "20 Nov 0026", "2026-11-20T13:00 pm am", "20 Nov 2026 0:10 PM",
         String(repeating: "1 ", count: 150),
     ])
-    func wrongDateIsNoDate(text: String) {
+    func invalidDateIsRejected(text: String) {
         #expect(PublicationDate(parsing: text) == nil, "\(text)")
     }
 
@@ -46,7 +46,7 @@ import Testing
         "", "0", "00:00:00", "-1", ":", "::", ".", "1:2:3:4", "nan", "inf", "0x10", "1e3", "PT", "5 apples", "12 34",
         "99999999999999999999", "1,5", "h",
     ])
-    func wrongDurationIsNone(text: String) {
+    func invalidDurationIsRejected(text: String) {
         #expect(FeedValues.duration(Array(text.utf8)) == nil, "\(text)")
     }
 
@@ -63,7 +63,7 @@ import Testing
         for text in ["", "maybe", "2"] { #expect(FeedValues.boolean(text.utf8) == nil) }
     }
 
-    @Test func seasonsAreWholeAndEpisodesNeedNotBe() {
+    @Test func seasonsAreIntegersAndEpisodesMayBeDecimal() {
         #expect(FeedValues.wholeNumber("02".utf8) == 2)
         #expect(FeedValues.wholeNumber("2.5".utf8) == nil)
         #expect(FeedValues.wholeNumber("-1".utf8) == nil)
@@ -80,18 +80,18 @@ import Testing
         ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"), ("g:h", "g:h"),
         ("g?y/../x", "http://a/b/c/g?y/../x"),
     ])
-    func referenceIsResolvedAsTheStandardSays(reference: String, result: String) {
+    func referenceIsResolvedAccordingToTheStandard(reference: String, result: String) {
         #expect(URLReference.resolve(reference, base: "http://a/b/c/d;p?q") == result)
     }
 
-    @Test func baseWithoutAPathAndNoBaseAtAll() {
+    @Test func referenceIsResolvedWithoutABasePathOrBase() {
         #expect(URLReference.resolve("a.mp3", base: "https://x.example") == "https://x.example/a.mp3")
         #expect(URLReference.resolve("a.mp3", base: "https://x.example?q") == "https://x.example/a.mp3")
         #expect(URLReference.resolve("a.mp3", base: nil) == "a.mp3")
         #expect(URLReference.resolve("a.mp3", base: "nonsense") == "a.mp3")
     }
 
-    @Test func layoutAndDoubleEscapingAreRemovedFromURLs() {
+    @Test func lineBreaksAndDoubleEscapingAreRemovedFromURLs() {
         #expect(URLReference.resolve("\n https://x/a b\n\t/c?d&amp;e ", base: nil) == "https://x/a%20b/c?d&e")
         #expect(URLReference.resolve("https://x/ä?&=%26", base: nil) == "https://x/ä?&=%26")
     }
@@ -103,7 +103,7 @@ import Testing
             ("https://x.mp3", nil, false), ("https://x/a.mp3", "image/jpeg", false),
             ("https://x/a.OPUS#t=1", "mp3", true),
         ] as [(String, String?, Bool)])
-    func whatIsPlayedIsToldByTypeThenByExtension(url: String, type: String?, isMedia: Bool) {
+    func mediaIsRecognizedByTypeThenByExtension(url: String, type: String?, isMedia: Bool) {
         #expect(Enclosure(url: url, type: type).isAudioOrVideo == isMedia)
     }
 
@@ -113,7 +113,7 @@ import Testing
         #expect(result == "AT&T – 🎙 \u{A0} &lt; &unknown; &; & &#0; &#xD800;")
     }
 
-    @Test func personIsTheNameBehindTheAddress() {
+    @Test func personIsTheNameAfterTheAddress() {
         #expect(PlainLine.person("a@x.example (Di Name)") == "Di Name")
         #expect(PlainLine.person("Di Name (host)") == "Di Name (host)")
         #expect(PlainLine.person("a@x.example ()") == "a@x.example ()")

@@ -31,7 +31,7 @@ struct FileSignatureTests {
     }
 
     /// Noise is never reported as XML with an unknown root element, whatever type the server states.
-    @Test func noiseIsNamed() {
+    @Test func noiseIsReportedAsAFile() {
         for seed in 0..<40 {
             let bytes = TestContent(seed: UInt64(seed), size: 9_000).bytes(in: 4_000..<9_000)
             guard case .file? = error(bytes, contentType: "application/rss+xml") else {
@@ -42,7 +42,7 @@ struct FileSignatureTests {
         }
     }
 
-    @Test func textKeepsItsOwnMessage() {
+    @Test func textHasErrorsOfItsOwn() {
         #expect(error(Array("error code: 1020\n".utf8)) == .notXML(beginning: "error code: 1020"))
         #expect(error(Array("<rxx/>".utf8)) == .notAFeed(root: "rxx"))
         // Stray bytes of a broken server script before a feed are ignored.
@@ -50,7 +50,7 @@ struct FileSignatureTests {
         #expect(error([0x1F, 0x8B] + Array(feed.utf8)) == nil)
     }
 
-    @Test func aListOfSubscriptionsIsNotAnImageEither() {
+    @Test func anImageIsNotAListOfSubscriptions() {
         let bytes = [0x89, 0x50, 0x4E, 0x47] + [UInt8](repeating: 1, count: 9)
         #expect(throws: OPMLError.file("a PNG image")) { try OPML.parse(bytes) }
     }

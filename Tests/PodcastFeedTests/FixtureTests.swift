@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: try documents)
-    func documentMeansWhatItsPairSays(name: String) throws {
+    func documentIsParsedToItsExpectedJSON(name: String) throws {
         let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
         let stem = name.prefix { $0 != "." }
         let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: try documents)
-    func resultDoesNotDependOnHowTheBytesWereCut(name: String) throws {
+    func resultDoesNotDependOnTheSizeOfThePieces(name: String) throws {
         let bytes = try Self.bytes(name)
         let whole = try FeedParser.parse(bytes, base: Self.base)
         for size in [1, 7, 64, 4096] {
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: try documents)
-    func itemsHandedOnOneByOneAreThoseOfTheFeed(name: String) throws {
+    func itemsDeliveredOneByOneAreThoseOfTheFeed(name: String) throws {
         let bytes = try Self.bytes(name)
         let whole = try FeedParser.parse(bytes, base: Self.base)
         var items: [Item] = []
@@ -73,7 +73,7 @@ import Testing
         #expect(feed.items.isEmpty)
         var text: [UInt8] = []
         feed.writeInspectJSON(items: inspected) { text += $0 }
-        // An item with the show's author may be parsed before the show's author is known.
+        // An item may be parsed before the show's author is known, and then contains this author itself.
         func withoutAuthors(_ text: [UInt8]) -> [Substring] {
             String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("      \"author\"") }
         }

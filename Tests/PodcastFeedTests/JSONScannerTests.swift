@@ -39,7 +39,7 @@ import Testing
         "[\"a]", "[\"\\x\"]", "[\"\\u12\"]", "[\"\\u12g4\"]", "[NaN]", "['a']", "[1]]", "\"\\",
         String(repeating: "[", count: 300), String(repeating: "9", count: 1000),
     ])
-    func whatIsNoJSONIsAFault(text: String) {
+    func invalidJSONIsAFault(text: String) {
         #expect(throws: JSONScanner.Fault.self) { try value(text) }
     }
 
@@ -52,12 +52,12 @@ import Testing
         #expect(texts == ["\u{FFFD}x", "\u{FFFD}", "\u{FFFD}A", "\u{FFFD}🎙"])
     }
 
-    @Test func faultKnowsItsLine() {
+    @Test func faultContainsItsLine() {
         let fault = #expect(throws: JSONScanner.Fault.self) { try value("{\n\"a\":\n\n!}") }
         #expect(fault?.line == 4)
     }
 
-    @Test func manyValuesAreReadButNotKept() throws {
+    @Test func manyValuesAreReadButNotAllReturned() throws {
         let list = "[" + String(repeating: "[],", count: 100_000) + "[]]"
         guard case .array(let values) = try value(list) else {
             Issue.record("no array")

@@ -14,7 +14,7 @@ import Testing
     private let last = "<item><guid>2</guid><title>Last</title></item>\n"
     private let end = "</channel></rss>"
 
-    /// Half a mebibyte without content: elements that no rule mentions.
+    /// Half a mebibyte of elements that the parser ignores.
     private let padding = String(
         repeating: "<x:padding a=\"1\">" + String(repeating: "z", count: 475) + "</x:padding>\n", count: 1024)
 
@@ -51,7 +51,7 @@ import Testing
         #expect(inside.diagnostics.contains { $0.message.contains("nested deeper") })
     }
 
-    @Test func attributesWithoutNumberAndNamesWithoutEnd() throws {
+    @Test func manyAttributesAndLongNamesAreSkipped() throws {
         let attributes = (0..<10_000).map { " a\($0)=\"\($0)\"" }.joined()
         let name = String(repeating: "n", count: 40_000)
         let feed = try parse(
@@ -59,7 +59,7 @@ import Testing
         #expect(feed.items.map(\.guid) == ["1", "2"])
     }
 
-    @Test func declarationsOfManyMebibytesAreReadAndForgotten() throws {
+    @Test func manyEntityDeclarationsAreSkipped() throws {
         let entities = (0..<50_000).map { "<!ENTITY e\($0) \"&e\(max(0, $0 - 1));&e\(max(0, $0 - 1));\">\n" }.joined()
         let feed = try parse([
             "<!DOCTYPE rss [\n", entities, "]>\n", start, "<item><title>&e49999;</title></item>", end,
@@ -84,7 +84,7 @@ import Testing
         #expect((50...110).contains(list.items.count { $0.link != nil }))
     }
 
-    @Test func basesInsideBasesStayShort() throws {
+    @Test func nestedBasesAreBounded() throws {
         let part = String(repeating: "p", count: 1000)
         let open = String(repeating: "<channel xml:base=\"\(part)/\">", count: 200)
         let feed = try parse(["<rss xml:base=\"https://x.example/\">", open, "<item><link>a</link></item>", "</rss>"])
@@ -93,21 +93,21 @@ import Testing
         #expect(link.utf8.count <= FeedLimits.standard.url)
     }
 
-    /// Each would take minutes, or gibibytes, if it were processed.
+    /// Each of these inputs would take minutes, or gibibytes of memory, if it were processed completely.
     @Test(arguments: [
         ("", "<a xmlns:n=\"u\">", ""), ("", "<!-- -- ", "-->"), ("<x", " a=\"\"", "/>"), ("", "< ", ""),
         ("", "<a b='<c d=\"", ""), ("<![CDATA[", "]]]", "]]>"), ("<?x", "?", "?>"), ("", "</a", ">"), ("", "&a", ";"),
         ("<item><description>", "&;", "</description></item>"), ("<item><title>", "&#", "</title></item>"),
         ("<item><title>", "<b>", "</title></item>"),
     ])
-    func whatWasMadeToTakeLongIsReadInTime(before: String, unit: String, after: String) throws {
+    func inputDesignedToTakeLongIsParsed(before: String, unit: String, after: String) throws {
         let piece = String(repeating: unit, count: (64 << 10) / unit.utf8.count)
         let feed = try parse([start + before] + Array(repeating: piece, count: 30) + [after + "\n" + last, end])
         #expect(feed.items.first?.guid == "1" && feed.items.last?.guid == "2")
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
     }
 
-    @Test func namesWithoutNumberAreReadAndForgotten() throws {
+    @Test func manyElementNamesAreSkipped() throws {
         let names = (0..<250_000).map { "<n\($0)/>" }.joined()
         #expect(try parse([start, names, last, end]).items.map(\.guid) == ["1", "2"])
     }
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func textOfManyItemsInPiecesIsTheTextOfTheFeed() throws {
+    @Test func jsonWrittenInPiecesEqualsTheJSONOfTheFeed() throws {
         let notes = String(repeating: "é\\", count: 500)
         let item = "<item><title>A \"title\"</title><description>\(notes)</description></item>"
         var inspected = InspectedItems()
@@ -172,7 +172,7 @@ import Testing
     /// So the blocks must be the same, however the document is split.
     @Test(
         arguments: [[0xE9, 0x20], [0x00], [0xC3, 0xA9], [0xF0, 0x9F, 0x8E, 0x99], [0xE2, 0x82, 0x20]] as [[UInt8]])
-    func bytesAtTheEdgeOfABlockAreReadAlike(bytes: [UInt8]) throws {
+    func bytesAtABlockBoundaryAreReadTheSameForEverySplit(bytes: [UInt8]) throws {
         let head = Array("\n \n<?xml version=\"1.0\"?><rss><channel><title>T</title><!--".utf8)
         let mistakes = (0..<30).map { "&e\($0);" }.joined()
         for distance in -3...4 {
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func utf16OfOneMebibyteIsCutAnywhere() throws {
+    @Test func utf16MayBeSplitAnywhere() throws {
         let text = start + String(repeating: "<item><title>漢字 🎙 é</title></item>\n", count: 8000) + end
         let bytes: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
         let parser = FeedParser()

@@ -31,7 +31,7 @@ import Testing
         return Outcome(step: search.step, reads: reads)
     }
 
-    @Test func theAudioIsBehindAllTags() {
+    @Test func theAudioStartsAfterAllTags() {
         #expect(Self.run(Self.audio) == Outcome(step: .audio(at: 0), reads: 1))
         #expect(Self.run(Self.tag(300) + Self.audio) == Outcome(step: .audio(at: 310), reads: 2))
         #expect(
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.run(Self.tag(10) + Array(repeating: 0, count: 90) + Self.audio).step == .audio(at: 20))
     }
 
-    @Test func otherFilesStayAsTheyAre() {
+    @Test func otherFilesAreReportedAsOther() {
         let files: [[UInt8]] = [
             Array("OggS".utf8), [0, 0, 0, 0x20] + Array("ftypM4A ".utf8), Array("fLaC".utf8),
             Array("RIFF0000WAVE".utf8), Array("Just some text, no audio at all.".utf8), [],
@@ -56,22 +56,22 @@ import Testing
             let padded = file.isEmpty ? [] : file + Array(repeating: 0x61, count: 100)
             #expect(Self.run(padded).step == .other, "\(file)")
         }
-        // A tag that fills the file, or says that it is larger.
+        // A tag that fills the file, and a tag that claims to be larger than the file.
         #expect(Self.run(Self.tag(300)).step == .other)
         #expect(Self.run(Self.header(1 << 27) + Self.audio).step == .other)
-        // No valid size.
+        // The size is invalid, so nothing is skipped.
         #expect(
             Self.run(Array("ID3".utf8) + [3, 0, 0, 0x80, 0, 0, 1] + Array(repeating: 0x41, count: 90)).step
                 == .audio(at: 0))
     }
 
-    /// The largest tag has 256 MB; a file may have several.
+    /// The largest tag has nearly 256 MiB; a file may have several.
     @Test func aHugeTagCostsOneRead() {
         let size = (1 << 28) - 1
         #expect(
             Self.run(Self.header(size) + Self.audio, total: 1 << 30)
                 == Outcome(step: .audio(at: Int64(size) + 10), reads: 1))
-        // Tags that would never end.
+        // An endless sequence of tags.
         var search = LeadingTags(total: nil)
         var reads = 0
         while case .read(let range) = search.step, reads < 10_000 {

@@ -33,7 +33,7 @@ import Testing
         #expect(try item("").media.isEmpty)
     }
 
-    @Test func theAlternateThatIsTheEnclosureAddsItsSources() throws {
+    @Test func anAlternateThatDescribesTheEnclosureAddsItsSources() throws {
         for alternate in [
             alternate("audio/mpeg", "https://m.example/1.mp3", attributes: "default=\"true\" bitrate=\"64000\""),
             alternate(
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSaidTwiceOfOneFileIsAddedUp() throws {
+    @Test func twoDescriptionsOfOneFileAreMerged() throws {
         let hash = "<podcast:integrity type=\"sri\" value=\"sha256-\(base64(32, 1))\"/>"
         let media = try item(
             main
@@ -107,7 +107,7 @@ import Testing
         ("sri", "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="), ("pgp-signature", "-----BEGIN PGP SIGNATURE-----"),
         ("rot13", "x"),
     ])
-    func anythingElseIsNoHash(type: String, value: String) {
+    func otherIntegrityValuesHaveNoHash(type: String, value: String) {
         #expect(AlternateEnclosure.Integrity(type: type, value: value).digests == nil)
     }
 

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: try documents)
-    func listMeansWhatItsPairSays(name: String) throws {
+    func listIsParsedToItsExpectedJSON(name: String) throws {
         let list = try OPML.parse(Self.bytes(name))
         let stem = name.prefix { $0 != "." }
         if let target = ProcessInfo.processInfo.environment["PODFS_WRITE_FIXTURES"] {
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: try documents)
-    func listDoesNotDependOnHowTheBytesWereCut(name: String) throws {
+    func listDoesNotDependOnTheSizeOfThePieces(name: String) throws {
         let bytes = try Self.bytes(name)
         let whole = try OPML.parse(bytes)
         for size in [1, 7, 64, 4096] {
@@ -81,7 +81,7 @@ import Testing
         #expect(again.diagnostics.isEmpty)
     }
 
-    @Test func foldersAreThoseAroundAFeedAndAllThatListIt() throws {
+    @Test func foldersOfAFeedAreAllThatContainIt() throws {
         let text = """
             <opml version="2.0"><body><outline text="Top" xmlUrl="https://e.com/top"/>
             <outline text="News"><outline text="Daily &amp; more"><outline xmlUrl="https://e.com/a"/></outline>
@@ -111,7 +111,7 @@ import Testing
         #expect(try OPML.parse(Self.bytes("overcast.opml")).unusable.isEmpty)
     }
 
-    @Test func otherDocumentsAreErrorsThatNameWhatTheyAre() {
+    @Test func otherDocumentsAreErrorsThatNameTheirKind() {
         let cases: [(String, OPMLError, String)] = [
             ("", .empty, "empty"),
             (" \n", .empty, "empty"),
@@ -168,7 +168,7 @@ import Testing
         #expect(list.diagnostics.contains { $0.message.contains("larger than 30000 bytes") })
     }
 
-    @Test func subscriptionsInTenThousandFoldersInsideEachOtherAreFound() throws {
+    @Test func subscriptionsInTenThousandNestedFoldersAreFound() throws {
         let outlines = (1...3).map { "<outline type=\"rss\" xmlUrl=\"https://x.example/\($0)\"/>" }
         let folders = String(repeating: "<outline text=\"f\">", count: 10_000)
         for ends in ["", String(repeating: "</outline>", count: 10_000)] {

@@ -32,7 +32,7 @@ import Testing
         #expect(text(.string("a\u{1}\n\"\\\u{1F}")) == #""a\u0001\n\"\\\u001f""#)
     }
 
-    @Test func numbersHaveNoFractionThatSaysNothing() {
+    @Test func integralNumbersHaveNoFraction() {
         #expect(text(.double(1800)) == "1800")
         #expect(text(.double(52.3)) == "52.3")
         #expect(text(.double(-0.5)) == "-0.5")
@@ -41,7 +41,7 @@ import Testing
         #expect(text(.int(.max)) == "9223372036854775807")
     }
 
-    @Test func absentFactsAreNull() {
+    @Test func absentValuesAreNull() {
         #expect(text(.string(orNull: nil)) == "null")
         #expect(text(.int(orNull: nil as Int?)) == "null")
         #expect(text(.bool(orNull: false)) == "false")

@@ -1,7 +1,7 @@
 import PodcastFeed
 import Testing
 
-/// Facts of `podcast:` that `podfs inspect` does not print.
+/// The properties of a parsed feed that come from the `podcast:` namespace and similar extensions.
 @Suite struct PodcastNamespaceTests {
     private let feed: Feed
 
@@ -21,7 +21,7 @@ import Testing
         #expect(feed.updateInterval == 86_400)
     }
 
-    @Test func showWithoutThemHasNone() throws {
+    @Test func showWithoutTheseElementsHasNoSuchFacts() throws {
         let feed = try FeedParser.parse(FixtureTests.bytes("no-items.xml"))
         #expect(feed.isLocked == nil && feed.medium == nil && feed.previousArchive == nil)
         #expect(!feed.isComplete)
@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func peopleOfAnItemTakeThePlaceOfTheShows() {
+    @Test func peopleOfAnItemReplaceThoseOfTheShow() {
         let ann = Person(
             name: "Ann & Co.", role: "guest", group: "writing", image: "https://x.example/p/ann.jpg",
             link: "https://ann.example/")
@@ -67,13 +67,13 @@ import Testing
         #expect(live.item.persons.map(\.name) == ["Carol"])
     }
 
-    @Test func seasonsHaveNamesAndEpisodesHaveSigns() {
+    @Test func seasonsHaveNamesAndEpisodesHaveDisplayTexts() {
         #expect(feed.items[0].season == 2 && feed.items[0].seasonName == "The Return & More")
         #expect(feed.items[0].episode == 3.5 && feed.items[0].episodeDisplay == "Ch. 3b")
         #expect(feed.items[1].seasonName == nil && feed.items[1].episodeDisplay == nil)
     }
 
-    @Test func soundbitesNeedAPlaceAndALength() {
+    @Test func soundbitesNeedAStartAndADuration() {
         #expect(
             feed.items[0].soundbites == [
                 Soundbite(start: 73, duration: 60.5, title: "Why?"), Soundbite(start: 60, duration: 30),
@@ -126,7 +126,7 @@ import Testing
             ])
     }
 
-    @Test func showNotesAreTheFullestThatThereAre() {
+    @Test func showNotesComeFromTheMostDetailedElement() {
         #expect(feed.items.map(\.description) == ["<p>Encoded</p>", "Description", "Summary"])
     }
 
@@ -137,7 +137,7 @@ import Testing
         #expect(feed.diagnostics.isEmpty)
     }
 
-    @Test func listsHaveAnEnd() throws {
+    @Test func listsAreBounded() throws {
         var limits = FeedLimits.standard
         limits.entries = 3
         let many = { (text: String) in String(repeating: text, count: 9) }
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Bad input
 
-    @Test func listsWithoutEndAreCutAndTheEpisodeStays() throws {
+    @Test func hugeListsAreCutAndTheEpisodeIsKept() throws {
         let many = 10_000
         let parts = [
             "<podcast:alternateEnclosure type=\"audio/opus\"><podcast:source uri=\"https://x.example/#.opus\"/>"

@@ -19,7 +19,7 @@ import Testing
         .sorted() ?? []
 
     @Test(.enabled(if: !documents.isEmpty, "there are no feeds in \(folder.path)"), arguments: documents)
-    func feedFromTheWorldIsReadWhole(name: String) throws {
+    func realFeedIsReadCompletely(name: String) throws {
         let bytes = try Array(Data(contentsOf: Self.folder.appendingPathComponent(name)))
         let feed: Feed
         do {

@@ -78,7 +78,7 @@ struct AlternateTests {
 
     // MARK: Selection
 
-    @Test func theDefaultDuplicatesAndTheUnplayableAreNone() throws {
+    @Test func defaultsDuplicatesAndUnplayableFilesAreNotAlternates() throws {
         let show = try library.subscribe([
             item([
                 alternate("audio/mpeg", "1-again.mp3", isDefault: true), alternate("audio/opus", "a.opus"),
@@ -89,7 +89,7 @@ struct AlternateTests {
         #expect(try names(show) == ["Again.opus"], "duplicates are merged, and the title stays")
     }
 
-    @Test func tenThousandOfAnEpisodeAndOfAShowAreBounded() throws {
+    @Test func theAlternatesOfAnEpisodeAreBounded() throws {
         let many = (1...10_000).map { alternate("audio/opus", "\($0).opus") }
         let show = try library.subscribe([item(many)]).podcast.id
         #expect(try names(show).count == Medium.maxMedia - 1)
@@ -110,7 +110,7 @@ struct AlternateTests {
             + "</channel></rss>"
     }
 
-    /// The first rows are copies made by SQLite, since merging 50,000 alternates takes many times as long.
+    /// Nearly all rows are copies made in SQL, because merging 50,000 alternates takes many times as long.
     @Test func aShowHasAtMostFiftyThousandAlternates() throws {
         #expect(Alternate.maxInShow == 50_000)
         let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
@@ -168,7 +168,7 @@ struct AlternateTests {
         #expect(try main(show).sidecars.contains(.alternates))
     }
 
-    @Test func thePreferredEncodingIsTheEpisodeAndTheMainOneAnAlternate() throws {
+    @Test func aPreferredAlternateAndTheMainEncodingExchangeRoles() throws {
         let show = try library.subscribe([makeItem("Zero", guid: "0", url: "https://x.example/0.mp3")]).podcast.id
         try library.set(podcast: show, key: "prefer", value: "audio/opus")
         _ = try library.merge([item([alternate("audio/opus", "a.opus")])], into: show)
@@ -196,12 +196,12 @@ struct AlternateTests {
         #expect(try library.entries(of: show).count == 1)
     }
 
-    @Test func itKeepsItsRowAndNameWhateverTheFeedSaysLater() throws {
+    @Test func anAlternateKeepsItsRowAndNameWhenTheFeedChanges() throws {
         let opus = alternate("audio/opus", "a.opus?t=1", bitRate: 32_000)
         let show = try library.subscribe([item([opus, alternate("audio/flac", "a.flac")])]).podcast.id
         let first = try library.alternates(of: main(show).id)
         #expect(first.map(\.fileName) == ["Audio 32k.opus", "Audio.flac"])
-        // Another token, another title, another address, another order.
+        // The Opus alternate changes its token, then its title, then its address; the order of the two changes as well.
         for changed in [
             alternate("audio/opus", "a.opus?t=2", bitRate: 32_000), alternate("audio/opus", "a.opus", title: "Small"),
             alternate("audio/opus", "b.opus", title: "Small"),
@@ -221,7 +221,7 @@ struct AlternateTests {
         #expect(try library.alternates(of: main(show).id).map(\.id) == [first[0].id])
     }
 
-    @Test func itFollowsTheEpisodesName() throws {
+    @Test func thePathOfAnAlternateFollowsTheEpisodesName() throws {
         let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
         let id = try main(show).id
         let file = try #require(try library.alternates(of: id).first)
@@ -235,7 +235,7 @@ struct AlternateTests {
         #expect(throws: LibraryError.noSuchEpisode(file.id)) { try library.renameEpisode(id: file.id, to: "x") }
     }
 
-    @Test func itHasItsOwnRenditionsSourcesAndHash() throws {
+    @Test func anAlternateHasItsOwnRenditionsSourcesAndHash() throws {
         let sri = "sha256-" + Data(repeating: 1, count: 32).base64EncodedString()
         let show = try library.subscribe([
             item([
@@ -256,7 +256,7 @@ struct AlternateTests {
         }
         #expect(try library.entry(id: id)?.size == 10 && library.entry(id: files[0].id)?.size == 20)
         #expect(try library.podcast(id: show)?.cached == 1, "episodes are counted, not files")
-        // An alternate has the played state of its episode, by which eviction candidates are ordered.
+        // An alternate has the played state of its episode. Eviction candidates are ordered by this state.
         try library.setPlayed(episode: id, true, now: noon)
         #expect(try library.evictionCandidates().allSatisfy(\.played))
         #expect(try library.mainEpisode(of: files[0].id) == id && library.mainEpisode(of: id) == id)
@@ -266,7 +266,7 @@ struct AlternateTests {
         #expect(try library.renditions().isEmpty && library.entry(id: files[0].id)?.generation == 2)
     }
 
-    @Test func aPageGetsThemWithinItsLimits() throws {
+    @Test func summariesListAlternatesWithinTheirLimits() throws {
         let alternates = [
             alternate("audio/opus", "a.opus", title: "Small", language: "en"), alternate("video/mp4", "a.mp4"),
             alternate(nil, "a.flac"),
@@ -295,7 +295,7 @@ struct AlternateTests {
         #expect(try found(9, inAll: 99).map(\.count).sorted() == [0, 3])
     }
 
-    @Test func theyLeaveWithTheShow() throws {
+    @Test func unsubscribingRemovesAlternates() throws {
         let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
         _ = try library.unsubscribe(podcast: show)
         #expect(try library.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM alternate") } == 0)

@@ -2,7 +2,7 @@ import PodcastLibrary
 import Testing
 
 struct ChangeCounterTests {
-    @Test func everyWriteChangesItForWriterAndReaders() throws {
+    @Test func everyWriteChangesTheCounterForWriterAndReaders() throws {
         let folder = try TemporaryFolder()
         let writer = try Library.openForWriting(at: folder.library)
         let podcast = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast.id

@@ -73,7 +73,7 @@ struct DamagedBytesTests {
         }
     }
 
-    /// Every offset of the header, and random ones among the table declarations and in the rest.
+    /// Every offset of the header, random offsets in the table declarations, and random offsets in the other pages.
     private func offsets(_ random: inout SeededGenerator) -> [Int] {
         let page = 4_096
         let header = Array(0..<112)
@@ -104,7 +104,7 @@ struct DamagedBytesTests {
     }
 
     /// A suspect library is checked completely, so that no damaged row is left to crash the next daemon.
-    @Test func aLibraryThatIsSuspectedIsSoundInEveryRow() throws {
+    @Test func everyRowOfASuspectLibraryIsReadable() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<50 {
             var bytes = pristine

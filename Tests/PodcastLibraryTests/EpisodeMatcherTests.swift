@@ -29,13 +29,13 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: [facts(nil, "a.mp3", "Uno")], rows: rows) == [0])
     }
 
-    @Test func rotatingTokensAreTheSameEpisode() {
+    @Test func aRotatingTokenDoesNotChangeTheEpisode() {
         let rows = [facts(nil, "a.mp3?token=1", "One", noon), facts(nil, "b.mp3?token=1", "Two", noon)]
         let items = [facts(nil, "b.mp3?token=2", "Two", noon), facts(nil, "a.mp3?token=2", "One", noon)]
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [1, 0])
     }
 
-    @Test func aGuidThatRepeatsTheURLRotatesWithIt() {
+    @Test func aGuidThatEqualsTheURLMayRotateWithIt() {
         let base = "https://example.com/"
         let rows = ["a", "b"].map { facts("\(base)\($0).mp3?token=1", "\($0).mp3?token=1", "News", noon) }
         let items = ["b", "a"].map { facts("\(base)\($0).mp3?token=2", "\($0).mp3?token=2", "News", noon) }
@@ -49,7 +49,7 @@ struct EpisodeMatcherTests {
         let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
         let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, 1])
-        // A feed of one item has no distinguishing path: title and day decide.
+        // A feed of one item does not show whether paths distinguish episodes: title and day decide.
         let single = [facts(nil, "play?id=2", "Two", noon + day)]
         #expect(EpisodeMatcher.match(items: single, rows: [rows[0]]) == [nil])
     }
@@ -63,7 +63,7 @@ struct EpisodeMatcherTests {
             EpisodeMatcher.match(
                 items: [facts(new, "play?id=2", "News", noon + day)], rows: [facts(old, "play?id=1", "News", noon)])
                 == [nil])
-        // Nor after a move to another host.
+        // After a move to another host, the next bulletin is still a new episode.
         let moved = [row, EpisodeIdentity(url: "https://cdn.e.com/play?id=2", title: "News", published: row.published)]
         let next = PublicationDate(seconds: noon + 2 * day, offset: 0)
         let third = EpisodeIdentity(url: "https://cdn.e.com/play?id=3", title: "News", published: next)
@@ -74,7 +74,7 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: [facts(nil, "play?id=1&t=2", nil, noon)], rows: [untitled]) == [0])
     }
 
-    @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldOneIsAbsent() {
+    @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldGuidIsAbsent() {
         let rows = [facts("old", "a.mp3", "One", noon)]
         #expect(EpisodeMatcher.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
         // If the old guid is present, the row matches the item with that guid.
@@ -96,8 +96,8 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: [facts("new", "b.mp3", nil, noon)], rows: untitled) == [nil])
     }
 
-    @Test func datesInAnotherZoneMoveDaysAndNoEpisodes() {
-        // 20:00 and 04:00 UTC of the next day. East of Greenwich the first gets the day of the second.
+    @Test func anotherTimeZoneMovesDaysButKeepsEpisodes() {
+        // Published at 20:00 UTC and at 04:00 UTC of the next day. In the zone UTC+10 both are on the second day.
         func bulletins(_ guids: [String?], _ path: String, zone: Int) -> [EpisodeIdentity] {
             zip(guids, [0, 1]).map { guid, number in
                 var bulletin = facts(guid, "\(path)\(number).mp3", "News", noon + Int64(number + 1) * 28_800)
@@ -108,9 +108,9 @@ struct EpisodeMatcherTests {
         let rows = bulletins(["1", "2"], "", zone: 0)
         let moved = bulletins(["3", "4"], "cdn/", zone: 36_000)
         #expect(EpisodeMatcher.match(items: moved, rows: rows) == [0, 1])
-        // The second was removed.
+        // The feed no longer lists the second bulletin.
         #expect(EpisodeMatcher.match(items: [moved[0]], rows: rows) == [0])
-        // With one guid for both.
+        // Both bulletins have the same guid.
         let shared = bulletins(["x", "x"], "", zone: 0)
         let rotated = bulletins(["x", "x"], "cdn/", zone: 36_000)
         #expect(EpisodeMatcher.match(items: rotated.reversed(), rows: shared) == [1, 0])
@@ -134,7 +134,7 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: items, rows: []) == [nil, nil])
         #expect(EpisodeMatcher.match(items: items, rows: items) == [0, 1])
         #expect(EpisodeMatcher.match(items: items.reversed(), rows: items) == [1, 0])
-        // One guid for all, in a feed that lists two: the oldest was removed, a new one added.
+        // All items have one guid, and the feed lists two: the oldest was removed, and a new one was added.
         let next = [facts("same", "c.mp3", "Three", noon + 2 * day), items[0]]
         #expect(EpisodeMatcher.match(items: next, rows: items) == [nil, 0])
         // Only one is left: the one with this URL.
@@ -155,7 +155,7 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [0, 1])
     }
 
-    @Test func aGuidSharedByTwentyThousandIsDecidedInLinearTime() {
+    @Test func twentyThousandItemsOfOneGuidAreMatched() {
         let rows = (0..<20_000).map { facts("same", "\($0).mp3", "Title", noon + Int64($0)) }
         let items = Array(rows.reversed())
         #expect(EpisodeMatcher.match(items: items, rows: rows) == (0..<20_000).reversed().map { $0 })

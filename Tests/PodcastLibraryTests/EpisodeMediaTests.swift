@@ -56,7 +56,7 @@ struct EpisodeMediaTests {
 
     // MARK: Sources
 
-    @Test func sourcesOfTheEncodingPrecedeThoseOfTheSameType() throws {
+    @Test func sourcesOfTheSameEncodingPrecedeThoseOfTheSameType() throws {
         let sri = "sha256-" + Data(repeating: 1, count: 32).base64EncodedString()
         let result = try library.subscribe([
             item(
@@ -88,7 +88,7 @@ struct EpisodeMediaTests {
         #expect(try library.mediaSources(of: 99).isEmpty)
     }
 
-    /// The address is in one table, its alternatives are in another.
+    /// The main address of an episode is in one table, and its other sources are in another.
     @Test func sourcesOfTwoStatesOfTheFeedAreNeverMixed() async throws {
         let other = "https://y.example/1.mp3"
         let show = try library.subscribe([item()]).podcast.id
@@ -136,14 +136,14 @@ struct EpisodeMediaTests {
         let alternates = [alternate("audio/opus", [opus, "https://m.example/1.opus"], bitRate: 32_000)]
         let show = try library.subscribe([item("old", "https://x.example/0.mp3")]).podcast.id
         try library.set(podcast: show, key: "prefer", value: "audio/opus")
-        // Without a guid: it is identified by the address of its main encoding.
+        // The new item has no guid, and is identified by the address of its main encoding.
         _ = try library.merge([item("old", "https://x.example/0.mp3"), item(nil, alternates)], into: show)
         let episodes = try library.episodes(of: show)
         #expect(episodes.count == 2)
         let new = try #require(episodes.first { $0.guid == nil })
         #expect(new.url == opus && new.type == "audio/opus" && new.name.hasSuffix(".opus"))
         #expect(try library.mediaSources(of: new.id).map(\.url) == [opus, "https://m.example/1.opus"])
-        // Another setting, and other tokens, change nothing.
+        // Neither another setting nor another token adds an episode.
         try library.set(podcast: show, key: "prefer", value: nil)
         let later = [alternate("audio/opus", [opus + "?t=2"], bitRate: 32_000)]
         let result = try library.merge([item(nil, later)], into: show)
@@ -159,7 +159,7 @@ struct EpisodeMediaTests {
         ("audio/opus", 1), ("audio/ogg", 0), ("video", 2), ("video/mp4", 2), ("audio", 0), ("<=96k", 3), ("<=40k", 1),
         ("<= 200 kbit/s", 0), ("<=1k", 0), ("audio/x-m4a", 3), ("application/pdf", 0),
     ])
-    func preferenceChooses(text: String, place: Int) throws {
+    func aPreferenceSelectsAMedium(text: String, place: Int) throws {
         let item = item(
             "1",
             [
@@ -205,7 +205,7 @@ struct EpisodeMediaTests {
     }
 
     @Test(arguments: ["file:///etc/passwd", "https://x.example/a b", "https://x.example/a\n#EXT", "relative.m3u8", ""])
-    func onlyAnAddressOfTheWebIsInThePlaylist(url: String) {
+    func anInvalidAddressIsOmittedFromThePlaylist(url: String) {
         #expect(StreamFile.content(title: "T", duration: .infinity, url: url) == Array("#EXTM3U\n".utf8))
     }
 

@@ -52,7 +52,7 @@ struct EpisodeSummaryTests {
         #expect(none.count == 4 && none.allSatisfy { $0.notes == nil && $0.chapters.isEmpty })
     }
 
-    @Test func cachedAndDelistedEpisodesAreMarked() throws {
+    @Test func cachedEpisodesAreMarkedAndBuriedOnesOmitted() throws {
         let limits = SummaryLimits(notes: 0, notesInAll: 0, chapters: 0, chaptersInAll: 0)
         let id = try summaries(limits)[1].id
         try library.pin(

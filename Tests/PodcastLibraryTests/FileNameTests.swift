@@ -25,7 +25,7 @@ struct FileNameTests {
         #expect(!stem.unicodeScalars.contains { FileName.isForbidden($0) })
         #expect(stem.first?.isWhitespace == false && stem.last?.isWhitespace == false)
         #expect(Array(stem.unicodeScalars) == Array(FileName.normalized(stem).unicodeScalars))
-        #expect(FileName.stem(stem) == stem, "a name is its own name")
+        #expect(FileName.stem(stem) == stem, "the stem of a stem is the same")
         #expect(FileName.objection(to: stem) == nil)
     }
 
@@ -147,7 +147,7 @@ struct NameTemplateTests {
         #expect(stem(.standard) { $0.title = nil } == "2026-11-20 Untitled")
     }
 
-    @Test func theDayIsTheOneOfTheFeedsZone() {
+    @Test func theDayIsThatOfTheFeedsTimeZone() {
         // 23:30 UTC is the next day in Auckland and the same day in Honolulu.
         let late = noon + 41_400
         #expect(stem(.standard) { $0.published = PublicationDate(seconds: late, offset: 0) }.hasPrefix("2026-11-20"))
@@ -157,7 +157,7 @@ struct NameTemplateTests {
             stem(.standard) { $0.published = PublicationDate(seconds: late, offset: -36_000) }.hasPrefix("2026-11-20"))
     }
 
-    @Test func daysOfTheCalendar() {
+    @Test func timesBecomeCalendarDays() {
         #expect(CalendarDay(seconds: 0, offset: 0)?.description == "1970-01-01")
         #expect(CalendarDay(seconds: -1, offset: 0)?.description == "1969-12-31")
         #expect(CalendarDay(seconds: -86_400, offset: 0)?.description == "1969-12-31")
@@ -169,7 +169,7 @@ struct NameTemplateTests {
         #expect(CalendarDay(seconds: .max, offset: 3600) == nil)
     }
 
-    @Test func aMissingFieldLeavesWithItsText() throws {
+    @Test func aMissingFieldIsOmittedWithItsSeparators() throws {
         let numbered = try NameTemplate("{season}x{episode} - {title}")
         #expect(
             stem(numbered) {
@@ -185,14 +185,14 @@ struct NameTemplateTests {
         #expect(stem(inside) { $0.season = 3 } == "The Show [3] Title")
     }
 
-    @Test func aLongTitleIsCutAndWhatFollowsItStays() throws {
+    @Test func aLongTitleIsCutButLaterFieldsStay() throws {
         let template = try NameTemplate("{title} {date}")
         let long = stem(template) { $0.title = String(repeating: "word ", count: 900) }
         #expect(long.hasSuffix(" 2026-11-20"))
         #expect(long.utf8.count <= 235)
     }
 
-    @Test func mistakesAreNamed() {
+    @Test func errorsNameTheMistakeInATemplate() {
         #expect(throws: NameTemplate.Failure.unknownField("number")) { try NameTemplate("{number} {title}") }
         #expect(throws: NameTemplate.Failure.unclosedField("title")) { try NameTemplate("{title") }
         #expect(throws: NameTemplate.Failure.noField) { try NameTemplate("always the same") }
@@ -250,11 +250,11 @@ struct MediaTypeTests {
         nil, "", "application/octet-stream", "text/plain", "text/html", "application/x-other", "image/svg+xml",
         "application/xhtml+xml", "text/xml", "image/png", "application/pdf", "model/x",
     ])
-    func anExtensionThatIsNotOnTheListIsNeverGiven(type: String?) {
+    func anUnlistedExtensionIsNeverUsed(type: String?) {
         for name in Self.others {
             for url in ["https://e.com/a.\(name)", "https://e.com/a.mp3.\(name.uppercased())?b=c.mp3#d.mp3"] {
                 let given = MediaType(type: type, url: url).fileExtension
-                // The extension of a script's address says nothing about the file, nor does the end of a title.
+                // A script's extension says nothing about the file, and a longer suffix may be the end of a title.
                 let isSilent = ["php", "html", "htm", "cgi"].contains(name) || name.utf8.count > 5
                 #expect(given == "bin" || given == "mp3" && isSilent, "\(name)")
             }
@@ -264,14 +264,14 @@ struct MediaTypeTests {
     @Test(arguments: [
         "audio/mpeg", "audio/x-unheard-of", "audio/svg+xml", "video/mp4", "video/html", "audio/x-mpegurl",
     ])
-    func aTypeOfMediaGivesAnExtensionOfMedia(type: String) {
+    func aMediaTypeYieldsAMediaExtension(type: String) {
         for name in Self.others {
             let given = MediaType(type: type, url: "https://e.com/a.\(name)").fileExtension
             #expect(["mp3", "mp4", "m3u8"].contains(given), "\(type) \(name)")
         }
     }
 
-    @Test func everyExtensionThatATypeGivesIsOnTheList() {
+    @Test func everyExtensionOfATypeIsAllowed() {
         for (type, names) in MediaType.types {
             for name in names {
                 #expect(MediaType.isAllowed(name))
@@ -288,7 +288,7 @@ struct MediaTypeTests {
             ("text/html", "mp3", "audio/mpeg"), ("image/svg+xml", "bin", "application/octet-stream"),
             ("audio/x+xml", "mp3", "audio/mpeg"), ("video/html", "mp4", "video/mp4"), ("a\nb/c", "m4a", "audio/mp4"),
         ] as [(String?, String, String)])
-    func theTypeThatIsToldIsOneOfMedia(type: String?, name: String, expected: String) {
+    func theReportedTypeFitsTheExtension(type: String?, name: String, expected: String) {
         #expect(MediaType.reported(type: type, fileExtension: name) == expected)
     }
 }
@@ -310,7 +310,7 @@ struct EpisodeSizeTests {
         #expect(size(nil, 10_000, nil).bytes == 10_000)
     }
 
-    @Test func anImplausibleLengthGivesWayToTheEstimate() {
+    @Test func anImplausibleLengthIsReplacedByAnEstimate() {
         // A placeholder, the duration in the wrong field, less than any codec produces, and more than any does.
         for length: Int64 in [0, -1, 1, 3600, 9_999, 3_599_999, 36_000_000_001] {
             let result = size(nil, length, 3600)
@@ -320,7 +320,7 @@ struct EpisodeSizeTests {
         #expect(size(nil, nil, 60, video: true).bytes == 7_500_000)
     }
 
-    @Test func withoutAnythingItIsUnknown() {
+    @Test func withoutAnyDataTheSizeIsUnknown() {
         #expect(size(nil, nil, nil).bytes == 0 && size(nil, nil, nil).source == .unknown)
         for duration in [0, -5, Double.nan, .infinity, 1e300] {
             #expect(size(nil, 12, duration).source == .unknown)

@@ -25,7 +25,7 @@ struct HostileTitleTests {
         case 1..<5: return dice.pick("Same", "SAME", "same", "Same (2)", "cover", "Index")
         case 5..<7: return dice.pick("Straße", "STRASSE", "STRA\u{1E9E}E", "strasse")
         case 7..<9:
-            // All of 4 KiB, equal or different only after the position at which they are cut.
+            // About 4 KiB each. These titles are equal, or differ only after the position at which they are cut.
             let letter = dice.pick("x", "X", "é", "ß", "\u{301}", "👩‍👩‍👧‍👦", "/", ".", "\u{202E}")
             let count = 4096 / letter.utf8.count
             return String(repeating: letter, count: count - 1) + dice.pick(letter, "1", "2")
@@ -64,7 +64,7 @@ struct HostileTitleTests {
     }
 
     private func expectDistinct(_ names: [String]) throws {
-        // Distinct also if case and normalization are ignored, as Linux (with casefold), SMB and exFAT can.
+        // Names are distinct even where case and normalization are ignored: on Linux (with casefold), SMB and exFAT.
         let stems = names.map { FileName.stem(ofFile: $0) }
         #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.uppercased() }).count == names.count)
         #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.lowercased() }).count == names.count)
@@ -76,7 +76,7 @@ struct HostileTitleTests {
         }
     }
 
-    @Test func noCaseOfALetterFoldsToAnotherName() {
+    @Test func allCasesOfALetterFoldToTheSameName() {
         var cased = 0
         for value in (0x80 as UInt32)...0x1_FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
@@ -94,7 +94,7 @@ struct HostileTitleTests {
 }
 
 struct LargeShowTests {
-    @Test func tenThousandEpisodesMergedAgainWriteNothing() throws {
+    @Test func mergingTenThousandUnchangedEpisodesWritesNoEpisode() throws {
         let folder = try TemporaryFolder()
         let library = try Library.openForWriting(at: folder.library)
         let items = (0..<10_000).map { number in
@@ -119,7 +119,7 @@ struct LargeShowTests {
         #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
         #expect(try library.episodes(of: podcast) == before)
         #expect(try library.extras(of: before[77].id) == extras)
-        // Only the show's own row changes: a frame or two of the log, and none for 10,000 rows.
+        // Only the show's own row changes: the log grows by a few frames, not by those of 10,000 rows.
         #expect(try size(folder.library + "-wal") - written < 64 << 10)
         var identifiers = try library.identifiers()
         #expect(identifiers.episode == 10_000)

@@ -61,7 +61,7 @@ struct LibraryDetailTests {
         #expect(try library.refreshRecord(of: show.id).quietTimes == QuietTimes())
     }
 
-    @Test func quietTimesComeBackFromTheirBits() {
+    @Test func quietTimesCanBeDecodedFromTheirBits() {
         for hours in [[], [0], [23], Array(0..<24)] {
             for days in [[], [0], [6], Array(0..<7)] {
                 let times = QuietTimes(hours: Set(hours), days: Set(days))

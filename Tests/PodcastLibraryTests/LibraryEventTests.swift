@@ -15,7 +15,7 @@ struct LibraryEventTests {
         try library.store(StoredEvent(sequence: sequence, time: time, payload: "\(sequence)"))
     }
 
-    @Test func numbersAreGivenOnce() throws {
+    @Test func sequenceNumbersAreReservedOnce() throws {
         let first = try library.reserveSequences(10)
         let second = try library.reserveSequences(5)
         #expect(first == 1..<11 && second == 11..<16)
@@ -23,21 +23,21 @@ struct LibraryEventTests {
         #expect(try again.reserveSequences(1) == 16..<17)
     }
 
-    @Test func eventsComeBackInOrderAfterANumber() throws {
+    @Test func eventsAfterANumberAreReturnedInOrder() throws {
         for sequence in [3, 1, 2] as [Int64] { try keep(sequence) }
         #expect(try library.events(since: 0).map(\.payload) == ["1", "2", "3"])
         #expect(try library.events(since: 2).map(\.sequence) == [3])
         #expect(try library.events(since: 3).isEmpty)
     }
 
-    @Test func theOldestGoWhenThereAreTooMany() throws {
+    @Test func theOldestEventsAreDeletedAboveTheLimit() throws {
         for sequence in 1...1_003 as ClosedRange<Int64> { try keep(sequence) }
         let kept = try library.events(since: 0)
         #expect(kept.count == Library.maxStoredEvents)
         #expect(kept.first?.sequence == 4 && kept.last?.sequence == 1_003)
     }
 
-    @Test func eventsGoAfterAWeek() throws {
+    @Test func eventsAreDeletedAfterAWeek() throws {
         try keep(1, time: 1_000_000)
         try keep(2, time: 1_000_001)
         try keep(3, time: 1_000_001 + Library.eventRetention)

@@ -23,7 +23,7 @@ struct LibraryGroupTests {
         try library.episode(id: episodes[number - 1])?.confirmedSize
     }
 
-    @Test func aPartIsSeenByTheNextAndByOthersAtTheEnd() throws {
+    @Test func aWriteIsVisibleInItsGroupAtOnceAndToReadersAtTheEnd() throws {
         let reader = try Library.openForReading(at: folder.library)
         let before = try reader.changeCounter()
         try library.group {
@@ -31,7 +31,7 @@ struct LibraryGroupTests {
             #expect(try size(1, library) == 10)
             #expect(try size(1, reader) == nil)
             try library.confirm(episode: episodes[1], size: 20, now: noon)
-            // Reads of several statements see both too.
+            // Reads that consist of several statements see both writes too.
             let podcast = try #require(try library.podcasts().first).id
             #expect(try library.episodes(of: podcast).compactMap(\.confirmedSize).sorted() == [10, 20])
             #expect(try reader.changeCounter() == before)
@@ -40,7 +40,7 @@ struct LibraryGroupTests {
         #expect(try size(1, library) == 10 && size(2, library) == 20)
     }
 
-    @Test func aPartThatFailsTakesNothingElseWithIt() throws {
+    @Test func aFailedWriteRollsBackNoOtherWrite() throws {
         try library.group {
             try library.confirm(episode: episodes[0], size: 10, now: noon)
             #expect(throws: LibraryError.noSuchEpisode(999)) { try library.recordOpening(of: 999, now: noon) }
@@ -52,7 +52,7 @@ struct LibraryGroupTests {
         #expect(try size(1, library) == 10 && size(2, library) == nil && size(3, library) == 30)
     }
 
-    @Test func aGroupThatFailsLeavesNothing() throws {
+    @Test func aFailedGroupWritesNothing() throws {
         #expect(throws: Refusal.self) {
             try library.group {
                 try library.confirm(episode: episodes[0], size: 10, now: noon)
@@ -64,7 +64,7 @@ struct LibraryGroupTests {
         #expect(try size(1, library) == 11)
     }
 
-    @Test func aGroupWithinAGroupIsAPartOfIt() throws {
+    @Test func aNestedGroupIsRolledBackWithTheOuterGroup() throws {
         #expect(throws: Refusal.self) {
             try library.group {
                 try library.group { try library.confirm(episode: episodes[0], size: 10, now: noon) }
@@ -74,7 +74,7 @@ struct LibraryGroupTests {
         #expect(try size(1, library) == nil)
     }
 
-    @Test func aFailedGroupWithinAGroupLeavesNothing() throws {
+    @Test func aFailedNestedGroupIsRolledBackAlone() throws {
         try library.group {
             try library.confirm(episode: episodes[0], size: 10, now: noon)
             #expect(throws: Refusal.self) {
@@ -88,7 +88,7 @@ struct LibraryGroupTests {
         #expect(try size(1, library) == 10 && size(2, library) == nil)
     }
 
-    @Test func otherThreadsSeeTheStateBeforeAndWriteAfterIt() throws {
+    @Test func otherThreadsReadTheStateBeforeAGroupAndWriteAfterIt() throws {
         let (library, first) = (library, episodes[0])
         let seen = Mutex<Int64?>(-1)
         let (hasSeen, hasWritten) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -98,7 +98,7 @@ struct LibraryGroupTests {
                 let episode = try? library.episode(id: first)
                 seen.withLock { $0 = episode?.confirmedSize }
                 hasSeen.signal()
-                // Waits for the group.
+                // Waits until the group has ended.
                 try? library.confirm(episode: first, size: 12, now: noon)
                 hasWritten.signal()
             }

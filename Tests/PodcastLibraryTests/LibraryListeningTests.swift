@@ -68,8 +68,8 @@ import TransferCore
         #expect(byHand.started == 300 && byHand.position == 300)
     }
 
-    /// A feed that claims 1,000 s for an episode of an hour: the position beyond that is not the end.
-    @Test func thePlayersDurationDecidesWhatIsTheEnd() throws {
+    /// The feed claims 1,000 s for an episode of an hour: a position beyond 1,000 s is not the end.
+    @Test func thePlayersDurationDeterminesTheEnd() throws {
         let (_, episodes) = try show()
         try logIn()
         try library.recordListening(
@@ -79,7 +79,7 @@ import TransferCore
         #expect(SyncedState(action) == .begun(1_800))
     }
 
-    @Test func listeningOnOtherDevicesHasItsTime() throws {
+    @Test func listeningOnAnotherDeviceHasTheTimeOfItsAction() throws {
         let (_, episodes) = try show()
         try logIn()
         let action = SyncAction(

@@ -13,7 +13,7 @@ struct LibraryMergeTests {
         library = try Library.openForWriting(at: folder.library)
     }
 
-    @Test func subscribingStoresWhatTheFeedSays() throws {
+    @Test func subscribingStoresTheDataOfTheFeed() throws {
         var item = makeItem(
             "One", guid: "g1", url: "https://e.com/1.mp3", offset: 3600, duration: 1800, length: 30_000_000)
         item.season = 2
@@ -69,7 +69,7 @@ struct LibraryMergeTests {
         #expect(try library.entry(of: podcast.id, named: "2026-11-20 One.opus") == nil)
     }
 
-    @Test func subscribingTwiceIsAnErrorWithTheName() throws {
+    @Test func subscribingTwiceThrowsAnErrorWithTheName() throws {
         _ = try library.subscribe([], title: "My Show")
         #expect(throws: LibraryError.alreadySubscribed(name: "My Show")) { try library.subscribe([]) }
         // Another address of the same feed.
@@ -81,7 +81,7 @@ struct LibraryMergeTests {
         #expect(try library.podcasts().count == 1)
     }
 
-    @Test func foldersAreUniqueAndNotReserved() throws {
+    @Test func folderNamesAreUniqueAndNotReserved() throws {
         #expect(try library.subscribe([], url: "https://e.com/1", title: "News").podcast.name == "News")
         #expect(try library.subscribe([], url: "https://e.com/2", title: "NEWS").podcast.name == "NEWS (2)")
         #expect(try library.subscribe([], url: "https://e.com/3", title: "Latest").podcast.name == "Latest (2)")
@@ -106,14 +106,14 @@ struct LibraryMergeTests {
             makeItem("cover", url: "https://e.com/0.mp3", published: nil),
         ]
         let id = try library.subscribe(items).podcast.id
-        // The undated one is sorted by its first refresh; of several equal names, the oldest episode's gets no number.
+        // The undated episode is sorted by its first refresh. Of equal names, the oldest episode's has no number.
         #expect(
             try library.entries(of: id).map(\.name) == [
                 "cover (2).mp3", "2026-11-20 Same (3).ogg", "2026-11-20 same (2).mp3", "2026-11-20 Same.mp3",
             ])
     }
 
-    @Test func aMergeOfTheSameFeedWritesNothing() throws {
+    @Test func aMergeOfTheSameFeedChangesNoEpisode() throws {
         let items = [
             makeItem("One", guid: "1", url: "https://e.com/1.mp3"), makeItem("Two", url: "https://e.com/2.mp3"),
         ]
@@ -148,7 +148,7 @@ struct LibraryMergeTests {
         #expect(episode.confirmedSize == 77)
     }
 
-    @Test func aNewMediaFileForgetsTheConfirmedSizeUnlessARenditionIsThere() throws {
+    @Test func aNewMediaURLClearsTheConfirmedSizeUnlessARenditionExists() throws {
         let items = ["1", "2"].map { makeItem("E" + $0, guid: $0, url: "https://e.com/\($0).mp3") }
         let first = try library.subscribe(items)
         let ids = try library.episodes(of: first.podcast.id).sorted { $0.title < $1.title }.map(\.id)
@@ -159,7 +159,7 @@ struct LibraryMergeTests {
         #expect(try library.episode(id: ids[0])?.confirmedSize == nil)
         #expect(try library.episode(id: ids[1])?.confirmedSize == 200_000)
         #expect(try library.entry(id: ids[1])?.size == 200_000)
-        // After the eviction the file of the new address counts, whose size no server has confirmed.
+        // After the eviction the new address applies, and no server has confirmed the size of its file.
         try library.dropRendition(episode: ids[1], now: noon + 2)
         #expect(try library.episode(id: ids[1])?.confirmedSize == nil)
         #expect(try library.entry(id: ids[1])?.sizeSource != .server)
@@ -216,7 +216,7 @@ struct LibraryMergeTests {
         #expect(entry.changed == noon + 2 * day)
     }
 
-    @Test func twoItemsOfOneGuidAreTwoRowsForGood() throws {
+    @Test func itemsOfOneGuidRemainSeparateRows() throws {
         let items = [
             makeItem("Two", guid: "x", url: "https://e.com/2.mp3"),
             makeItem("One", guid: "x", url: "https://e.com/1.mp3"),
@@ -246,7 +246,7 @@ struct LibraryMergeTests {
         #expect(try library.enqueue(episode: second.inserted[0], session: "s", now: noon).id > download.id)
     }
 
-    @Test func aFailedRefreshIsWrittenDownAndASuccessClearsIt() throws {
+    @Test func aFailedRefreshIsRecordedAndASuccessClearsIt() throws {
         let id = try library.subscribe([]).podcast.id
         try library.refreshFailed(podcast: id, status: 500, error: "server error", next: noon + 900, now: noon + 1)
         var podcast = try #require(try library.podcast(id: id))
@@ -267,7 +267,7 @@ struct LibraryMergeTests {
         #expect(try library.refreshSubjects(dueAt: .max).isEmpty)
     }
 
-    @Test func aSubscriptionMoves() throws {
+    @Test func movingASubscriptionChangesItsURL() throws {
         let id = try library.subscribe([]).podcast.id
         _ = try library.subscribe([], url: "https://e.com/other", title: "Other")
         _ = try library.merge([], into: id)
@@ -319,7 +319,7 @@ struct LibraryMergeTests {
         #expect(try library.entries(of: ViewID(1)).map(\.published) == [noon + 2, noon + 1, noon])
     }
 
-    @Test func renamingIsCheckedAndKept() throws {
+    @Test func renamesAreValidatedAndSurviveAMerge() throws {
         let items = ["A", "B"].map { (title: String) in
             makeItem(title, guid: title, url: "https://e.com/\(title).mp3", published: nil)
         }
@@ -359,7 +359,7 @@ struct LibraryMergeTests {
 }
 
 struct LargeMergeTests {
-    @Test func twentyThousandItemsMergeTwiceAndTheSecondTimeWriteNothing() throws {
+    @Test func mergingTwentyThousandItemsAgainChangesNoEpisode() throws {
         let folder = try TemporaryFolder()
         let library = try Library.openForWriting(at: folder.library)
         let items = (0..<20_000).map { number in

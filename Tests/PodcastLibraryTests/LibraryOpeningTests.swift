@@ -17,7 +17,7 @@ struct LibraryOpeningTests {
         return try #require(attributes[.posixPermissions] as? Int)
     }
 
-    /// Copies the files as a writer killed now would leave them, into another folder.
+    /// Copies the library's files to another folder, in the state in which a writer killed now would leave them.
     private func killed(_ writer: Library, withSharedMemory: Bool) throws -> String {
         let target = folder.path + "/killed-\(withSharedMemory)"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
@@ -44,7 +44,7 @@ struct LibraryOpeningTests {
         #expect(try mode(path) == 0o600)
     }
 
-    @Test func withoutALibraryReadingSaysMissing() throws {
+    @Test func readingWithoutALibraryThrowsMissing() throws {
         #expect(throws: LibraryError.missing(path: path)) { try Library.openForReading(at: path) }
         #expect(!FileManager.default.fileExists(atPath: path))
     }
@@ -55,7 +55,7 @@ struct LibraryOpeningTests {
         #expect(throws: LibraryError.missing(path: path)) { try Library.openForReading(at: path) }
     }
 
-    @Test func aReaderSeesWhatTheRunningWriterCommits() throws {
+    @Test func aReaderSeesTheCommitsOfARunningWriter() throws {
         let writer = try Library.openForWriting(at: path)
         let reader = try Library.openForReading(at: path)
         #expect(try reader.podcasts().isEmpty)
@@ -66,7 +66,7 @@ struct LibraryOpeningTests {
         #expect(try reader.entries(of: id).count == 2)
     }
 
-    @Test func aReaderOpensAfterTheWriterLeft() throws {
+    @Test func aReaderOpensAfterTheWriterHasClosed() throws {
         try {
             let writer = try Library.openForWriting(at: path)
             _ = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
@@ -82,7 +82,7 @@ struct LibraryOpeningTests {
     }
 
     @Test(arguments: [true, false])
-    func aReaderOpensWhatAKilledWriterLeft(withSharedMemory: Bool) throws {
+    func aReaderOpensTheFilesOfAKilledWriter(withSharedMemory: Bool) throws {
         let writer = try Library.openForWriting(at: path)
         _ = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
         let left = try killed(writer, withSharedMemory: withSharedMemory)
@@ -108,7 +108,7 @@ struct LibraryOpeningTests {
         try database.close()
     }
 
-    @Test func aNewerSchemaIsRefusedByBoth() throws {
+    @Test func readerAndWriterRefuseANewerSchema() throws {
         _ = try Library.openForWriting(at: path)
         try execute("PRAGMA user_version = 99; INSERT INTO grdb_migrations VALUES ('99')")
         let expected = LibraryError.newerSchema(found: 99, known: Library.schemaVersion)
@@ -145,7 +145,7 @@ struct LibraryOpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == content)
     }
 
-    @Test func aLibraryCutShortIsDamaged() throws {
+    @Test func aTruncatedLibraryIsDamaged() throws {
         try {
             let writer = try Library.openForWriting(at: path)
             _ = try writer.subscribe((0..<500).map { makeItem("Title \($0)", url: "https://e.com/\($0).mp3") })
@@ -181,7 +181,7 @@ struct LibraryOpeningTests {
         #expect(try again.podcast(id: first.podcast.id) == first.podcast)
     }
 
-    @Test func aBackupIsWholePrivateAndKeepsTheIds() throws {
+    @Test func aBackupIsCompleteAndPrivateAndPreservesIds() throws {
         let library = try Library.openForWriting(at: path)
         let old = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
         _ = try library.unsubscribe(podcast: old.podcast.id)
@@ -196,7 +196,7 @@ struct LibraryOpeningTests {
         #expect(try restored.subscribe([]).podcast.id > old.podcast.id)
     }
 
-    @Test func reservedIdsAreNotGiven() throws {
+    @Test func reservedIdsAreNotAssigned() throws {
         let library = try Library.openForWriting(at: path)
         try library.reserve(.init(podcast: 1000, episode: 5000, download: 70))
         let result = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])

@@ -32,7 +32,7 @@ struct LibraryRecoveryTests {
             let library = try Library.openForWriting(at: path)
             _ = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
             try library.backup(to: backup)
-            // After the backup: lost, but its ids are not reused.
+            // This show is added after the backup. It is lost, but its ids are not reused.
             _ = try library.subscribe([makeItem("Two", url: "https://e.com/2.mp3")], url: "https://e.com/2", title: "B")
             last = try library.identifiers()
         }()
@@ -73,7 +73,7 @@ struct LibraryRecoveryTests {
         #expect(try library.episodes(of: fresh.id).map(\.id.rawValue) == [4_711 * 256 + 1])
     }
 
-    /// Creates a library that is entirely in its log, like a killed daemon's new one; `change` damages the log.
+    /// Creates a library that is entirely in its log, like the new library of a killed daemon; `change` edits the log.
     private func leaveLog(_ change: (inout Data) -> Void) throws {
         let copies = ["", "-wal"].map { (path + $0, path + ".copy" + $0) }
         try {
@@ -89,13 +89,13 @@ struct LibraryRecoveryTests {
         try log.write(to: URL(fileURLWithPath: path + "-wal"))
     }
 
-    @Test func aLibraryInItsLogIsWhole() throws {
+    @Test func aLibraryInItsLogIsComplete() throws {
         try leaveLog { _ in }
         #expect(try Library.openForReading(at: path).podcasts().map(\.name) == ["Show"])
         let (library, recovery) = try open()
         #expect(recovery == nil)
         #expect(try library.podcasts().map(\.name) == ["Show"])
-        // Only the database file itself is damaged.
+        // After a checkpoint the database file is complete without its log.
         try library.checkpoint()
         let copy = folder.path + "/copied.sqlite"
         try FileManager.default.copyItem(atPath: path, toPath: copy)
@@ -126,7 +126,7 @@ struct LibraryRecoveryTests {
         #expect(try library.podcasts().isEmpty)
     }
 
-    @Test func generationsAfterARestorationAreNew() throws {
+    @Test func generationsAreSkippedForEpisodesWithoutARendition() throws {
         let library = try Library.openForWriting(at: path)
         let show = try library.subscribe([
             makeItem("One", url: "https://e.com/1.mp3"), makeItem("Two", url: "https://e.com/2.mp3"),

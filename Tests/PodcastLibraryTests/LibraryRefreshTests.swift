@@ -73,7 +73,7 @@ struct LibraryRefreshTests {
         #expect(try library.podcasts().map(\.httpStatus) == [200, 200, 200])
     }
 
-    @Test func subjectsHaveTheirSettings() throws {
+    @Test func refreshSubjectsHaveTheSettingsOfTheirShows() throws {
         let ids = try (1...3).map(subscribe)
         try library.set(podcast: ids[1], key: "keep", value: "5")
         try library.setHasCredentials(podcast: ids[1], true)

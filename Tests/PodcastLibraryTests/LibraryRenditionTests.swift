@@ -28,7 +28,7 @@ struct LibraryRenditionTests {
             lastOpened: opened)
     }
 
-    @Test func theSourceOfATransferHasAllThatItBeginsWith() throws {
+    @Test func theSourceOfATransferHasItsInitialState() throws {
         let new = try #require(try library.source(of: other))
         #expect(new.sources.first?.url == "https://e.com/2.mp3" && new.generation == 1 && new.podcast == podcast)
         #expect(new.confirmedSize == nil && new.file == nil && !new.isComplete && new.task == nil)
@@ -66,7 +66,7 @@ struct LibraryRenditionTests {
         #expect(try library.entry(id: episode)?.cachedBytes == 50)
     }
 
-    @Test func anOpeningHasAllFactsForAnOpen() throws {
+    @Test func anEpisodeOpeningHasGenerationSizeAndFile() throws {
         func server(_ size: Int64) -> EpisodeSize { EpisodeSize(bytes: size, source: .server) }
         // The size in the feed.
         let claim = EpisodeOpening(generation: 1, shownSize: EpisodeSize(bytes: 20_000, source: .feed))
@@ -81,7 +81,7 @@ struct LibraryRenditionTests {
         try library.complete(episode: episode, generation: 3, size: 120, sha256: "00", now: noon)
         let whole = EpisodeOpening(generation: 3, shownSize: server(120), isComplete: true, file: "f1", fileSize: 120)
         #expect(try library.opening(of: episode) == whole)
-        // The server has another file meanwhile.
+        // The server now has a file of another size.
         try library.confirm(episode: episode, size: 130, now: noon)
         #expect(try library.opening(of: episode)?.size == 130)
         #expect(try library.opening(of: episode)?.fileSize == 120)
@@ -156,7 +156,7 @@ struct LibraryRenditionTests {
         #expect(throws: LibraryError.noSuchEpisode(999)) { try library.confirm(episode: 999, size: 1, now: noon) }
     }
 
-    @Test func evictionTakesPlayedFirstThenTheLeastRecentlyOpened() throws {
+    @Test func playedFilesAreEvictedFirstThenTheLeastRecentlyOpened() throws {
         try library.pin(rendition(1, "one"), now: noon)
         try library.pin(Rendition(episode: other, generation: 1, file: "two", lastOpened: noon + 5), now: noon)
         #expect(try library.evictionCandidates().map(\.file) == ["one", "two"])
@@ -177,7 +177,7 @@ struct LibraryRenditionTests {
         #expect(try library.rendition(of: episode)?.pinned == false)
     }
 
-    @Test func playedAndPositionMoveChangedOnlyWhenTheyChange() throws {
+    @Test func playedAndPositionUpdateChangedOnlyIfTheyDiffer() throws {
         try library.setPlayed(episode: episode, false, now: noon + 1)
         try library.setPosition(episode: episode, nil, now: noon + 2)
         #expect(try library.episode(id: episode)?.changed == noon)

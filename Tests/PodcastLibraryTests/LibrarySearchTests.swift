@@ -16,7 +16,7 @@ struct LibrarySearchTests {
         FoundPodcast(url: "https://e.com/\(path)", title: title, author: "A", subscription: subscription)
     }
 
-    @Test func resultsGetRowsThatStayAndNamesThatAreUnique() throws {
+    @Test func resultsGetPermanentRowsAndUniqueNames() throws {
         let first = try library.store(found: [found("News", "1"), found("news", "2"), found("a/b\n.", "3")], now: noon)
         #expect(first.map(\.name) == ["News", "news (2)", "a-b ."])
         #expect(Set(first.map(\.podcast)).count == 3)
@@ -42,20 +42,20 @@ struct LibrarySearchTests {
         #expect(results.map(\.name) == ["Show (2)", "Show"])
         #expect(results[1].podcast == show.id)
         #expect(try !library.isEphemeral(podcast: show.id) && library.isEphemeral(podcast: results[0].podcast))
-        // Renamed to a result's name: the subscribed show keeps the name in the folder.
+        // The show is renamed to a result's name: it keeps this name among the results.
         try library.renamePodcast(id: show.id, to: "Show (2)")
         let after = try library.store(found: [found("Show", "2"), found("Show", "1")], now: noon)
         #expect(after.map(\.name) == ["Show (2) (2)", "Show (2)"])
     }
 
-    @Test func aResultIsKeptFromWhenItWasFoundLast() throws {
+    @Test func theAgeOfAResultCountsFromItsLastSearch() throws {
         let ids = try library.store(found: [found("A", "1"), found("B", "2"), found("C", "3")], now: noon).map(
             \.podcast)
         _ = try library.store(found: [found("B", "2")], now: noon + 10)
         try library.renew(found: [ids[2]], now: noon + 10)
         #expect(try library.purgeEphemeral(before: noon + 5).isEmpty)
         #expect(try ids.map { try library.podcast(id: $0) != nil } == [false, true, true])
-        // Another row; numbers are not reused.
+        // A purged result gets a new row; ids are not reused.
         let new = try library.store(found: [found("A", "1")], now: noon + 10)
         #expect(new[0].name == "A" && new[0].podcast > ids[2])
     }

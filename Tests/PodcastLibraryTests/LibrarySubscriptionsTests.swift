@@ -40,7 +40,7 @@ struct LibrarySubscriptionsTests {
             UnfetchedShow(url: "https://u:p@e.com/\(index)", name: show.0, title: show.1, error: "x")
         }
         #expect(try library.subscribeUnfetched(shows, now: noon).map(\.name) == wanted.map(\.2))
-        // The second time they are known, under the same names.
+        // The second time, the shows are known under the same names.
         let again = try library.subscribeUnfetched(shows, now: noon)
         #expect(again.map(\.name) == wanted.map(\.2))
         for show in again { if case .added = show { Issue.record("\(show)") } }

@@ -34,7 +34,7 @@ struct LibraryUploadTests {
         #expect(try library.upload(file: "file-3") == nil)
     }
 
-    @Test func aTasksNumberIsItsOwn() throws {
+    @Test func uploadsAndDownloadsShareOneSequenceOfIds() throws {
         let podcast = try library.subscribe([
             makeItem("One", url: "https://e.com/1.mp3"), makeItem("Two", url: "https://e.com/2.mp3"),
         ]).podcast.id
@@ -49,7 +49,7 @@ struct LibraryUploadTests {
         #expect(try add(3).id == 5)
     }
 
-    @Test func itsProgressAndItsFailureAreKept() throws {
+    @Test func progressAndFailureOfAnUploadAreStored() throws {
         let id = try add(1).id
         let progress = Upload.Progress(step: "posted", location: "https://e.com/1", tus: true, held: 77)
         try library.record(upload: id, progress)
@@ -63,20 +63,20 @@ struct LibraryUploadTests {
         #expect(try library.events(since: 0).count == 1)
     }
 
-    @Test func anUploadIsRemovedTogetherWithStoringItsEvent() throws {
+    @Test func removingAnUploadStoresItsEvent() throws {
         let id = try add(1).id
         try library.removeUpload(id: id, keeping: StoredEvent(sequence: 7, time: 2, payload: "done"))
         #expect(try library.uploads().isEmpty && library.events(since: 0).map(\.sequence) == [7])
     }
 
-    @Test func aSecondUploadOfOneCopyIsRefused() throws {
+    @Test func aSecondUploadOfOneFileIsRefused() throws {
         _ = try add(1)
         #expect(throws: LibraryError.self) { try add(2) { $0.media.file = "file-1" } }
         #expect(try library.uploads().count == 1)
         #expect(throws: LibraryError.self) { try library.record(upload: 1, Upload.Progress(step: "nowhere")) }
     }
 
-    @Test func aLibraryOfTheVersionBeforeGetsTheTable() throws {
+    @Test func anOlderLibraryGetsTheUploadTable() throws {
         let path = folder.path + "/old.sqlite"
         let old = try DatabaseQueue(path: path)
         try Schema.migrator.migrate(old, upTo: "2")

@@ -64,7 +64,7 @@ struct PortableNameTests {
         #expect(Set(after) == ["A - B.mp3", "a - b (2).mp3", "a - b (3).mp3"])
         #expect(try library.podcast(id: show.id)?.name == "Show - 'One'")
         #expect(try library.renameAll(by: template.portable(true), podcast: show.id, isDryRun: false) == [])
-        // Ids, and so inode numbers, stay; each name leads to its episode.
+        // A lookup by each new name finds an episode of this name.
         for name in after { #expect(try library.entry(of: show.id, named: name)?.name == name) }
     }
 
@@ -78,7 +78,7 @@ struct PortableNameTests {
         #expect(renamings == [.folder(from: former, to: name)])
     }
 
-    @Test func episodesExchangeTheirNames() throws {
+    @Test func renameAllRestoresExchangedNames() throws {
         let show = try subscribe(try NameTemplate("{title}")).podcast
         let ids = try library.entries(of: show.id).sorted { $0.id < $1.id }.map(\.id)
         let names = try names(show.id)

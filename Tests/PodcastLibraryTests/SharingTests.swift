@@ -20,7 +20,7 @@ import TransferCore
         "https://example.com/a-very-long-name-of-a-show-without-numbers", "https://example.com/feed?format=mp3&page=2",
         "not an address", "",
     ])
-    func aPublicAddressIsNot(url: String) { #expect(!SecretAddress.isLikely(url)) }
+    func aPublicAddressIsNotSecret(url: String) { #expect(!SecretAddress.isLikely(url)) }
 
     @Test func aShowIsSharedUnlessItIsPrivateOrBlocked() throws {
         let folder = try TemporaryFolder()
@@ -44,7 +44,7 @@ import TransferCore
         #expect(try shared() == [false, true, true])
     }
 
-    @Test func whatThePublisherDoesNotWantListedIsMarked() throws {
+    @Test func blockedShowsAndEpisodesAreMarked() throws {
         func feed(_ show: String, _ episode: String) throws -> Feed {
             let item = "<item>\(episode)<enclosure url='https://example.com/1.mp3'/></item>"
             let text =

@@ -66,7 +66,7 @@ import TransferCore
                     let value = number()
                     let integer = Int64(exactly: value) ?? (value < 0 ? Int64.min : .max)
                     integers.insert(integer)
-                    // Some columns are parts of keys.
+                    // Some columns are parts of keys: rows that would become duplicates stay unchanged.
                     try db.execute(
                         sql: "UPDATE OR IGNORE \(table) SET \(name) = ?",
                         arguments: type == "REAL" ? [value] : [integer])
@@ -134,7 +134,7 @@ import TransferCore
         try library.removeSyncAccount()
     }
 
-    @Test func extremeNumbersInEachColumnAreReadAndWrittenOver() throws {
+    @Test func extremeNumbersInEachColumnPreventNoReadOrWrite() throws {
         let folder = try TemporaryFolder()
         let model = folder.path + "/model.sqlite"
         try Self.makeLibrary(model)

@@ -16,7 +16,7 @@ import TransferCore
         return String(decoding: page.finish(), as: UTF8.self)
     }
 
-    @Test func aPageSaysWhatTheNamespaceSaysOfTheShow() {
+    @Test func aPageShowsTheNamespaceDetailsOfTheShow() {
         var details = ShowDetails()
         details.persons = [
             Person(name: "Nora <b>Quay", link: "https://example.com/nora"), Person(name: "Piet", role: "guest"),
@@ -39,7 +39,7 @@ import TransferCore
         #expect(!page().contains("With:"))
     }
 
-    @Test func aPageSaysWhatTheNamespaceSaysOfAnEpisode() {
+    @Test func aPageShowsTheNamespaceDetailsOfAnEpisode() {
         var details = EpisodeDetails()
         details.season = 2
         details.seasonName = "Winter"
@@ -64,7 +64,7 @@ import TransferCore
         #expect(!text.contains("nan"))
     }
 
-    @Test func otherEncodingsAreLinkedWithTheirFacts() {
+    @Test func otherEncodingsAreLinkedWithTypeLanguageAndSize() {
         let alternates = [
             AlternateSummary(
                 name: "Small 32k en.opus", type: "audio/opus", language: "en",
@@ -87,7 +87,7 @@ import TransferCore
         #expect(!page(nil, [EpisodeSummary(id: 1, name: "1.mp3", title: "One")]).contains("Also as"))
     }
 
-    @Test func hostileDetailsAreTextAndManyAreCut() {
+    @Test func hostileDetailsAreEscapedAndLongListsCut() {
         var details = ShowDetails()
         details.persons = (0..<5_000).map { Person(name: "<script>\($0)</script>", link: "javascript:alert(\($0))") }
         details.funding = [Funding(url: "data:text/html,x", title: "\"><img src=x>")]
@@ -112,7 +112,7 @@ import TransferCore
     @Test(arguments: [
         "#top", "javascript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "vbscript:x", "\u{1}javascript:x",
     ])
-    func whatLeadsNowhereIsNoLink(address: String) {
+    func unusableAddressesAreNotLinks(address: String) {
         #expect(!SanitizedHTML.text(of: "<a href=\"\(address)\">x</a>", base: "https://example.com/").contains("href"))
     }
 

@@ -31,7 +31,7 @@ struct PlaylistTests {
         ("2026-01-01 a – [b] & c.mp3", nil), ("50% off.mp3", nil), ("100%.mp3", nil), ("%", nil), ("%zz.mp3", nil),
         ("#1.mp3", "%231.mp3"), ("what?.mp3", "what%3F.mp3"), ("a%41b.mp3", "a%2541b.mp3"),
         ("50% off #1.mp3", "50%25 off %231.mp3"), ("a%3Fb.mp3", "a%253Fb.mp3"), ("%25%23.mp3", "%2525%2523.mp3"),
-    ]) func namesAreEncodedWhereAURLWouldEnd(name: String, encoded: String?) {
+    ]) func namesWithURLDelimitersAreEncoded(name: String, encoded: String?) {
         let playlist = Playlist(title: "", tracks: [Track(name: name, title: "")], isSerial: false)
         let lines = String(decoding: playlist.bytes, as: UTF8.self).split(separator: "\n")
         #expect(lines.last.map(String.init) == encoded ?? name)
@@ -45,7 +45,7 @@ struct PlaylistTests {
 }
 
 struct ChapterListTests {
-    @Test func chaptersAreInTheOrderOfTheirBeginnings() throws {
+    @Test func chaptersAreSortedByTheirStarts() throws {
         let list = ChapterList(
             [Chapter(start: 90.5, title: "\"Two\""), Chapter(start: 0, title: "One"), Chapter(start: 200)], title: "E")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(list.bytes)) as? [String: Any])
@@ -59,7 +59,7 @@ struct ChapterListTests {
 struct NotesPageTests {
     private let show = Podcast(id: 1, name: "Show", url: "https://a.example/f", title: "A <Show>", language: "de")
 
-    @Test func thePageIsAWholeDocumentThatMayDoNothing() throws {
+    @Test func thePageIsACompleteDocumentWithoutScripts() throws {
         var episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "<E> & more", url: "https://a.example/1.mp3")
         episode.published = 1_795_168_800
         episode.duration = 3_900

@@ -38,7 +38,7 @@ import TransferCore
         return frames
     }
 
-    @Test func theTagHasWhatTheLibraryKnows() {
+    @Test func theTagContainsTheDataOfTheEpisode() {
         let tag = ID3Tag(
             Self.episode(notes: "<p>One</p><p>Two &amp; three</p>"), of: Self.show, chapters: Self.chapters
         )
@@ -55,7 +55,7 @@ import TransferCore
         #expect(texts["TIT2"] == "Größe 🎧" && texts["TALB"] == "Show & friends" && texts["TPE1"] == "Ann")
         #expect(texts["TDRC"] == "2025-11-20T10:00:00" && texts["TRCK"] == "7" && texts["TPOS"] == "2")
         #expect(texts["COMM"] == "XXX\u{0}One\nTwo & three")
-        // podfs reads its own chapters.
+        // podfs can read the chapters that it has written.
         let read = EmbeddedChapters.chapters(
             of: MediaBytes(size: Int64(tag.count)) { Array(tag[Int($0)...].prefix($1)) })
         #expect(read.map(\.start) == [0, 60.5] && read.map(\.title) == ["Start", "Finale"])
@@ -70,11 +70,11 @@ import TransferCore
             let numbers = frame.body.drop { $0 != 0 }.dropFirst()
             return [numbers.prefix(4), numbers.dropFirst(4).prefix(4)].map { Self.number($0, bits: 8) }
         }
-        // The episode has 120 seconds.
+        // The episode lasts 120 seconds, so the last chapter ends where it begins.
         #expect(times == [[0, 100_000], [100_000, 150_000], [150_000, 150_000]])
     }
 
-    @Test func noTextCanLeaveItsFrame() {
+    @Test func noTextExceedsItsFrame() {
         let hostile = "a\u{0}b\r\nc\u{202E}" + String(repeating: "ö", count: 10_000)
         let chapters = (0..<1_000).map { Chapter(start: Double($0), title: hostile) }
         let tag = ID3Tag(Self.episode(title: hostile, notes: hostile), of: Self.show, chapters: chapters).bytes(
@@ -89,7 +89,7 @@ import TransferCore
         #expect(frames.first { $0.name == "CTOC" }?.body[5] == 255)
     }
 
-    @Test func thePictureIsTheEndOfTheTag() {
+    @Test func thePictureIsTheLastFrameOfTheTag() {
         let picture: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + Array(repeating: 7, count: 300_000)
         #expect(ID3Tag.Picture.type(of: picture) == "image/jpeg" && ID3Tag.Picture.type(of: [1, 2, 3]) == nil)
         var tag = ID3Tag(Self.episode(), of: Self.show, chapters: [])
@@ -101,7 +101,7 @@ import TransferCore
         #expect(ID3Tag().bytes(before: nil) == [])
     }
 
-    /// mutagen, the library of most programs that edit tags.
+    /// Mutagen is the library of most programs that edit tags.
     @Test(
         .enabled("needs the Debian package python3-mutagen") {
             FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/mutagen")

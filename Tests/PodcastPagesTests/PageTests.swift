@@ -21,7 +21,7 @@ private func count(_ part: String, in page: String) -> Int { page.components(sep
 private func markup(_ page: String) -> String {
     var page = page
     for own in [PageStyle.sheet, PageStyle.script] { page = page.replacing(own, with: "") }
-    // Data for the script, which is never parsed as markup as long as it has no "<".
+    // The data for the script is never parsed as markup, because it has no "<".
     page = page.replacing(#/<script type="application/json" id="[a-z]+">[^<]*</script>/#, with: "")
     return page
 }
@@ -41,7 +41,7 @@ private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourc
         let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
         #expect(known.contains(String(name)), "<\(tag.prefix(60))", sourceLocation: location)
         let inside = tag.prefix { $0 != ">" }
-        // The values are removed first, since they may contain anything.
+        // The values of attributes are removed first, since they may contain anything.
         let names = inside.replacing(/"[^"]*"/, with: "")
         #expect(!names.contains("onerror") && !names.contains("onmouse"), "\(inside)", sourceLocation: location)
         #expect(count("\"", in: String(inside)) % 2 == 0, "\(inside)", sourceLocation: location)
@@ -62,7 +62,7 @@ struct PageStyleTests {
         return "sha256-" + Data(digest).base64EncodedString()
     }
 
-    @Test func thePolicyNamesWhatIsOnThePages() {
+    @Test func thePolicyAllowsOnlyTheOwnStyleAndScript() {
         #expect(PageStyle.sheetHash == hash(PageStyle.sheet))
         #expect(PageStyle.scriptHash == hash(PageStyle.script))
         for own in [PageStyle.sheet, PageStyle.script] { #expect(!own.contains("</")) }
@@ -139,7 +139,7 @@ struct ShowPageTests {
         return text(page.finish())
     }
 
-    @Test func aPageSaysWhatIsKnown() {
+    @Test func aPageShowsAllKnownFacts() {
         var show = show
         show.description = "About <b>it</b><script>x</script>"
         show.author = "A & B"
@@ -225,7 +225,7 @@ struct ShowPageTests {
         "javascript:alert(1)", "data:text/html,<script>alert(1)</script>", " java\nscript:alert(1)",
         "file:///etc/passwd",
         "vbscript:x", "//example.com", "",
-    ]) func onlyAddressesOfTheWebAreLinks(_ address: String) {
+    ]) func onlyWebAddressesAreLinks(_ address: String) {
         var show = show
         show.link = address
         let text = page(show, [EpisodeSummary(id: 1, name: "1.mp3", title: "1", link: address)])
@@ -257,7 +257,7 @@ struct ShowPageTests {
 
     @Test func anEmptyShowSaysSo() { #expect(page(show, []).contains("No episodes.")) }
 
-    @Test func thousandsOfEpisodesAreAFewMegabytes() {
+    @Test func aPageOfThousandsOfEpisodesIsBounded() {
         var show = show
         show.episodes = 10_000
         let text = page(
@@ -279,7 +279,7 @@ struct ShowPageTests {
 }
 
 struct ShelfPageTests {
-    @Test func showsAreInOrder() {
+    @Test func theShelfListsAllShows() {
         let shows = (1...3).map {
             Podcast(id: ShowID(Int64($0)), name: "S\($0)", url: "u\($0)", title: "T\($0)", created: 0, changed: 0)
         }

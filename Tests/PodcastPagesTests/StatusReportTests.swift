@@ -58,7 +58,7 @@ struct StatusReportTests {
                 """)
     }
 
-    @Test func jsonOfNothingToDoHasAnEmptyListAndZeros() throws {
+    @Test func jsonWithoutTasksHasAnEmptyListAndZeros() throws {
         let value = try json(StatusReport(tasks: []))
         #expect((value["tasks"] as? [Any])?.isEmpty == true)
         let summary = try #require(value["summary"] as? [String: Int])
@@ -73,7 +73,7 @@ struct StatusReportTests {
         #expect(value["bytes_received"] as? Int == 0)
     }
 
-    @Test func aTaskThatWaitsSaysHowLargeItIsAndWhenItIsTriedAgain() throws {
+    @Test func aWaitingTaskShowsItsEstimatedSizeAndItsNextTry() throws {
         var waiting = task(state: .queued, received: 0, expected: nil, rate: nil, error: "the server answered 500")
         waiting.estimate = 3_000_000
         waiting.retryIn = 75
@@ -94,7 +94,7 @@ struct StatusReportTests {
             let value = try firstTask(StatusReport(tasks: [task(state: state)]))
             #expect(value["eta"] is NSNull, "\(state)")
         }
-        // A stalled task has none either, nor does one that has received more than expected.
+        // A stalled task, and a task that has received more than expected, have no time left either.
         #expect(task(rate: 0).eta == nil)
         #expect(task(received: 1_001).eta == nil)
         #expect(task(received: 1_000).eta == 0)
@@ -118,7 +118,7 @@ struct StatusReportTests {
         #expect(tasks.compactMap { $0["id"] as? Int } == [-1, 3, 9])
     }
 
-    @Test func hostileNamesAreWholeInJSON() throws {
+    @Test func hostileNamesAreCompleteInJSON() throws {
         let path = "Show \"x\"\\/\u{1B}[31mred\u{7}\n\u{202E}gpj.exe\u{2028}\u{7F}"
         let report = StatusReport(tasks: [task(path: path, state: .failed, error: "a\nb\u{1B}c")])
         let value = try firstTask(report)
@@ -139,7 +139,7 @@ struct StatusReportTests {
 
     // MARK: Progress
 
-    @Test func progressReaches100WithTheLastByteAlone() throws {
+    @Test func progressReaches100OnlyWithTheLastByte() throws {
         let sizes: [Int64] = [2, 3, 1_000, 10_007, 123_456_789, 1 << 40, 1 << 53, 1 << 60]
         for size in sizes {
             let almost = StatusReport(tasks: [task(received: size - 1, expected: size)])
@@ -153,7 +153,7 @@ struct StatusReportTests {
         }
     }
 
-    @Test func progressIsCutOffAndNotRounded() throws {
+    @Test func progressIsRoundedDown() throws {
         #expect(
             try firstTask(StatusReport(tasks: [task(received: 9_999, expected: 10_000)]))["progress"] as? Double == 99.9
         )
@@ -167,9 +167,9 @@ struct StatusReportTests {
 
     // MARK: Text
 
-    @Test func textOfNothingToDo() { #expect(StatusReport(tasks: []).text == "no active tasks\n") }
+    @Test func textWithoutTasksSaysSo() { #expect(StatusReport(tasks: []).text == "no active tasks\n") }
 
-    @Test func textHasAHeadingAndALineATask() {
+    @Test func textHasAHeadingAndOneLinePerTask() {
         let report = StatusReport(tasks: [
             task(1, path: "A/b.mp3", received: 524_288, expected: 1_048_576, rate: 2_048),
             task(2, path: "C/d.mp3", state: .queued, received: 0, expected: nil, rate: nil),
@@ -219,7 +219,7 @@ struct StatusPageTests {
         #expect(text(of: StatusPage(StatusReport(tasks: []), rates: [9, 0])).contains("<svg "))
     }
 
-    @Test func tasksHaveBarsAndWords() {
+    @Test func tasksAreShownAsBarsAndText() {
         let report = StatusReport(tasks: [
             task(1, .running), task(2, .queued, expected: nil), task(3, .failed, error: "the server answered 404"),
             task(4, .running, expected: nil),

@@ -27,7 +27,7 @@ struct SubscriptionsPageTests {
         #expect(list.subscriptions.map(\.link) == ["https://a.example/", "https://b.example/", nil])
     }
 
-    @Test func anEmptyListIsOne() throws {
+    @Test func anEmptyListIsAValidDocument() throws {
         #expect(try OPML.parse(SubscriptionsPage.document([])).subscriptions.isEmpty)
     }
 }

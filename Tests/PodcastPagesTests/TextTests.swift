@@ -53,11 +53,11 @@ struct TimeTextTests {
             (0, "0s"), (7.9, "7s"), (59.99, "59s"), (60, "1m00s"), (200, "3m20s"), (3_599, "59m59s"), (3_600, "1h00m"),
             (3_900, "1h05m"), (360_000, "100h00m"), (-1, "-"), (.infinity, "-"), (.nan, "-"), (1e9, "-"),
         ] as [(Double, String)])
-    func spansAreShort(seconds: Double, text: String) { #expect(TimeText.duration(seconds) == text) }
+    func durationsHaveAShortForm(seconds: Double, text: String) { #expect(TimeText.duration(seconds) == text) }
 }
 
 struct ProgressBarTests {
-    @Test func theBarGrowsAndIsFullAtTheEndAlone() {
+    @Test func theBarGrowsAndIsFullOnlyAtTheEnd() {
         #expect(ProgressBar.text(0, width: 10) == "[..........]")
         #expect(ProgressBar.text(9.9, width: 10) == "[..........]")
         #expect(ProgressBar.text(10, width: 10) == "[#.........]")

@@ -1,7 +1,7 @@
 import Testing
 import TransferCore
 
-/// The table of first bytes, with fixtures that match and fixtures that do not.
+/// The content of a body, as its first bytes show it.
 @Suite struct BodyContentTests {
     /// The first bytes of a body, and the content they show.
     struct Fixture: Sendable, CustomTestStringConvertible {
@@ -91,7 +91,7 @@ import TransferCore
     }
 
     /// A piece cut out of a stream, or a file with padding before its first frame.
-    @Test(arguments: [1, 100, 4_000]) func framesAreFoundBehindSomethingElse(junk: Int) {
+    @Test(arguments: [1, 100, 4_000]) func framesAreFoundAfterOtherBytes(junk: Int) {
         let junk = [UInt8](repeating: 0, count: junk - 1) + [0xFF]
         for (header, length, format) in [
             ([0xFF, 0xFB, 0x90, 0x64], 417, MediaFormat.mpegAudio),
@@ -108,12 +108,12 @@ import TransferCore
             [0xFF, 0xEB, 0x90, 0x64], [0xFF, 0xF9, 0x00, 0x00], [0xFF, 0xFB, 0xF0, 0x64], [0xFF, 0xFB, 0x9C, 0x64],
             [0xFE, 0xFB, 0x90, 0x64], [0xFF, 0x00, 0x90, 0x64],
         ] as [[UInt8]])
-    func whatOnlyLooksLikeAFrameIsNone(header: [UInt8]) {
+    func anInvalidFrameHeaderIsNotMedia(header: [UInt8]) {
         let bytes = header + [UInt8](repeating: 0, count: BodyContent.searchWindow)
         #expect(BodyContent(bytes, isWhole: false, searches: true) == .binary)
     }
 
-    @Test func aFrameThatNoOtherFollowsIsNone() {
+    @Test func aSingleFrameIsNotMedia() {
         let bytes = [0xFF, 0xFB, 0x90, 0x64] + [UInt8](repeating: 1, count: BodyContent.searchWindow)
         #expect(BodyContent(bytes, isWhole: false, searches: true) == .binary)
     }
@@ -184,8 +184,8 @@ import TransferCore
         }
     }
 
-    /// The result for a prefix is also the result for the whole, byte by byte.
-    @Test(arguments: media + documents) func moreBytesDoNotChangeTheAnswer(_ fixture: Fixture) {
+    /// The result for each prefix is `nil` or the result for the whole.
+    @Test(arguments: media + documents) func moreBytesDoNotChangeTheResult(_ fixture: Fixture) {
         let bytes = fixture.bytes + [UInt8](repeating: 0x20, count: BodyContent.searchWindow)
         let last = BodyContent(bytes, isWhole: false, searches: true)
         #expect(last == fixture.content || last == .document(.webPage), "\(String(describing: last))")
@@ -200,7 +200,7 @@ import TransferCore
         }
     }
 
-    @Test func textIsToldFromBytesByOneByte() {
+    @Test func oneControlByteTurnsTextIntoBinaryContent() {
         let text = [UInt8](repeating: UInt8(ascii: "a"), count: BodyContent.textWindow)
         #expect(BodyContent(text.dropLast(), isWhole: false) == nil)
         #expect(BodyContent(text, isWhole: false) == .document(.text))

@@ -9,7 +9,7 @@ import TransferCore
     }
 
     @Test(arguments: ["", "0-0", "0-4095", "0-4095,8192-9999", "5-5,7-7,9-9"])
-    func textIsReadBack(text: String) throws {
+    func textSurvivesARoundTrip(text: String) throws {
         #expect(try #require(ByteRanges(text: text)).text == text)
     }
 
@@ -22,11 +22,11 @@ import TransferCore
         "5", "5-", "-5", "5-4", "a-b", "0-1,", ",0-1", "0-1,,3-4", "0 -1", "+0-1", "0--1", "0-1;3-4",
         "0-9223372036854775807", "0-99999999999999999999", "3-4,0-1", "0-1,2-3", "0-5,3-8", "00-1",
     ])
-    func textThatIsNotWrittenSoIsRefused(text: String) {
+    func textInAnotherFormIsRefused(text: String) {
         #expect(ByteRanges(text: text) == nil)
     }
 
-    @Test func neighboursBecomeOne() {
+    @Test func adjacentRangesAreMerged() {
         #expect(set(0..<5, 5..<9).text == "0-8")
         #expect(set(0..<5, 5..<9) == set(0..<9))
     }
@@ -36,12 +36,12 @@ import TransferCore
         #expect(set(0..<10, 20..<25).byteCount == 15)
     }
 
-    @Test func aRangeIsCoveredOnlyWhole() {
+    @Test func aRangeIsCoveredOnlyIfAllItsBytesArePresent() {
         let ranges = set(10..<20, 30..<40)
         #expect(ranges.covers(10..<20))
         #expect(ranges.covers(12..<13))
         #expect(ranges.covers(35..<40))
-        #expect(ranges.covers(25..<25), "nothing is missing of an empty range")
+        #expect(ranges.covers(25..<25), "an empty range has no missing byte")
         #expect(!ranges.covers(9..<11))
         #expect(!ranges.covers(15..<35))
         #expect(!ranges.covers(39..<41))

@@ -53,7 +53,7 @@ private final class Subject {
         #expect(!pools.request(5, host: "b", forReader: false, now: 0))
         #expect(pools.release(4, now: 1) == [5], "the host of 3 is still full")
         #expect(pools.release(1, now: 2) == [3])
-        #expect(pools.release(1, now: 3) == [], "it has ended already")
+        #expect(pools.release(1, now: 3) == [], "connection 1 has already ended")
     }
 
     @Test func probesHaveAPoolOfTheirOwn() {
@@ -71,15 +71,15 @@ private final class Subject {
         #expect(pools.request(9, host: "h1", forReader: true, now: 0))
     }
 
-    @Test func whoWaitsGetsItsTurnInOrder() {
+    @Test func waitingRequestsAreServedInOrder() {
         for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
         for token in 3...5 { #expect(!pools.request(token, host: "a", forReader: true, now: 0)) }
-        #expect(pools.release(4, now: 1) == [], "it was wanted no more")
+        #expect(pools.release(4, now: 1) == [], "4 is withdrawn while it waits")
         #expect(pools.release(1, now: 2) == [3])
         #expect(pools.release(2, now: 3) == [5])
     }
 
-    @Test func aReadersConnectionThatOnlyFillsMovesToTheFilling() {
+    @Test func aReadersConnectionThatOnlyFillsMovesToTheFillingPool() {
         #expect(pools.request(1, host: "a", forReader: true, now: 0))
         #expect(pools.request(2, host: "a", forReader: true, now: 0))
         #expect(!pools.request(3, host: "a", forReader: true, now: 0))
@@ -91,11 +91,11 @@ private final class Subject {
     @Test func aLingeringConnectionGivesWayToAReader() {
         for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
         for token in 3...4 { #expect(pools.request(token, host: "a", forReader: true, now: 100)) }
-        #expect(pools.setServing(4, false, now: 200) == [], "the filling of that host is full")
+        #expect(pools.setServing(4, false, now: 200) == [], "the filling pool of that host is full")
         #expect(pools.preempted(now: 200) == [])
         #expect(pools.deadline == 10_200)
         #expect(!pools.request(5, host: "a", forReader: true, now: 300))
-        #expect(pools.deadline == 1_100, "it has had its turn by then")
+        #expect(pools.deadline == 1_100, "its slot time is over by then")
         #expect(pools.preempted(now: 1_099) == [])
         #expect(pools.preempted(now: 1_100) == [4])
         #expect(pools.release(4, now: 1_100) == [5])
@@ -109,7 +109,7 @@ private final class Subject {
         #expect(pools.deadline == nil)
     }
 
-    @Test func aLingeringConnectionEndsAfterAWhile() {
+    @Test func aLingeringConnectionIsPreemptedAfterTheLingerTime() {
         for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
         #expect(pools.request(3, host: "a", forReader: true, now: 0))
         #expect(pools.setServing(3, false, now: 500) == [])
@@ -120,16 +120,16 @@ private final class Subject {
         #expect(pools.preempted(now: 10_700) == [3])
     }
 
-    @Test func aLingeringConnectionMovesWhenTheFillingHasRoom() {
+    @Test func aLingeringConnectionMovesWhenTheFillingPoolHasRoom() {
         for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
         for token in 3...4 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
         #expect(pools.setServing(3, false, now: 500) == [])
         #expect(!pools.request(5, host: "a", forReader: true, now: 600))
-        #expect(pools.release(1, now: 700) == [5], "3 fills in the place of 1, and leaves its own to 5")
+        #expect(pools.release(1, now: 700) == [5], "3 moves to the place of 1, and 5 gets the place of 3")
         #expect(pools.deadline == nil)
     }
 
-    @Test func whatWaitsToFillChangesPoolsWhenAReaderNeedsIt() {
+    @Test func aWaitingRequestChangesPoolsWhenAReaderNeedsIt() {
         for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
         #expect(!pools.request(3, host: "a", forReader: false, now: 0))
         #expect(pools.setServing(3, true, now: 1) == [3])
@@ -141,7 +141,7 @@ private final class Subject {
         for token in 11...13 { #expect(pools.request(token, host: "h\(token)", forReader: false, now: 0)) }
         #expect(pools.setServing(1, false, now: 10) == [])
         #expect(pools.setServing(2, false, now: 20) == [])
-        #expect(pools.preempted(now: 2_000) == [1, 2], "both waiting readers get one")
+        #expect(pools.preempted(now: 2_000) == [1, 2], "each waiting reader gets one")
         #expect(pools.release(1, now: 2_000) == [3])
         #expect(pools.preempted(now: 2_000) == [2])
         #expect(!pools.request(1, host: "a", forReader: true, now: 2_001))
@@ -155,7 +155,7 @@ private final class Subject {
         tokens.map { pools.request($0, host: host ?? "h\($0)", forReader: false, priority: priority, now: 0) }
     }
 
-    @Test func whatWasAskedForComesBeforeWhatIsAutomatic() {
+    @Test func requestedTasksComeBeforeAutomaticOnes() {
         #expect(request(1...3, .asked) == [true, true, true])
         #expect(request(4...5, .automatic) == [false, false])
         #expect(request(6...7, .asked) == [false, false])
@@ -166,26 +166,26 @@ private final class Subject {
         #expect(pools.release(6, now: 4) == [5])
     }
 
-    @Test func whatWasAskedForTakesThePlaceOfWhatIsAutomatic() {
+    @Test func requestedTasksPreemptAutomaticOnes() {
         #expect(request(1...3, .automatic) == [true, true, true])
-        #expect(request(4...4, .automatic) == [false], "one of its own kind waits")
+        #expect(request(4...4, .automatic) == [false], "an automatic task waits for the others")
         #expect(pools.preempted(now: 0) == [])
         #expect(request(5...6, .asked) == [false, false])
-        #expect(pools.deadline == nil, "it is to be done at once")
+        #expect(pools.deadline == nil, "the preemption is due at once")
         #expect(pools.preempted(now: 0) == [2, 3], "those that began last")
         #expect(pools.release(3, now: 0) == [5])
         #expect(pools.preempted(now: 0) == [2])
         #expect(pools.release(2, now: 0) == [6])
         #expect(pools.preempted(now: 0) == [])
-        #expect(request(2...3, .automatic) == [false, false], "they come again")
+        #expect(request(2...3, .automatic) == [false, false], "the preempted tasks request a connection again")
         #expect(pools.release(5, now: 1) == [4])
     }
 
-    @Test func onlyAPlaceThatHelpsIsTaken() {
+    @Test func aConnectionIsPreemptedOnlyIfItsPlaceHelps() {
         #expect(request(1...2, .asked, host: "a") == [true, true])
         #expect(request(3...3, .automatic, host: "b") == [true])
         #expect(request(4...4, .asked, host: "a") == [false])
-        #expect(pools.preempted(now: 0) == [], "its host is full with what was asked for")
+        #expect(pools.preempted(now: 0) == [], "its host is full of requested tasks")
         #expect(pools.release(1, now: 1) == [4])
         #expect(request(5...5, .asked, host: "c") == [false])
         #expect(pools.preempted(now: 1) == [3])
@@ -197,11 +197,11 @@ private final class Subject {
         #expect(pools.setPriority(5, .asked, now: 0) == [])
         #expect(pools.preempted(now: 0) == [3])
         #expect(pools.setPriority(3, .asked, now: 0) == [])
-        #expect(pools.preempted(now: 0) == [2], "one that runs is no longer to be ended when it is raised")
+        #expect(pools.preempted(now: 0) == [2], "a running task that is raised is no longer preempted")
         #expect(pools.release(2, now: 0) == [5])
     }
 
-    @Test func readersTakeNoPlaceOfWhatFills() {
+    @Test func readersPreemptNoFillingConnection() {
         #expect(request(1...3, .automatic) == [true, true, true])
         #expect(pools.request(4, host: "h1", forReader: true, priority: .automatic, now: 0))
         #expect(pools.preempted(now: 0) == [])

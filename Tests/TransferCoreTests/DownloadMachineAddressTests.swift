@@ -10,7 +10,7 @@ import Testing
 
     private func bench() -> MachineBench { MachineBench { $0.renewsAddress = true } }
 
-    /// Returns a bench with a task whose URL is refused in the middle of the file.
+    /// Returns a bench with a task whose URL is refused in the middle of the file, and that waits for its owner.
     private func refused(_ status: Int = 404) -> MachineBench {
         let bench = bench()
         _ = bench.fill()
@@ -42,13 +42,13 @@ import Testing
             ])
     }
 
-    @Test func anOwnerThatIsNotToBeAskedIsNotAsked() {
+    @Test func theOwnerIsNotAskedUnlessItRenewsAddresses() {
         let bench = MachineBench()
         _ = bench.fill()
         #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .failed(missing)])
     }
 
-    @Test func whatComesFromANewAddressHasToProveItself() {
+    @Test func bytesFromANewAddressAreCompared() {
         let bench = refused()
         #expect(
             bench.renewed(true) == [
@@ -58,7 +58,7 @@ import Testing
         #expect(bench.machine.step(4) == .compare(until: 1_000))
     }
 
-    @Test func aSeekThereWaitsForTheProof() {
+    @Test func aSeekAtANewAddressWaitsForTheComparison() {
         let bench = refused()
         _ = bench.read(1, 8_000..<8_100)
         #expect(bench.renewed(true) == [.connect(4, .part(500..<10_000, direct: false, forReader: true))])
@@ -70,7 +70,7 @@ import Testing
             ])
     }
 
-    @Test func anotherRenditionThereBeginsANewFile() {
+    @Test func anotherRenditionAtANewAddressBeginsANewFile() {
         let bench = refused()
         _ = bench.renewed(true)
         _ = bench.head(4, MachineBench.part(500..<10_000))
@@ -85,7 +85,7 @@ import Testing
         #expect(bench.machine.error == missing)
     }
 
-    @Test func whoReadsWaitsForIt() {
+    @Test func aReaderWaitsForANewerAddress() {
         let bench = refused()
         #expect(bench.read(1, 1_000..<1_100) == [])
         #expect(bench.read(2, 0..<1_000) == [.answerRead(2, nil)])
@@ -100,7 +100,7 @@ import Testing
         #expect(bench.received(4, 100) == [.answerRead(3, nil), .serving(4, false)])
     }
 
-    @Test func whoOpensWaitsForIt() {
+    @Test func anOpenWaitsForANewerAddress() {
         let bench = bench()
         _ = bench.open(1)
         #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .renewAddress(missing)])
@@ -119,7 +119,7 @@ import Testing
         #expect(bench.machine.failure == nil)
     }
 
-    @Test func itIsAskedOnceInTheTimeThatAFailureIsRemembered() {
+    @Test func theOwnerIsAskedAtMostOnceAMinute() {
         let bench = refused()
         _ = bench.renewed(true)
         bench.pass(59_999)
@@ -129,21 +129,21 @@ import Testing
         #expect(bench.head(5, MachineBench.status(404)) == [.abort(5), .renewAddress(missing)])
     }
 
-    @Test func aRetryDoesNotCutTheSearchShort() {
+    @Test func aRetryDoesNotInterruptTheRenewal() {
         let bench = refused()
         #expect(bench.retry() == [])
         #expect(bench.machine.state == .queued)
         #expect(bench.renewed(false) == [.failed(missing)])
     }
 
-    @Test func anOwnerThatNeverAnswersIsNotWaitedForForEver() {
+    @Test func theWaitForTheOwnerIsBounded() {
         let bench = refused()
         #expect(bench.machine.deadline == bench.now + .seconds(660))
         #expect(bench.tick() == [.failed(missing)])
         #expect(bench.renewed(true) == [.connect(4, .part(500..<10_000, direct: false, forReader: false))])
     }
 
-    @Test func aCancelledTaskDoesNotWait() {
+    @Test func aCancelledTaskDoesNotWaitForANewerAddress() {
         let bench = refused()
         #expect(bench.cancel() == [])
         #expect(bench.machine.isIdle)
@@ -151,7 +151,7 @@ import Testing
         #expect(bench.machine.state == .remote)
     }
 
-    @Test func anotherAddressIsTriedAtOnceAfterAFailure() {
+    @Test func aChangedAddressIsTriedAtOnceAfterAFailure() {
         let bench = refused()
         _ = bench.renewed(false)
         #expect(
@@ -161,7 +161,7 @@ import Testing
         #expect(bench.machine.failure == nil)
     }
 
-    @Test func anotherAddressDoesNotDisturbWhatRuns() {
+    @Test func aChangedAddressDoesNotInterruptAConnection() {
         let bench = bench()
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
@@ -172,7 +172,7 @@ import Testing
             bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))], "its final address still answers")
     }
 
-    @Test func anotherAddressIsANewerOne() {
+    @Test func aChangedAddressEndsTheWaitForTheOwner() {
         let bench = refused()
         #expect(
             bench.machine.addressChanged(now: bench.now) == [

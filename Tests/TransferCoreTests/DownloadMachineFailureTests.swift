@@ -21,7 +21,7 @@ import Testing
         #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))])
     }
 
-    @Test func pausesGrowUntilBytesCome() {
+    @Test func pausesGrowUntilNewBytesArrive() {
         let bench = filling()
         var connection = 1
         for pause in [250, 500, 1_000, 2_000] as [Int64] {
@@ -32,7 +32,7 @@ import Testing
         }
         _ = bench.head(connection, MachineBench.part(500..<10_000))
         bench.passed(connection, 500)
-        #expect(bench.machine.attempts.count == 4, "neither a head nor bytes that were here are progress")
+        #expect(bench.machine.attempts.count == 4, "neither a head nor bytes that were present are progress")
         _ = bench.received(connection, 1)
         _ = bench.failed(connection)
         #expect(bench.machine.deadline == bench.now + .milliseconds(250))
@@ -45,7 +45,7 @@ import Testing
         #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))])
     }
 
-    @Test func aServersOwnPauseIsKeptEvenForReaders() {
+    @Test func aServersRetryAfterIsKeptEvenForReaders() {
         let bench = filling()
         _ = bench.failed(1)
         _ = bench.tick()
@@ -80,7 +80,7 @@ import Testing
         #expect(bench.machine.has(1), "the download goes on")
     }
 
-    @Test func aReaderWithoutANetworkIsToldSo() {
+    @Test func aReaderWithoutANetworkGetsUnreachable() {
         let bench = filling { $0.readerDeadline = .seconds(1) }
         _ = bench.read(1, 1_000..<9_000)
         _ = bench.failed(1, .unreachable)
@@ -114,7 +114,7 @@ import Testing
         _ = bench.open(1)
         #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .failed(error), .answerOpen(1, error)])
         #expect(bench.machine.state == .failed)
-        #expect(!bench.machine.isIdle, "it has something to remember")
+        #expect(!bench.machine.isIdle, "it remembers the failure")
         #expect(bench.open(2) == [.answerOpen(2, error)])
         bench.pass(59_999)
         #expect(bench.read(3, 0..<1) == [.answerRead(3, error)])
@@ -126,7 +126,7 @@ import Testing
         #expect(bench.machine.state == .remote)
     }
 
-    @Test func aPersonMayRetryBeforeThat() {
+    @Test func aUserMayRetryAPermanentFailureAtOnce() {
         let bench = MachineBench()
         _ = bench.fill()
         _ = bench.head(1, MachineBench.status(403))
@@ -163,10 +163,10 @@ import Testing
         #expect(bench.machine.has(3), "the final address may have expired")
         let actions = bench.head(3, MachineBench.status(403))
         #expect(bench.machine.failure == nil)
-        #expect(actions == [.abort(3), .resume(1, forReader: false)], "the stream goes on, and will come past")
+        #expect(actions == [.abort(3), .resume(1, forReader: false)], "the stream will reach the reader")
     }
 
-    @Test func anAnswerThatNeverComesIsALoss() {
+    @Test func aMissingResponseIsALostConnection() {
         let bench = MachineBench()
         _ = bench.fill()
         #expect(bench.machine.deadline == nil, "it waits for its turn")
@@ -176,7 +176,7 @@ import Testing
         #expect(bench.machine.attempts.lastError?.code == .timedOut)
     }
 
-    @Test func lyingRangesAreNotAskedForAThirdTime() {
+    @Test func wrongRangesAreNotRequestedAThirdTime() {
         let bench = filling()
         _ = bench.failed(1)
         for connection in 2...3 {
@@ -196,11 +196,11 @@ import Testing
             _ = bench.failed(connections)
             if bench.machine.failure == nil { _ = bench.tick() }
         }
-        #expect(connections == 5, "after pauses of 250, 500, 1,000 and 2,000 ms, but before another")
+        #expect(connections == 5, "four pauses, of 250, 500, 1,000 and 2,000 ms, but no fifth")
         #expect(bench.machine.state == .failed)
     }
 
-    @Test func aDiskThatCannotBeWrittenEndsEverythingAndKeepsWhatIsHere() {
+    @Test func aWriteErrorEndsEverythingButKeepsPresentBytes() {
         let bench = filling()
         _ = bench.read(1, 1_000..<1_100)
         let error = TransferError(.failed, "cannot write")
@@ -210,7 +210,7 @@ import Testing
         #expect(bench.machine.step(1) == .stop)
     }
 
-    @Test func aFileThatCannotBeMadeIsAskedForAgainLater() {
+    @Test func aFileThatCannotBeCreatedIsCreatedAfterARetry() {
         let bench = MachineBench()
         _ = bench.fill()
         #expect(bench.head(1, MachineBench.whole()).last == .createFile(generation: 1, MachineBench.pin()))
@@ -263,7 +263,7 @@ import Testing
         #expect(bench.machine.deadline == nil)
     }
 
-    @Test func aCancelledTaskEndsAndKeepsWhatIsHere() {
+    @Test func aCancelledTaskEndsButKeepsPresentBytes() {
         let bench = filling()
         #expect(bench.cancel() == [.abort(1)])
         #expect(bench.machine.state == .remote)
@@ -271,7 +271,7 @@ import Testing
         #expect(bench.machine.isIdle)
     }
 
-    @Test func whatHasAllItsBytesCompletesInSpiteOfACancel() {
+    @Test func aFileWithAllBytesIsFinishedDespiteACancel() {
         let bench = filling()
         #expect(bench.received(1, 9_000).last == .finish(generation: 1))
         #expect(bench.cancel() == [])
@@ -287,7 +287,7 @@ import Testing
         #expect(bench.cancel() == [.connect(2, .part(1_000..<10_000, forReader: true))])
     }
 
-    @Test func theEndAnswersEveryone() {
+    @Test func aShutdownAnswersReaders() {
         let bench = filling()
         _ = bench.read(7, 1_000..<1_100)
         let error = TransferError(.failed, "stopping")

@@ -5,7 +5,7 @@ import Testing
 
 /// Changes of this computer's network while a file is read.
 @Suite struct DownloadMachineNetworkTests {
-    /// A file that is read at its end, with a connection that has delivered 1,000 bytes through redirects.
+    /// Returns a bench whose reader waits behind the 1,000 bytes that connection 1 has delivered through redirects.
     private func playing() -> MachineBench {
         let bench = MachineBench()
         _ = bench.open(1)
@@ -68,8 +68,8 @@ import Testing
         #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
 
-    /// Trackers among the redirects count a play once: after an outage the last address is asked first, whether the
-    /// system reported the outage or packets were dropped unseen.
+    /// Trackers among the redirects must count a play only once. So the final address is requested first after an
+    /// outage, whether the system reported the outage or packets were dropped silently.
     @Test(arguments: [TransferError.Code.unreachable, .timedOut])
     func theRedirectsAreNotRequestedAgainAfterAnOutage(_ outage: TransferError.Code) {
         let bench = playing()

@@ -12,7 +12,7 @@ import Testing
         return bench
     }
 
-    @Test func aTaskIsAskedForUnlessItIsAutomatic() {
+    @Test func aTaskHasThePriorityAskedUnlessItIsAutomatic() {
         let bench = MachineBench()
         #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
         #expect(bench.machine.priority == .asked)
@@ -21,7 +21,7 @@ import Testing
         #expect(other.machine.state == .queued)
     }
 
-    @Test func askingRaisesAnAutomaticTaskAndNothingLowersIt() {
+    @Test func aRequestRaisesAnAutomaticTaskAndNothingLowersIt() {
         let bench = automatic()
         #expect(bench.fill(.automatic) == [])
         #expect(bench.fill(.asked) == [.prioritized(.asked)])
@@ -29,7 +29,7 @@ import Testing
         #expect(bench.machine.priority == .asked)
     }
 
-    @Test func aReaderRaisesWhatItReads() {
+    @Test func aReaderRaisesTheTaskOfItsFile() {
         let bench = automatic()
         _ = bench.head(1, MachineBench.whole())
         #expect(bench.read(1, 0..<100).first == .prioritized(.asked))
@@ -51,7 +51,7 @@ import Testing
         #expect(!bench.machine.isWaitingForConditions)
     }
 
-    @Test func aRunningOneEndsItsConnectionAndGoesOnWhereItStopped() {
+    @Test func aRunningAutomaticTaskPausesAndContinuesWhereItStopped() {
         let bench = automatic()
         _ = bench.head(1, MachineBench.whole())
         _ = bench.received(1, 1_000)
@@ -61,19 +61,19 @@ import Testing
         #expect(bench.allowAutomatic(true) == [.connect(2, .part(1_000..<10_000, forReader: false))])
     }
 
-    @Test func whatWasAskedForDoesNotWaitForConditions() {
+    @Test func aRequestedTaskDoesNotWaitForConditions() {
         let bench = MachineBench()
         _ = bench.allowAutomatic(false)
         #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
         #expect(!bench.machine.isWaitingForConditions)
     }
 
-    @Test func askingStartsAtOnceWhatWaitedForConditions() {
+    @Test func aRetryStartsATaskThatWaitsForConditions() {
         let bench = automatic(allowed: false)
         #expect(bench.retry() == [.prioritized(.asked), .connect(1, .whole(forReader: false))])
     }
 
-    @Test func aReaderOfAWaitingTaskIsServedAllTheSame() {
+    @Test func aReaderOfAWaitingTaskIsServed() {
         let bench = automatic(allowed: false)
         #expect(bench.read(1, 5_000..<5_100).first == .prioritized(.asked))
         #expect(bench.machine.connections.count == 1)
@@ -91,7 +91,7 @@ import Testing
         #expect(bench.tick() == [.abort(1)])
     }
 
-    @Test func anAutomaticTaskForgivesNoFailureAndEndsNoSuspension() {
+    @Test func anAutomaticFillClearsNoFailureAndEndsNoSuspension() {
         let bench = MachineBench()
         _ = bench.fill()
         _ = bench.head(1, MachineBench.status(404))
@@ -103,7 +103,7 @@ import Testing
         #expect(other.machine.state == .suspended)
     }
 
-    @Test func conditionsDoNotMoveWhatIsWholeOrFinishing() {
+    @Test func conditionsDoNotAffectCachedOrFinishingFiles() {
         let bench = automatic()
         _ = bench.head(1, MachineBench.whole())
         _ = bench.received(1, 10_000)

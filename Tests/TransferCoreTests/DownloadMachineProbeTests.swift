@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Probes get the blocks that they read, and nothing else happens.
+/// Reads of probes: they fetch only the blocks that are read, and start no task.
 @Suite struct DownloadMachineProbeTests {
     private func bench(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         MachineBench {
@@ -52,7 +52,7 @@ import Testing
         #expect(bench.head(2, MachineBench.part(8_000..<10_000)) == [])
         #expect(bench.received(2, 1_050) == [])
         #expect(bench.received(2, 50) == [.answerRead(2, nil), .serving(2, false)])
-        // The rest of the blocks comes too, also after the close.
+        // The rest of the blocks arrives even after the close.
         #expect(bench.close() == [])
         #expect(bench.received(2, 900) == [])
         #expect(bench.ended(2, .complete) == [])
@@ -64,7 +64,7 @@ import Testing
         let bench = bench()
         _ = bench.probeOpen(1)
         for id in 2...4 as ClosedRange<Int64> {
-            #expect(bench.probe(id, (id - 2) * 1_000 + 10..<(id - 2) * 1_000 + 20) == [], "the head is awaited")
+            #expect(bench.probe(id, (id - 2) * 1_000 + 10..<(id - 2) * 1_000 + 20) == [], "the head is missing")
         }
         #expect(bench.head(1, MachineBench.part(0..<1_000)).contains(.connect(2, .probe(1_000..<3_000))))
         _ = bench.head(2, MachineBench.part(1_000..<3_000))
@@ -86,7 +86,7 @@ import Testing
         #expect(bench.received(1, 300) == [.release(1), .finish(generation: 1)])
     }
 
-    @Test func anAnswerWithTheWholeFileIsCut() {
+    @Test func aResponseWithTheWholeFileIsStopped() {
         let bench = bench()
         _ = bench.probeOpen(1)
         _ = bench.head(1, MachineBench.whole())
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: Players
 
-    @Test func aPlayerCompletesTheParts() {
+    @Test func aPlayerFetchesTheBytesThatProbesOmitted() {
         let bench = opened()
         #expect(bench.read(2, 0..<100) == [.answerRead(2, nil), .connect(2, .part(1_000..<10_000, forReader: false))])
         #expect(bench.machine.isFilling && bench.machine.state == .queued)

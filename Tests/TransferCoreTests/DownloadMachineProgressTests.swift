@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Accurate to the millisecond: an average over the last seconds would detect a stall too late.
-    @Test func aConnectionThatStopsSendingHasStalledWhenTheTimeIsOver() {
+    @Test func aSilentConnectionStallsExactlyAfterTheTimeout() {
         let bench = reading()
         bench.pass(7_777)
         _ = bench.received(1, 1)
@@ -42,7 +42,7 @@ import Testing
         #expect(bench.machine.error?.message == "the server stopped sending for 20 s")
     }
 
-    @Test func comparedBytesAreNoSilence() {
+    @Test func comparedBytesPreventAStall() {
         let bench = MachineBench(
             pin: MachineBench.pin(nil, nil, ranges: false), present: MachineBench.ranges(0..<9_000))
         _ = bench.fill()
@@ -55,7 +55,7 @@ import Testing
         #expect(Self.stalled(1, in: bench) && bench.now == last + .seconds(20))
     }
 
-    @Test func theSilenceOfAConnectionThatIsKeptFromSendingIsNotTheServers() {
+    @Test func aRestrainedConnectionDoesNotStall() {
         let bench = reading()
         for _ in 0..<9 {
             bench.pass(19_999)
@@ -66,7 +66,7 @@ import Testing
         #expect(Self.stalled(1, in: bench))
     }
 
-    @Test func aPausedConnectionOwesNothingUntilItGoesOn() {
+    @Test func aPausedConnectionStallsOnlyAfterItResumes() {
         let bench = MachineBench { $0.readerDeadline = .seconds(3_600) }
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Slow progress
 
-    @Test func bytesThatAreHereAlreadyAreNoProgress() {
+    @Test func presentBytesAreNoProgress() {
         let bench = MachineBench(
             pin: MachineBench.pin(nil, nil, ranges: false), present: MachineBench.ranges(0..<9_000)
         ) { $0.stall = .seconds(3_600) }
@@ -106,7 +106,7 @@ import Testing
         #expect(bench.machine.deadline == due)
     }
 
-    @Test func aDripIsNoProgress() {
+    @Test func aTrickleIsNoProgress() {
         // The minimum is 256 bytes a second over 6 s.
         let bench = reading {
             $0.minRate = 256
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [(255, 6_000), (257, 60_000)] as [(Int64, Int64)])
-    func theFloorIsARateOverTheDeadline(rate: Int64, waits: Int64) {
+    func theMinimumRateAppliesOverTheReadersDeadline(rate: Int64, waits: Int64) {
         let bench = MachineBench {
             $0.minRate = 256
             $0.readerDeadline = .seconds(6)
@@ -134,7 +134,7 @@ import Testing
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole(total))
         _ = bench.read(1, 500_000..<500_100)
-        // The second connection delivers it; the first is irrelevant.
+        // The second connection delivers the bytes that are read; the first is irrelevant.
         let start = bench.now
         while bench.machine.isWaiting(1), bench.now - start < .seconds(60) {
             bench.pass(1_000)
@@ -149,7 +149,7 @@ import Testing
         #expect(bench.now - start >= .milliseconds(waits) && bench.now - start <= .milliseconds(waits + 6_500))
     }
 
-    @Test func aDripDoesNotShortenThePauses() {
+    @Test func aTrickleDoesNotShortenThePauses() {
         let bench = MachineBench { $0.minRate = 256 }
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
@@ -184,7 +184,7 @@ import Testing
         #expect(bench.read(4, 1_000..<1_001) == [.connect(4, .part(1_000..<10_000, forReader: true))])
     }
 
-    @Test func aByteMoreBeginsTheCountAnew() {
+    @Test func oneMoreByteRestartsTheCount() {
         let bench = reading()
         for connection in 1...6 {
             if connection > 1 {
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatStallsAtAByteMayGoOn() {
+    @Test func aStallAtTheSameByteIsNoFailure() {
         let bench = reading { $0.readerDeadline = .seconds(600) }
         for connection in 1...5 {
             if connection > 1 { _ = bench.head(connection, MachineBench.part(1_000..<10_000)) }
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func aLengthThatNoFileCanHaveIsNotBelievedToEnd() {
+    @Test func anExcessiveLengthNeverEndsTheFile() {
         let bench = MachineBench()
         _ = bench.fill()
         let head = MachineBench.whole(nil, tag: nil, ["content-length": "9223372036854775808"])
@@ -238,7 +238,7 @@ import Testing
         _ = bench.head(2, MachineBench.part(1_000..<10_000))
         #expect(bench.machine.state == .running && bench.machine.error == broken)
         _ = bench.suspend(true)
-        #expect(bench.machine.error == nil, "a person's wish is no error")
+        #expect(bench.machine.error == nil, "a suspension by the user is no error")
         _ = bench.suspend(false)
         _ = bench.tick()
         _ = bench.received(2, 100)
@@ -258,7 +258,7 @@ import Testing
         #expect(bench.machine.error == nil, "the open is answered, and nobody waits")
     }
 
-    @Test func aReaderThatGivesUpLeavesItsReason() {
+    @Test func theErrorOfAReaderThatGivesUpIsShown() {
         let bench = reading { $0.stall = .seconds(3_600) }
         let error = TransferError(.timedOut, "nothing arrived for 60 s")
         #expect(bench.tick().contains(.answerRead(1, error)))

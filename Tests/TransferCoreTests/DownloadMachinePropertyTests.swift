@@ -63,7 +63,7 @@ import TransferCore
         for seed in 20_001...20_600 { try run(seed: UInt64(seed), badness: 10, changes: true) }
     }
 
-    @Test func probesStartNoTaskAndCostWhatTheyRead() throws {
+    @Test func probesStartNoTaskAndFetchBoundedBytes() throws {
         for seed in 40_001...40_600 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             let size = Int64.random(in: 1...2_000, using: &random)
@@ -103,7 +103,7 @@ import TransferCore
         }
     }
 
-    @Test func readersOfWhatNeverComesAreToldWithinSeconds() throws {
+    @Test func readersOfMissingBytesGetAnErrorWithinSeconds() throws {
         for seed in 30_001...30_200 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             let size = Int64.random(in: 2...500, using: &random)

@@ -65,7 +65,7 @@ import TransferCore
         #expect(bench.machine.state == .cached)
     }
 
-    @Test func anUnreadResponseGoesWithTheLastClose() {
+    @Test func anUnreadResponseIsAbortedAtTheLastClose() {
         let bench = held()
         #expect(bench.open(2) == [.answerOpen(2, nil)])
         #expect(bench.close() == [])
@@ -83,7 +83,7 @@ import TransferCore
         #expect(bench.read(2, 0..<10) == [.connect(2, .whole(direct: true, forReader: true))])
     }
 
-    @Test func anOpenThatWasGivenUpLeavesNoConnection() {
+    @Test func aCancelledOpenLeavesNoConnection() {
         let bench = MachineBench()
         _ = bench.open(1)
         #expect(bench.cancelWait(1) == [.abort(1)])
@@ -99,7 +99,7 @@ import TransferCore
         #expect(bench.received(1, 40) == [.answerRead(4, nil), .serving(1, false)])
     }
 
-    @Test func whatIsPresentIsAnsweredAtOnce() {
+    @Test func presentBytesAreAnsweredAtOnce() {
         let bench = reading()
         #expect(bench.read(5, 10..<90) == [.answerRead(5, nil)])
         #expect(bench.read(6, 10_000..<10_100) == [.answerRead(6, nil)], "beyond the end there is nothing to wait for")
@@ -128,7 +128,7 @@ import TransferCore
         #expect(bench.received(1, 7_900) == [.abort(1), .finish(generation: 1)], "its body goes on beyond its limit")
     }
 
-    @Test func aConnectionThatWouldBringMuchForNothingIsEndedRatherThanPaused() {
+    @Test func aConnectionWithMuchExcessIsEndedInsteadOfPaused() {
         let bench = reading(MachineBench { $0.excess = 1_500 })
         #expect(
             bench.read(3, 8_000..<8_100) == [.abort(1), .connect(2, .part(8_000..<10_000, forReader: true))])
@@ -136,7 +136,7 @@ import TransferCore
         _ = bench.received(2, 2_000)
         #expect(
             bench.ended(2, .complete) == [.connect(3, .part(100..<8_000, forReader: false))],
-            "what lies between is asked for by itself, with an end")
+            "the gap is requested separately, with an end")
     }
 
     @Test func aReaderThatIsNearWaitsForTheStream() {
@@ -152,10 +152,10 @@ import TransferCore
         let actions = bench.read(4, 8_000..<8_100)
         #expect(actions.contains(.connect(3, .part(8_000..<10_000, forReader: true))))
         #expect(actions.contains(.abort(1)))
-        #expect(bench.read(5, 2_000..<2_010) == [], "both serve somebody")
+        #expect(bench.read(5, 2_000..<2_010) == [], "both connections serve a reader")
         _ = bench.received(2, 100)
         #expect(bench.machine.has(3))
-        #expect(bench.machine.has(4), "the connection that came free")
+        #expect(bench.machine.has(4), "it has the place of the connection that became free")
         #expect(!bench.machine.has(2))
     }
 
@@ -170,7 +170,7 @@ import TransferCore
         #expect(bench.received(1, 9_000).last == .finish(generation: 1))
     }
 
-    @Test func theHoleBehindAReaderIsFilledUpToWhereItBegan() {
+    @Test func theGapBeforeAReaderIsFilled() {
         let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(), knowsDirect: true)
         _ = bench.read(1, 5_000..<5_100)
         _ = bench.head(1, MachineBench.part(5_000..<10_000))
@@ -191,12 +191,12 @@ import TransferCore
         #expect(bench.received(1, 6_000) == [.release(1), .finish(generation: 1)])
     }
 
-    @Test func aFileOfWhichAllIsPresentIsFinishedWithoutARequest() {
+    @Test func aFileWithAllBytesIsFinishedWithoutARequest() {
         let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000))
         #expect(bench.fill() == [.finish(generation: 1)])
     }
 
-    @Test func anEmptyFileIsWholeWhenItIsRead() {
+    @Test func anEmptyFileIsFinishedWhenItIsRead() {
         let bench = MachineBench()
         _ = bench.open(1)
         #expect(bench.head(1, MachineBench.whole(0)).last == .hold(1))
@@ -221,13 +221,13 @@ import TransferCore
             ])
     }
 
-    @Test func aQueuedFillingIsForAReaderAsSoonAsOneNeedsIt() {
+    @Test func aQueuedConnectionServesAReaderThatNeedsIt() {
         let bench = MachineBench()
         #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
         #expect(bench.read(1, 0..<100) == [.serving(1, true)])
     }
 
-    @Test func theStateOfEveryReadIsItsOwn() {
+    @Test func aReadOfAnotherGenerationFails() {
         let bench = reading()
         #expect(
             bench.read(3, 0..<10, generation: 0) == [

@@ -14,7 +14,7 @@ import Testing
             pin: MachineBench.pin(10_000, validator), present: MachineBench.ranges(0..<count), knowsDirect: knowsDirect)
     }
 
-    @Test func anotherTagBeginsAGenerationWithTheSameBody() {
+    @Test func anotherTagBeginsAGenerationFromTheSameResponse() {
         let bench = begun(4_000)
         _ = bench.read(1, 4_000..<4_100)
         let pin = MachineBench.pin(9_000, .entityTag("\"v2\""))
@@ -26,7 +26,7 @@ import Testing
         #expect(bench.machine.generation == 2)
         #expect(bench.machine.present.isEmpty)
         #expect(bench.machine.step(1) == .write(until: 9_000))
-        #expect(bench.read(2, 0..<10) == [.answerRead(2, changed)], "a reader of the old one")
+        #expect(bench.read(2, 0..<10) == [.answerRead(2, changed)], "a reader of the old generation")
         #expect(bench.received(1, 9_000) == [.release(1), .finish(generation: 2)])
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(bench.received(1, 6_000) == [.release(1), .finish(generation: 1)])
     }
 
-    @Test func aValidatorIsTakenOverWhenTheOverlapAgrees() {
+    @Test func aValidatorIsAdoptedWhenTheOverlapAgrees() {
         let bench = begun(4_000, nil)
         _ = bench.fill()
         _ = bench.head(1, MachineBench.part(3_500..<10_000))
@@ -72,7 +72,7 @@ import Testing
         #expect(bench.machine.pin == nil)
     }
 
-    @Test func anAddressThatIsResolvedAgainHasToShowItsBytesToo() {
+    @Test func bytesOfAnAddressThatIsResolvedAgainAreCompared() {
         let bench = begun(4_000, knowsDirect: false)
         #expect(bench.fill() == [.connect(1, .part(3_500..<10_000, direct: false, forReader: false))])
         #expect(bench.head(1, MachineBench.part(3_500..<10_000)) == [])
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.received(1, 1_500).first == .answerRead(2, nil))
     }
 
-    @Test func aFirstPartWithoutValidatorIsLeftForTheWhole() {
+    @Test func aFirstPartWithoutValidatorIsReplacedByTheWhole() {
         let bench = MachineBench()
         _ = bench.read(1, 9_000..<9_100)
         #expect(
@@ -99,7 +99,7 @@ import Testing
             ])
     }
 
-    @Test func aFirstPartWithValidatorIsTaken() {
+    @Test func aFirstPartWithValidatorIsAccepted() {
         let bench = MachineBench()
         _ = bench.read(1, 9_000..<9_100)
         #expect(
@@ -109,7 +109,7 @@ import Testing
         #expect(bench.received(1, 100) == [.answerRead(1, nil), .serving(1, false)])
     }
 
-    @Test func aPartThatHidesItsTagIsComparedFromThenOn() {
+    @Test func partsWithoutTheTagAreComparedFromThenOn() {
         let bench = begun(4_000)
         _ = bench.fill()
         #expect(
@@ -120,7 +120,7 @@ import Testing
         #expect(bench.machine.step(2) == .compare(until: 4_000))
     }
 
-    @Test func theWholeInPlaceOfAPartPassesOverWhatIsHere() {
+    @Test func theWholeInPlaceOfAPartSkipsPresentBytes() {
         let bench = begun(4_000)
         _ = bench.read(1, 8_000..<8_100)
         #expect(bench.head(1, MachineBench.whole()) == [])
@@ -155,7 +155,7 @@ import Testing
             ])
     }
 
-    @Test func beyondTheEndConfirmsAFileThatIsAllHere() {
+    @Test func aRangeErrorConfirmsACompleteFile() {
         let bench = MachineBench(
             pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
         #expect(
@@ -172,7 +172,7 @@ import Testing
             ])
     }
 
-    @Test func beyondTheEndOfAFileThatIsNotAllHereBeginsAGeneration() {
+    @Test func aRangeErrorForAnIncompleteFileBeginsAGeneration() {
         let bench = begun(4_000)
         _ = bench.read(1, 4_000..<4_100)
         #expect(
@@ -192,7 +192,7 @@ import Testing
             ])
     }
 
-    @Test func aServerThatContradictsItselfIsNotAskedForEver() {
+    @Test func aServerThatKeepsChangingTheFileIsGivenUp() {
         let bench = MachineBench()
         _ = bench.fill()
         var connection = 1

@@ -53,7 +53,7 @@ import Testing
         #expect(bench.renewed(true) == [.connect(3, whole(0))])
     }
 
-    @Test func bytesOfAnotherSourceHaveToProveThemselves() {
+    @Test func bytesOfAnotherSourceAreCompared() {
         let bench = bench(2)
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
@@ -87,10 +87,10 @@ import Testing
         #expect(
             bench.machine.mismatched(differs, now: bench.now) == [.abandonFile(generation: 2), .failed(differs)])
         #expect(bench.machine.state == .failed)
-        #expect(bench.machine.mismatched(differs, now: bench.now) == [], "only while it is being finished")
+        #expect(bench.machine.mismatched(differs, now: bench.now) == [], "the file is no longer being finished")
     }
 
-    @Test func twoConnectionsThatAreRefusedAdvanceOnce() {
+    @Test func twoRefusedConnectionsAdvanceTheSourceOnce() {
         let bench = bench(3)
         _ = bench.read(1, 0..<10)
         _ = bench.read(2, 8_000..<8_010)

@@ -15,20 +15,20 @@ import Testing
         return bench
     }
 
-    @Test func aFullDiskSuspendsAndAnswersWhoWaits() {
+    @Test func aFullDiskSuspendsTheTaskAndAnswersReaders() {
         let bench = filling()
         _ = bench.read(7, 1_000..<1_100)
         #expect(bench.storageFailed(full) == [.abort(1), .answerRead(7, full), .storageFull(full)])
         #expect(bench.machine.state == .suspended)
         #expect(bench.machine.error == full)
         #expect(bench.machine.failure == nil)
-        #expect(bench.machine.isFilling, "nothing is forgotten")
-        #expect(!bench.machine.isIdle, "it stays at hand")
+        #expect(bench.machine.isFilling, "the task still exists")
+        #expect(!bench.machine.isIdle, "the machine is still needed")
         #expect(bench.machine.deadline == nil, "nothing happens until there is space")
         #expect(bench.machine.present.text == "0-999")
     }
 
-    @Test func whileItIsFullPresentBytesAreReadAndOthersRefused() {
+    @Test func onAFullDiskPresentBytesAreReadAndOthersRefused() {
         let bench = filling()
         _ = bench.storageFailed(full)
         #expect(bench.read(1, 0..<1_000) == [.answerRead(1, nil)])
@@ -37,7 +37,7 @@ import Testing
         #expect(bench.tick() == [])
     }
 
-    @Test func anOpenThatWaitsForItsHeadIsAnswered() {
+    @Test func aFullDiskAnswersAnOpenThatWaits() {
         let bench = MachineBench()
         _ = bench.open(1)
         #expect(bench.storageIsFull(full) == [.abort(1), .answerOpen(1, full)])
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.machine.isIdle)
     }
 
-    @Test func theTaskGoesOnWhereItStopped() {
+    @Test func theTaskContinuesWhereItStopped() {
         let bench = filling()
         _ = bench.storageFailed(full)
         #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000, forReader: false))])
@@ -56,7 +56,7 @@ import Testing
         #expect(bench.storageAvailable() == [])
     }
 
-    @Test func aBackOffEndsWithIt() {
+    @Test func aFullDiskEndsABackOff() {
         let bench = filling()
         _ = bench.failed(1)
         #expect(bench.storageIsFull(full) == [])
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000, forReader: false))])
     }
 
-    @Test func aFileThatCannotBeMadeForWantOfSpaceIsMadeLater() {
+    @Test func aFileWithoutSpaceIsCreatedLater() {
         let bench = MachineBench()
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
@@ -74,11 +74,11 @@ import Testing
         #expect(bench.head(2, MachineBench.whole()) == [.createFile(generation: 1, MachineBench.pin())])
     }
 
-    @Test func aSuspendedTaskStaysSuspendedAfterwards() {
+    @Test func aSuspendedTaskStaysSuspendedWhenThereIsSpace() {
         let bench = filling()
         _ = bench.suspend(true)
         #expect(bench.storageIsFull(full) == [])
-        #expect(bench.machine.isIdle, "a person's suspension is kept by its owner")
+        #expect(bench.machine.isIdle, "the owner stores a suspension by the user")
         #expect(bench.storageAvailable() == [])
         #expect(bench.machine.state == .suspended)
         #expect(bench.machine.error == nil)
@@ -103,7 +103,7 @@ import Testing
         #expect(bench.storageAvailable() == [])
     }
 
-    @Test func aWholeFileThatCannotBeMarkedIsMarkedLater() {
+    @Test func aFileThatCannotBeFinishedIsFinishedLater() {
         let bench = filling()
         #expect(bench.received(1, 9_000).last == .finish(generation: 1))
         #expect(bench.storageIsFull(full) == [])
@@ -116,7 +116,7 @@ import Testing
         #expect(bench.machine.state == .cached)
     }
 
-    @Test func aWholeFileNeedsNoSpace() {
+    @Test func aCachedFileNeedsNoSpace() {
         let bench = MachineBench(
             pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
         #expect(bench.storageIsFull(full) == [])
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: Space for the whole file
 
-    @Test func withoutSpaceForTheWholeItIsQueuedWithTheReason() {
+    @Test func aTaskWithoutSpaceForTheWholeIsQueuedWithTheReason() {
         let bench = filling()
         #expect(bench.awaitsSpace(full) == [.abort(1)])
         #expect(bench.machine.state == .queued)
@@ -138,7 +138,7 @@ import Testing
         #expect(bench.machine.error == nil && !bench.machine.isWaitingForSpace)
     }
 
-    @Test func aReaderIsServedWhileItWaitsForSpace() {
+    @Test func aReaderIsServedWhileTheTaskWaitsForSpace() {
         let bench = filling()
         _ = bench.awaitsSpace(full)
         #expect(bench.open(6) == [.answerOpen(6, nil)])
@@ -149,13 +149,13 @@ import Testing
         #expect(bench.awaitsSpace(nil) == [.resume(2, forReader: false)])
     }
 
-    @Test func aReaderWhoComesFirstIsServedToo() {
+    @Test func aReaderWithoutATaskIsServedWithoutSpaceForTheWhole() {
         let bench = MachineBench()
         #expect(bench.awaitsSpace(full) == [])
         #expect(bench.open(1) == [.connect(1, .whole(direct: false, forReader: true))])
     }
 
-    @Test func whatIsTooLargeFailsAndIsServedWhenSomebodyReads() {
+    @Test func aTooLargeFileFailsButIsServedToReaders() {
         let bench = filling()
         #expect(bench.exceedsSpace(full) == [.abort(1), .failed(full)])
         #expect(bench.machine.state == .failed && bench.machine.isIdle)
@@ -164,14 +164,14 @@ import Testing
         #expect(bench.exceedsSpace(full) == [], "somebody reads it")
     }
 
-    @Test func whatIsBeingFinishedNeedsNoSpaceForTheWhole() {
+    @Test func aFileBeingFinishedNeedsNoSpaceForTheWhole() {
         let bench = filling()
         _ = bench.received(1, 9_000)
         #expect(bench.awaitsSpace(full) == [] && bench.exceedsSpace(full) == [])
         #expect(bench.machine.state == .running)
     }
 
-    @Test func whatTheDiskDidNotKeepComesAgain() {
+    @Test func bytesLostOnDiskAreFetchedAgain() {
         let bench = filling()
         _ = bench.received(1, 9_000)
         let error = TransferError(.failed, "I/O error")
@@ -182,7 +182,7 @@ import Testing
         #expect(bench.retry() == [.connect(2, .part(600..<10_000, forReader: false))])
     }
 
-    @Test func aConnectionDoesNotGoOnBehindWhatWasLost() {
+    @Test func aConnectionEndsWhenEarlierBytesAreLost() {
         let bench = filling()
         #expect(
             bench.machine.lostStored(keeping: MachineBench.ranges(0..<600), full, now: bench.now) == [

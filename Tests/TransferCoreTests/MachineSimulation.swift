@@ -81,7 +81,7 @@ struct MachineSimulation {
 
     private mutating func kind() -> ReaderKind { random.chance(40) ? .probe : .player }
 
-    /// Whether only small parts for probes are on their way.
+    /// Whether all connections are requests of probes.
     private var fetchesNothingElse: Bool { connections.values.allSatisfy(\.request.isProbe) }
 
     private mutating func allowAutomatic(_ allowed: Bool) throws {
@@ -290,7 +290,7 @@ struct MachineSimulation {
         }
     }
 
-    /// Checks that all bytes granted to a reader are present and from one rendition.
+    /// Checks that a successful read is of the current generation, and that all its bytes are present.
     private func checkAnswer(_ reader: Reader) throws {
         try check(reader.generation == machine.generation, "success for an old generation")
         let end = machine.pin?.total.map { min($0, reader.range.upperBound) } ?? reader.range.upperBound
@@ -314,7 +314,7 @@ struct MachineSimulation {
         }
     }
 
-    /// Makes the server well-behaved, and runs until the file is complete.
+    /// Makes the server well-behaved, runs until the file is complete, and checks that the machine becomes idle.
     mutating func settle() throws {
         server.badness = 0
         server.brokenness = 0

@@ -1,7 +1,7 @@
 import TestSupport
 import TransferCore
 
-/// A server that responds as RFC 9110 requires, or with faults chosen by a test, for a file whose renditions differ in
+/// A server that responds as RFC 9110 requires, or with random faults, for a file whose renditions differ in
 /// every byte.
 struct ModelServer {
     enum Tags: CaseIterable {

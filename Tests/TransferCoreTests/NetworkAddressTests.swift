@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// The address space of an address, by the IANA registries of special-purpose addresses.
+/// Forms and blocks of addresses, and address spaces by the IANA registries of special-purpose addresses.
 struct NetworkAddressTests {
     @Test(arguments: [
         // 0/8 and 127/8, up to both ends.
@@ -33,7 +33,7 @@ struct NetworkAddressTests {
         (.local, ["2a00::200:5efe:10.0.0.1", "fe80::5efe:93.184.216.34", "::93.184.216.34", "::ffff:0:93.184.216.34"]),
         (.public, ["::ffff:93.184.216.34", "64:ff9b::93.184.216.34", "2002:5db8:d822::1", "2001:0:1:2:3:4:a247:27dd"]),
     ])
-    func spaces(_ space: AddressSpace, _ texts: [String]) throws {
+    func addressesHaveTheirSpaces(_ space: AddressSpace, _ texts: [String]) throws {
         for text in texts {
             let address = try #require(NetworkAddress(text), "\(text)")
             #expect(address.space == space, "\(text)")
@@ -55,9 +55,9 @@ struct NetworkAddressTests {
         "1.2.3.4::",
         "fe80::1%eth0", "[::1", "::+1", "١.2.3.4",
     ])
-    func whatIsNoAddress(_ text: String) { #expect(NetworkAddress(text) == nil) }
+    func otherTextIsNoAddress(_ text: String) { #expect(NetworkAddress(text) == nil) }
 
-    @Test func socketAddresses() {
+    @Test func socketAddressesAreRead() {
         func read(_ bytes: [UInt8]) -> NetworkAddress? { bytes.withUnsafeBytes { NetworkAddress(socketAddress: $0) } }
         let port: [UInt8] = [0x1F, 0x90]
         #expect(
@@ -68,7 +68,7 @@ struct NetworkAddressTests {
         #expect(read([1, 0] + Array("/run/x".utf8)) == nil, "AF_UNIX")
     }
 
-    @Test func blocksAreOfBits() throws {
+    @Test func blocksAreComparedByBits() throws {
         func contains(_ block: String, _ address: String) throws -> Bool {
             try #require(AddressBlock(block)).contains(try #require(NetworkAddress(address)))
         }

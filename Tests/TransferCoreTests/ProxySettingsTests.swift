@@ -16,7 +16,7 @@ struct ProxySettingsTests {
         #expect(proxy(["ALL_PROXY": "any.example"], "https", "a.example") == "any.example 1080")
         #expect(proxy(["all_proxy": "any.example", "http_proxy": ""], "http", "a.example") == "any.example 1080")
         #expect(proxy(["HTTPS_PROXY": "https://me:secret@tls.example"], "https", "a.example") == "tls.example 443")
-        #expect(proxy(["HTTP_PROXY": "web.example:80"], "http", "a.example") == nil, "a CGI program's request sets it")
+        #expect(proxy(["HTTP_PROXY": "web.example:80"], "http", "a.example") == nil, "CGI requests can set it")
         #expect(proxy([:], "https", "a.example") == nil)
         #expect(proxy(["http_proxy": "web.example:none"], "http", "a.example") == nil)
     }

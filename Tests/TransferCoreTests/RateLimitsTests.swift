@@ -72,12 +72,12 @@ import Testing
         #expect(!limits.canReceive(1))
         #expect(limits.deadline == 500)
         #expect(limits.refill(now: 499) == [])
-        #expect(limits.deadline == 519, "in steps")
+        #expect(limits.deadline == 519, "refills happen in steps")
         #expect(limits.refill(now: 501) == [1])
         #expect(limits.deadline == nil)
     }
 
-    @Test func oneThatBeginsLeavesNobodyBehind() {
+    @Test func aNewConnectionDoesNotDelayAWaitingOne() {
         var limits = RateLimits(limit: 1_000)
         limits.add(1, group: 1, groupLimit: 0, now: 0)
         limits.received(1, 500)
@@ -85,7 +85,7 @@ import Testing
         #expect(limits.refill(now: 10_000) == [1])
     }
 
-    @Test(arguments: [1, 2, 7, 60] as [Int]) func allTogetherKeepToTheLimit(connections: Int) {
+    @Test(arguments: [1, 2, 7, 60] as [Int]) func allConnectionsTogetherKeepToTheLimit(connections: Int) {
         var model = Model(limit: 2_000_000)
         for id in 1...connections { model.add(id) }
         model.run(5_000)
@@ -112,7 +112,7 @@ import Testing
         #expect(isAbout(model.received[2], 2_000_000))
     }
 
-    @Test func whatASlowServerLeavesGoesToTheOthers() {
+    @Test func theUnusedShareOfASlowServerGoesToTheOthers() {
         var model = Model(limit: 1_000_000)
         model.add(1, server: 100_000)
         model.add(2)
@@ -121,7 +121,7 @@ import Testing
         #expect(isAbout(model.received[2], 3_600_000))
     }
 
-    @Test func oneThatBringsNothingCostsNothing() {
+    @Test func aSilentConnectionUsesNoShare() {
         var model = Model(limit: 1_000_000)
         for id in 1...9 { model.add(id, server: 0) }
         model.add(10)
@@ -139,7 +139,7 @@ import Testing
         #expect(isAbout(model.received[3], 3_200_000))
     }
 
-    @Test func aGroupIsLimitedWhereNothingElseIs() {
+    @Test func aGroupIsLimitedWithoutAGlobalLimit() {
         var model = Model(limit: 0)
         model.add(1, group: 1, groupLimit: 200_000)
         model.add(2, server: 5_000_000)
@@ -158,7 +158,7 @@ import Testing
         #expect(model.total <= 2_000_000 + 2 * model.piece)
     }
 
-    @Test func aPauseIsNoCredit() {
+    @Test func aPauseAccumulatesNoCredit() {
         var model = Model(limit: 100_000)
         model.add(1, server: 0)
         model.run(60_000)

@@ -30,14 +30,14 @@ struct ReachTests {
         }
     }
 
-    @Test func aPersonsAddressMayBeAnywhereAndLeadsNowhereMorePrivate() throws {
+    @Test func aUsersAddressMayBeInAnySpaceButLeadsToNoMorePrivateOne() throws {
         for address in ["8.8.8.8", "10.1.1.1", "127.0.0.1"] {
             var trail = try trail(nil)
             #expect(try reach(&trail, address))
             trail.redirected()
             #expect(try reach(&trail, "127.0.0.1") == (address == "127.0.0.1"))
         }
-        // Nor after a detour: once an internet host has redirected, internet rules apply.
+        // A detour does not help: once an internet host has redirected, internet rules apply.
         var detour = try trail(nil)
         #expect(try reach(&detour, "10.1.1.1"))
         detour.redirected()
@@ -47,7 +47,7 @@ struct ReachTests {
         #expect(detour.firstSpace == .local && detour.space == .public)
     }
 
-    @Test func aRefusalNamesTheHostAndTheWayOut() throws {
+    @Test func aRefusalNamesTheHostAndTheSetting() throws {
         var trail = try trail(.public)
         #expect(try !reach(&trail, "192.168.1.9", host: "nas.lan"))
         let text =
@@ -60,7 +60,7 @@ struct ReachTests {
     }
 
     /// If one of a name's addresses is allowed, the refusal of the others is not reported.
-    @Test func anAddressThatIsAllowedSpeaksForTheName() throws {
+    @Test func anAllowedAddressClearsTheRefusalOfOthers() throws {
         for addresses in [["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "10.0.0.1"]] {
             var trail = try trail(.public)
             let allowed = try addresses.filter { trail.allowsConnection(to: try peer($0), host: "h") }
@@ -72,7 +72,7 @@ struct ReachTests {
         var name = try trail(.public, allowing: "NAS.lan.", "fd00::/8")
         #expect(try reach(&name, "192.168.1.9", host: "nas.LAN") && name.space == .public)
         name.redirected()
-        #expect(try !reach(&name, "192.168.1.9", host: "other.lan"), "it leads no further")
+        #expect(try !reach(&name, "192.168.1.9", host: "other.lan"), "the exception covers no other host")
         #expect(try !reach(&name, "192.168.1.9", host: "my.nas.lan"))
         #expect(try reach(&name, "fd12::1", host: "x") && !reach(&name, "fe80::1", host: "x"))
         // A host named by the user may be in any space.
@@ -89,7 +89,7 @@ struct ReachTests {
     }
 
     /// A proxy resolves the host, so the address of podfs's peer says nothing about the host.
-    @Test func behindAProxyOnlyWhatIsWrittenCanBeJudged() throws {
+    @Test func behindAProxyOnlyTheTextOfTheHostIsChecked() throws {
         for (host, space) in [
             ("example.com", AddressSpace.public), ("10.0.0.1", .local), ("[fd00::1]", .local), ("127.0.0.1", .loopback),
             ("localhost", .loopback), ("LOCALHOST.", .loopback), ("x.localhost", .loopback),

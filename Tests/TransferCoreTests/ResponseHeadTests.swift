@@ -17,7 +17,7 @@ import TransferCore
         "Sun, 06 Nix 1994 08:49:37 GMT", "Sun, 06 Nov 1969 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37:11 GMT", "06 Nov 1994 08:49:37 GMT",
     ])
-    func anythingElseIsNoDate(text: String) {
+    func otherTextIsNoDate(text: String) {
         #expect(HTTPDate.seconds(text) == nil)
     }
 }
@@ -55,7 +55,7 @@ import TransferCore
     }
 
     @Test(arguments: [("gzip", true), ("br", true), ("identity", false), ("Identity", false), ("", false)])
-    func aCodedBodyIsSeen(coding: String, isEncoded: Bool) {
+    func anEncodedBodyIsDetected(coding: String, isEncoded: Bool) {
         #expect(head(["content-encoding": coding]).isEncoded == isEncoded)
     }
 
@@ -84,7 +84,7 @@ import TransferCore
         "bytes 0-9223372036854775807/*", "0-99/1000", "bytes 0-99/9223372036854775807", "bytes */17592186044417",
         "bytes 0-99/1000, bytes 0-99/1001", "bytes 0-9/10, 20-29/30",
     ])
-    func anythingElseIsNoContentRange(text: String) {
+    func otherTextIsNoContentRange(text: String) {
         #expect(head(["content-range": text]).contentRange == nil)
     }
 }
@@ -105,7 +105,7 @@ import TransferCore
     }
 
     @Test(arguments: ["W/\"v1\"", "v1", "\"", "\"a\"b\"", "\"a b\"", "\"é\"", "\"\u{FFFD}\"", ""])
-    func anyOtherTagIsNone(tag: String) {
+    func anyOtherTagIsNoValidator(tag: String) {
         #expect(validator(["etag": tag]) == nil)
         #expect(
             validator(["etag": tag, "last-modified": hourBefore, "date": date]) == .lastModified(hourBefore))
@@ -120,7 +120,7 @@ import TransferCore
         #expect(validator(["last-modified": modified]) == nil, "without a clock to compare with it is weak")
     }
 
-    @Test func agreementIsShownByTheSameFieldAlone() {
+    @Test func agreementIsShownOnlyByTheSameField() {
         func head(_ fields: [String: String]) -> ResponseHead { ResponseHead(status: 206, fields: fields) }
         let tag = Validator.entityTag("\"v1\"")
         #expect(tag.agrees(with: head(["etag": "\"v1\""])) == true)

@@ -22,7 +22,7 @@ import TransferCore
 
     // MARK: 200
 
-    @Test func theFirstAnswerBindsTheDownload() {
+    @Test func theFirstResponseDeterminesThePin() {
         #expect(
             verdict(head(200, ["content-length": "1000", "etag": Self.tag]))
                 == .accept(offset: 0, end: 1_000, pin: pin, compare: false))
@@ -38,7 +38,7 @@ import TransferCore
         }
     }
 
-    @Test func aServerThatSaysNoRangesIsBelieved() {
+    @Test func aServerThatDeclaresNoRangesIsBelieved() {
         var expected = pin
         expected.acceptsRanges = false
         #expect(
@@ -46,7 +46,7 @@ import TransferCore
                 == .accept(offset: 0, end: 1_000, pin: expected, compare: false))
     }
 
-    @Test func theWholeWhereAPartWasAskedForBeginsAtByteZero() {
+    @Test func theWholeInResponseToARangeRequestBeginsAtByteZero() {
         var expected = pin
         expected.acceptsRanges = false
         #expect(
@@ -66,7 +66,7 @@ import TransferCore
                 == .replaced(pin: Pin(total: 999, validator: .entityTag(Self.tag), mediaType: "audio/mpeg")))
     }
 
-    /// Content-Range is meaningless beside 200, but it may be correct for a short body.
+    /// Content-Range has no meaning in a 200 response, but it may be true: the body is then only a part.
     @Test(arguments: [
         ["content-range": "bytes 0-999/2000", "content-length": "1000"],
         ["content-range": "bytes 1000-1999/2000", "content-length": "1000"],
@@ -74,7 +74,7 @@ import TransferCore
         ["content-range": "bytes */2000", "content-length": "1000"],
         ["content-range": "bytes 0-999/1000, bytes 0-99/1000", "content-length": "1000"],
     ])
-    func aWholeThatSaysThatItIsAPartIsNone(fields: [String: String]) {
+    func aWholeResponseWithAPartialContentRangeIsRefused(fields: [String: String]) {
         let head = head(200, fields.merging(["etag": Self.tag]) { $1 })
         for pin in [nil, pin] {
             let answers = [verdict(head, pin: pin), verdict(head, offset: 500, ranged: true, pin: pin)]
@@ -88,7 +88,7 @@ import TransferCore
     @Test(arguments: [
         "bytes 0-999/1000", "bytes */1000", "bytes 0-999/1000, bytes 0-999/1000", "bytes=0-999/1000", "x",
     ])
-    func aWholeThatSaysSoTwiceIsOne(value: String) {
+    func aWholeResponseWithAHarmlessContentRangeIsAccepted(value: String) {
         for framing in [["content-length": "1000"], ["transfer-encoding": "chunked"]] {
             let fields = framing.merging(["content-range": value, "etag": Self.tag]) { $1 }
             #expect(
@@ -96,13 +96,13 @@ import TransferCore
         }
     }
 
-    @Test func aTagThatWentAwayOrBecameWeakHasToBeProvenByBytes() {
+    @Test func aMissingOrWeakTagRequiresAComparison() {
         for fields in [["content-length": "1000"], ["content-length": "1000", "etag": "W/\"v1\""]] {
             #expect(verdict(head(200, fields), pin: pin) == .accept(offset: 0, end: 1_000, pin: pin, compare: true))
         }
     }
 
-    @Test func anAnswerWithoutTagAndLengthMayBeOfAnotherSize() {
+    @Test func aResponseWithoutTagAndLengthIsAnotherRendition() {
         let unknown = Pin(total: nil, validator: nil, mediaType: "audio/mpeg")
         #expect(verdict(head(200), pin: Pin(total: 1_000, validator: nil)) == .replaced(pin: unknown))
         #expect(verdict(head(200), pin: pin) == .replaced(pin: unknown))
@@ -111,7 +111,7 @@ import TransferCore
         )
     }
 
-    @Test func aSizeThatIsOnlyKnownIsNoProof() {
+    @Test func aKnownSizeAloneRequiresAComparison() {
         let known = Pin(total: 1_000, validator: nil)
         #expect(
             verdict(head(200, ["content-length": "1000", "etag": Self.tag]), pin: known)
@@ -130,7 +130,7 @@ import TransferCore
         )
     }
 
-    @Test func aPartMayBindTheDownload() {
+    @Test func aPartMayDetermineThePin() {
         #expect(
             verdict(part("500-999/1000"), offset: 500, ranged: true)
                 == .accept(offset: 500, end: 1_000, pin: pin, compare: false))
@@ -142,13 +142,13 @@ import TransferCore
                 == .accept(offset: 500, end: 600, pin: pin, compare: false))
     }
 
-    @Test func aPartWithoutTheTagHasToBeProvenByBytes() {
+    @Test func aPartWithoutTheTagRequiresAComparison() {
         #expect(
             verdict(part("500-999/1000", [:]), offset: 500, ranged: true, pin: pin)
                 == .accept(offset: 500, end: 1_000, pin: pin, compare: true))
     }
 
-    @Test func aPartMayLeaveOutTheDateThatItWasAskedBy() {
+    @Test func aPartMayOmitTheDateOfItsIfRange() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let dated = Pin(total: 1_000, validator: .lastModified(date), mediaType: "audio/mpeg")
         #expect(
@@ -173,7 +173,7 @@ import TransferCore
             ("nonsense", nil),
             ("500-1999/*", nil), ("*/1000", nil),
         ] as [(String, String?)])
-    func aPartThatLiesIsDropped(range: String, length: String?) {
+    func aContradictoryPartIsDropped(range: String, length: String?) {
         var fields = ["etag": Self.tag]
         fields["content-length"] = length
         let verdict = verdict(part(range, fields), offset: 500, ranged: true, pin: pin)
@@ -206,7 +206,7 @@ import TransferCore
         }
     }
 
-    @Test func contentRangeOfAWholeAnswerSaysNothing() {
+    @Test func anUnrelatedContentRangeOfAWholeResponseIsIgnored() {
         let fields = ["content-length": "1000", "etag": Self.tag, "content-range": "bytes 0-9/10"]
         #expect(verdict(head(200, fields)) == .accept(offset: 0, end: 1_000, pin: pin, compare: false))
     }
@@ -216,7 +216,7 @@ import TransferCore
         (["content-length": "+10"], "the server sent a Content-Length that is not a number"),
         (["transfer-encoding": "gzip, chunked"], "the server sent Transfer-Encoding gzip, chunked"),
     ])
-    func anAnswerWithoutAUsableEndIsNone(fields: [String: String], says: String) {
+    func aResponseWithoutAUsableEndFails(fields: [String: String], says: String) {
         for status in [200, 206] {
             let head = head(status, fields.merging(["content-range": "bytes 500-999/1000"]) { $1 })
             #expect(
@@ -259,7 +259,7 @@ import TransferCore
         "audio/mpeg", "video/mp4", "application/octet-stream", "application/ogg", "binary/octet-stream", "", "nonsense",
         "image/png",
     ])
-    func otherTypesAreTakenByTheirHeadAndRefusedByTheirBytes(type: String) {
+    func otherTypesAreAcceptedByTheirHeadAndRefusedByTheirBytes(type: String) {
         let head = head(200, ["content-type": type])
         #expect(!ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
         guard case .accept = verdict(head), case .accept = verdict(head, content: .binary) else {
@@ -272,7 +272,7 @@ import TransferCore
         }
     }
 
-    @Test func aPageNeverTakesThePlaceOfWhatIsHere() {
+    @Test func aPageNeverReplacesPresentBytes() {
         let other = head(200, ["content-length": "77"])
         #expect(ResponseVerdict.needsContent(other, offset: 500, pin: pin, hasBytes: true))
         #expect(!ResponseVerdict.needsContent(other, offset: 500, pin: pin, hasBytes: false))
@@ -313,7 +313,7 @@ import TransferCore
         }
     }
 
-    @Test func aPlaylistIsTakenWhereTheFeedNamesOne() {
+    @Test func theExpectationDecidesWhichDocumentIsAccepted() {
         let head = head(200, ["content-type": "text/plain"])
         guard case .accept = verdict(head, expects: .playlist, content: .document(.playlist)),
             case .accept = verdict(head, expects: .other, content: .document(.text)),
@@ -326,7 +326,7 @@ import TransferCore
     }
 
     @Test(arguments: ["gzip", "br", "GZIP", "identity, gzip", "deflate", "zstd", "x-gzip"])
-    func aCodedBodyIsRefused(coding: String) {
+    func anEncodedBodyIsRefused(coding: String) {
         guard
             case .fail(let error) = verdict(head(200, ["content-encoding": coding]), content: .media(.id3))
         else {
@@ -337,7 +337,7 @@ import TransferCore
     }
 
     @Test(arguments: ["none", "binary", "UTF-8", "identity", "Identity", "aws-chunked", "utf-8, identity", ""])
-    func aCodingThatIsNoneIsPassedOver(coding: String) {
+    func aCodingWithoutEffectIsIgnored(coding: String) {
         let head = head(200, ["content-encoding": coding])
         #expect(!ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
         guard case .accept = verdict(head) else {
@@ -346,7 +346,7 @@ import TransferCore
         }
     }
 
-    @Test func aCodingThatNobodyKnowsIsJudgedByTheFirstBytes() {
+    @Test func anUnknownCodingIsJudgedByTheFirstBytes() {
         let head = head(200, ["content-encoding": "x-own"])
         #expect(ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
         guard case .accept = verdict(head, content: .media(.mpegAudio)) else {
@@ -360,13 +360,13 @@ import TransferCore
 
     // MARK: Other statuses
 
-    @Test func beyondTheEndConfirmsTheSize() {
+    @Test func aRangeErrorWithASizeConfirmsTheSize() {
         let head = head(416, ["content-range": "bytes */1000"])
         #expect(verdict(head, offset: 1_000, ranged: true, pin: pin) == .atEnd(total: 1_000))
         #expect(verdict(head, offset: 1_000, ranged: true) == .atEnd(total: 1_000))
     }
 
-    @Test func beyondTheEndWithoutASizeShowsThatSomethingChanged() {
+    @Test func aRangeErrorWithoutASizeShowsAChange() {
         #expect(verdict(head(416), offset: 500, ranged: true, pin: pin) == .stale)
         guard case .fail = verdict(head(416), offset: 500, ranged: true) else {
             Issue.record("nothing was known, so nothing can have changed")
@@ -374,9 +374,9 @@ import TransferCore
         }
     }
 
-    @Test func beyondTheEndIsNoAnswerToARequestForTheWhole() {
+    @Test func aRangeErrorForTheWholeFails() {
         guard case .fail(let error) = verdict(head(416, ["content-range": "bytes */1000"]), pin: pin) else {
-            Issue.record("asking again would bring the same for ever")
+            Issue.record("each further request would get the same response")
             return
         }
         #expect(error.code == .unusable)
@@ -392,7 +392,7 @@ import TransferCore
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 599])
-    func passingFailuresAreTriedAgain(status: Int) {
+    func temporaryFailuresAreRetried(status: Int) {
         let error = TransferError(.failed, "the server answered \(status)")
         #expect(verdict(head(status)) == .retry(error, after: nil))
         #expect(verdict(head(status, ["retry-after": "7"])) == .retry(error, after: .seconds(7)))

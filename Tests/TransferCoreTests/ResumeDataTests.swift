@@ -8,18 +8,18 @@ import Testing
         key: 7, generation: 2, total: 10_000, validator: "etag:\"v1\"", present: "0-999,5000-5999",
         url: "http://example.org/a.mp3")
 
-    @Test func itFitsTheRenditionThatItIsOf() {
+    @Test func resumeDataFitsItsRendition() {
         #expect(data.fits(generation: 2, validator: "etag:\"v1\"", total: 10_000))
         #expect(data.fits(generation: 2, validator: nil, total: nil), "nothing contradicts it")
     }
 
-    @Test func itFitsNoOther() {
+    @Test func resumeDataFitsNoOtherRendition() {
         #expect(!data.fits(generation: 3, validator: "etag:\"v1\"", total: 10_000))
         #expect(!data.fits(generation: 2, validator: "etag:\"v2\"", total: 10_000))
         #expect(!data.fits(generation: 2, validator: "etag:\"v1\"", total: 10_001))
     }
 
-    @Test func whatWasUnknownThenContradictsNothing() {
+    @Test func unknownFactsContradictNothing() {
         let data = ResumeData(key: 7, generation: 2, present: "0-999", url: "http://example.org/a.mp3")
         #expect(data.fits(generation: 2, validator: "etag:\"v2\"", total: 1_000))
         #expect(!data.fits(generation: 2, validator: nil, total: 999), "it is larger than the file")
@@ -37,7 +37,7 @@ import Testing
         #expect(!data.fits(generation: 2, validator: nil, total: nil))
     }
 
-    @Test func itSurvivesItsEncoding() throws {
+    @Test func resumeDataSurvivesItsEncoding() throws {
         let encoded = try JSONEncoder().encode(data)
         #expect(try JSONDecoder().decode(ResumeData.self, from: encoded) == data)
     }

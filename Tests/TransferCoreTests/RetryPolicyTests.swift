@@ -9,15 +9,15 @@ import TransferCore
         #expect(policy.pause(attempt: attempt, retryAfter: nil, random: 0) == .milliseconds(pause))
     }
 
-    @Test func halfOfThePauseIsDrawn() {
+    @Test func halfOfThePauseIsRandom() {
         #expect(policy.pause(attempt: 1, retryAfter: nil, random: 0.5) == .milliseconds(750))
         #expect(policy.pause(attempt: 1, retryAfter: nil, random: 0.999_9) == .milliseconds(999))
         #expect(policy.pause(attempt: 0, retryAfter: nil, random: 0) == .milliseconds(500))
     }
 
-    @Test func whatTheServerAsksForIsHonouredUpToADay() {
+    @Test func retryAfterIsHonouredUpToADay() {
         #expect(policy.pause(attempt: 1, retryAfter: .seconds(90), random: 0) == .seconds(90))
-        #expect(policy.pause(attempt: 1, retryAfter: .zero, random: 0) == .milliseconds(500), "no sooner than without")
+        #expect(policy.pause(attempt: 1, retryAfter: .zero, random: 0) == .milliseconds(500), "not before the pause")
         #expect(policy.pause(attempt: 1, retryAfter: .seconds(Int64.max), random: 0) == .seconds(86_400))
     }
 }

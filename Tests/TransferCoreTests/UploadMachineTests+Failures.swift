@@ -5,7 +5,7 @@ import Testing
 
 // The effects of a refusal, a lost response and a pause.
 extension UploadMachineTests {
-    @Test(arguments: [408, 425, 429, 503]) func aServerThatHasNotDoneItIsPostedToAgain(_ status: Int) {
+    @Test(arguments: [408, 425, 429, 503]) func aPostThatIsTemporarilyRefusedIsRepeated(_ status: Int) {
         bench.post()
         #expect(bench.answer(status) == [.record(3, UploadResumeData())])
         #expect(bench.machine.taskState == .queued && bench.machine.error?.message == "the server answered \(status)")
@@ -13,26 +13,26 @@ extension UploadMachineTests {
         #expect(bench.recorded(4) == [.send(5, .post(UploadBench.url))])
     }
 
-    @Test func theServersOwnPauseIsKept() {
+    @Test func theServersRetryAfterIsKept() {
         bench.post()
         _ = bench.answer(429, ["retry-after": "30"])
         #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
 
-    @Test func aServerThatCannotBeReachedHasGotNothing() {
+    @Test func aPostThatWasNotSentIsRepeated() {
         bench.post()
         #expect(bench.lost(wasSent: false) == [.record(3, UploadResumeData())])
         #expect(bench.tick() == [.record(4, UploadResumeData(step: .posting))])
     }
 
-    @Test(arguments: [500, 502, 504]) func aServerThatMayHaveDoneItIsLookedAtFirst(_ status: Int) {
+    @Test(arguments: [500, 502, 504]) func aPostThatMayHaveSucceededIsInDoubt(_ status: Int) {
         bench.post()
         #expect(bench.answer(status) == [])
         #expect(
             bench.tick() == [.resolveDoubt(TransferError(.failed, "the server answered \(status)"))])
     }
 
-    @Test func aLostAnswerIsDoubted() {
+    @Test func aPostWithALostResponseIsInDoubt() {
         bench.post()
         #expect(bench.lost() == [])
         #expect(bench.machine.resumeData.step == .posting)
@@ -40,31 +40,31 @@ extension UploadMachineTests {
         #expect(bench.machine.taskState == .running && bench.machine.deadline == nil)
     }
 
-    @Test func aRunThatWasKilledAfterAPostBeginsWithDoubt() {
+    @Test func aPostInterruptedByARestartIsInDoubt() {
         let bench = UploadBench(UploadResumeData(step: .posting))
         #expect(bench.resume() == [.resolveDoubt(nil)])
     }
 
-    @Test func whatHasArrivedIsNotPostedAgain() {
+    @Test func aPostThatArrivedIsNotRepeated() {
         bench.doubt()
         _ = bench.resolve(.arrived(location: UploadBench.place))
         #expect(bench.machine.resumeData == UploadResumeData(step: .posted, location: UploadBench.place))
         #expect(bench.confirm() == [.send(bench.lastID, .options(UploadBench.place))])
     }
 
-    @Test func whatHasNotArrivedIsPostedAgain() {
+    @Test func aPostThatDidNotArriveIsRepeated() {
         bench.doubt()
         #expect(bench.resolve(.repeatable) == [.send(bench.lastID, .post(UploadBench.url))])
     }
 
-    @Test func aDoubtThatCannotBeSettledNowIsAskedLater() {
+    @Test func aDoubtThatCannotBeResolvedNowIsResolvedLater() {
         bench.doubt()
         #expect(bench.resolve(.later(TransferError(.unreachable, "no route"), after: .seconds(60))) == [])
         #expect(bench.machine.deadline == bench.now + .seconds(60))
         #expect(bench.tick() == [.resolveDoubt(TransferError(.unreachable, "no route"))])
     }
 
-    @Test func aDoubtThatCannotBeSettledIsAPersonsToDecide() {
+    @Test func aDoubtThatCannotBeResolvedIsLeftToTheUser() {
         bench.doubt()
         let actions = bench.resolve(.unknown("it has no list"))
         #expect(bench.failure(of: actions)?.message.contains("(it has no list); check there") ?? false)
@@ -80,7 +80,7 @@ extension UploadMachineTests {
         #expect(bench.machine.taskState == .suspended)
     }
 
-    @Test func aRepeatedPostThatMeetsTheFirstWaitsForIt() {
+    @Test func aRepeatedPostThatConflictsWithTheFirstWaits() {
         bench.doubt()
         _ = bench.resolve(.repeatable)
         #expect(bench.answer(409) == [])
@@ -98,13 +98,13 @@ extension UploadMachineTests {
     @Test(arguments: [
         (401, TransferError.Code.refused), (403, .refused), (404, .missing), (410, .missing), (413, .failed),
     ])
-    func refusedMediaFailForGood(_ status: Int, _ code: TransferError.Code) {
+    func refusedMediaFailPermanently(_ status: Int, _ code: TransferError.Code) {
         bench.put()
         #expect(bench.failure(of: bench.answer(status))?.code == code)
         #expect(bench.machine.deadline == nil)
     }
 
-    @Test(arguments: [408, 425, 429, 500, 502, 503, 507]) func mediaAreSentAgainAfterWhatPasses(_ status: Int) {
+    @Test(arguments: [408, 425, 429, 500, 502, 503, 507]) func mediaAreSentAgainAfterATemporaryFailure(_ status: Int) {
         bench.put()
         bench.sent(900)
         #expect(bench.answer(status, ["retry-after": "2"]) == [])
@@ -117,13 +117,13 @@ extension UploadMachineTests {
         (404, "list of videos"), (405, "list of videos"), (410, "list of videos"), (400, "this title"),
         (422, "this title"), (401, "user name and password"), (403, "does not allow"), (413, "too large"),
     ])
-    func aRefusedPostSaysWhatCanBeDone(_ status: Int, _ words: String) {
+    func theErrorOfARefusedPostNamesTheRemedy(_ status: Int, _ words: String) {
         bench.post()
         #expect(bench.failure(of: bench.answer(status))?.message.contains(words) ?? false)
     }
 
     /// If a server is down for a day, nothing is lost, and retries are rare.
-    @Test(arguments: [false, true]) func aServerThatIsDownForADayGetsItInTheEnd(_ isPosted: Bool) {
+    @Test(arguments: [false, true]) func aServerThatIsDownForADayGetsTheUploadInTheEnd(_ isPosted: Bool) {
         if isPosted { bench.put() } else { bench.post() }
         let back = bench.now + .seconds(86_400)
         var tries = 0
@@ -143,18 +143,18 @@ extension UploadMachineTests {
         #expect(bench.answer(204) == [.completed])
     }
 
-    @Test func aFailedUploadGoesOnFromItsStepWhenAPersonWantsIt() {
+    @Test func aFailedUploadCanBeResumedAtItsStep() {
         bench.put()
         _ = bench.answer(401)
         #expect(bench.resume() == [.send(bench.lastID, .put(UploadBench.place))])
     }
 
-    @Test func whatTryingAgainDoesNotMendFailsAtOnce() {
+    @Test func aPermanentErrorFailsAtOnce() {
         bench.put()
         #expect(bench.failure(of: bench.lost(isTransient: false))?.message == "broken")
     }
 
-    @Test func pausesGrowAndProgressEndsThem() {
+    @Test func pausesGrowAndProgressResetsThem() {
         bench.put()
         for pause in [250, 500, 1_000] as [Int64] {
             _ = bench.lost()
@@ -171,27 +171,27 @@ extension UploadMachineTests {
         #expect(bench.machine.deadline == bench.now + .milliseconds(500))
     }
 
-    @Test func itGivesUpInTheEndAndIsKept() {
+    @Test func anUploadGivesUpInTheEndAndCanBeResumed() {
         let bench = UploadBench(.at(UploadBench.place), retry: RetryPolicy(giveUp: .seconds(1)))
         _ = bench.resume()
         #expect(bench.lost() == [])
         bench.pass(999)
         _ = bench.tick()
-        #expect(bench.lost() == [], "still within its time")
+        #expect(bench.lost() == [], "the time to give up is not over")
         bench.pass(1)
         _ = bench.tick()
         #expect(bench.failure(of: bench.lost()) != nil)
         #expect(bench.resume() == [.send(bench.lastID, .options(UploadBench.place))])
-        #expect(bench.lost() == [], "its time begins anew")
+        #expect(bench.lost() == [], "the time begins again")
     }
 
-    @Test(arguments: [200, 204]) func aPostWithoutAPlaceForTheMediaFailsAndIsDoubted(_ status: Int) {
+    @Test(arguments: [200, 204]) func aPostWithoutAMediaLocationFailsAndIsInDoubt(_ status: Int) {
         bench.post()
         #expect(bench.failure(of: bench.answer(status))?.code == .unusable)
         #expect(bench.resume().first.map { if case .resolveDoubt = $0 { true } else { false } } ?? false)
     }
 
-    @Test func aPlaceThatIsNoWebAddressFails() {
+    @Test func aLocationThatIsNoWebAddressFails() {
         bench.post()
         #expect(bench.failure(of: bench.answer(303, location: nil))?.code == .unusable)
     }

@@ -14,7 +14,7 @@ import Testing
         #expect(bench.machine.deadline == nil && bench.machine.isIdle)
     }
 
-    @Test func aPostIsWrittenDownBeforeItIsSent() {
+    @Test func aPostIsRecordedBeforeItIsSent() {
         #expect(bench.resume() == [.record(1, UploadResumeData(step: .posting))])
         #expect(bench.machine.taskState == .running)
         #expect(bench.recorded(1) == [.send(2, .post(UploadBench.url))])
@@ -23,21 +23,21 @@ import Testing
         #expect(bench.machine.taskState == .running)
     }
 
-    @Test func anotherRecordIsNoAnswer() {
+    @Test func aConfirmationOfAnotherRecordIsIgnored() {
         _ = bench.resume()
         #expect(bench.recorded(7) == [])
         #expect(bench.recorded(1) == [.send(2, .post(UploadBench.url))])
-        #expect(bench.recorded(1) == [], "once")
+        #expect(bench.recorded(1) == [], "the request is sent only once")
     }
 
-    @Test(arguments: [201, 302, 303]) func theAnswerToThePostNamesThePlaceOfTheMedia(_ status: Int) {
+    @Test(arguments: [201, 302, 303]) func theResponseToThePostNamesTheMediaLocation(_ status: Int) {
         bench.post()
         let posted = UploadResumeData(step: .posted, location: UploadBench.place)
         #expect(bench.answer(status, location: UploadBench.place) == [.record(3, posted)])
         #expect(bench.recorded(3) == [.send(4, .options(UploadBench.place))])
     }
 
-    @Test func aPlaceWithoutTusGetsAllOfTheFile() {
+    @Test func aLocationWithoutTusGetsTheWholeFile() {
         bench.reachMedia()
         let known = UploadResumeData(step: .posted, location: UploadBench.place, speaksTus: false)
         #expect(bench.answer(405) == [.record(bench.lastID, known)])
@@ -49,14 +49,14 @@ import Testing
         #expect(bench.machine.taskState == .completed && bench.machine.sent == 1_000 && bench.machine.isIdle)
     }
 
-    @Test(arguments: [200, 201, 202, 204, 303]) func aPutIsDoneWhenTheServerSaysSo(_ status: Int) {
+    @Test(arguments: [200, 201, 202, 204, 303]) func aPutIsCompleteWhenTheServerConfirmsIt(_ status: Int) {
         bench.put()
         #expect(bench.answer(status, location: status == 303 ? UploadBench.url : nil) == [.completed])
     }
 
     // MARK: tus
 
-    @Test func aPlaceWithTusIsAskedHowMuchItHolds() {
+    @Test func aLocationWithTusIsAskedForItsOffset() {
         bench.reachMedia()
         _ = bench.answer(204, ["tus-version": "0.2.2, 1.0.0"])
         #expect(bench.machine.resumeData.speaksTus == true)
@@ -69,13 +69,13 @@ import Testing
         #expect(bench.answer(204, ["upload-offset": "1000"]) == [.completed])
     }
 
-    @Test func anAnswerToThePostThatNamesTusSparesAQuestion() {
+    @Test func aResponseToThePostThatNamesTusSavesARequest() {
         bench.post()
         _ = bench.answer(201, ["tus-resumable": "1.0.0"], location: UploadBench.place)
         #expect(bench.confirm() == [.send(bench.lastID, .head(UploadBench.place))])
     }
 
-    @Test func anotherVersionOfTusIsNone() {
+    @Test func anotherVersionOfTusIsNotUsed() {
         bench.reachMedia()
         _ = bench.answer(204, ["tus-version": "0.2.2,2.0.0"])
         #expect(bench.confirm() == [.send(bench.lastID, .put(UploadBench.place))])
@@ -91,7 +91,7 @@ import Testing
         _ = bench.confirm()
         #expect(bench.machine.namesLength == isTold)
         _ = bench.answer(204, ["upload-offset": "500"])
-        #expect(!bench.machine.namesLength, "once")
+        #expect(!bench.machine.namesLength, "the length is sent only once")
     }
 
     @Test func aServerThatHasAllAndWaitsForTheLengthIsToldIt() {
@@ -102,7 +102,7 @@ import Testing
         #expect(bench.answer(204, ["upload-offset": "1000"]) == [.completed])
     }
 
-    @Test func whatBrokeOffGoesOnWhereTheServerSaysItStopped() {
+    @Test func aBrokenPatchContinuesAtTheServersOffset() {
         bench.patch(from: 0)
         bench.sent(700)
         #expect(bench.lost() == [])
@@ -112,45 +112,45 @@ import Testing
         #expect(bench.machine.sent == 650)
     }
 
-    @Test func anAnswerThatWasLostAfterTheLastByteIsFoundByAsking() {
+    @Test func aLostFinalResponseIsReplacedByTheServersOffset() {
         bench.patch(from: 0)
         _ = bench.lost()
         _ = bench.tick()
         #expect(bench.answer(200, ["upload-offset": "1000", "upload-length": "1000"]) == [.completed])
     }
 
-    @Test func aServerThatTakesPiecesGetsTheNext() {
+    @Test func aServerThatAcceptsPiecesGetsTheNextOne() {
         bench.patch(from: 0)
         _ = bench.answer(204, ["upload-offset": "400"])
         #expect(bench.confirm() == [.send(bench.lastID, .patch(UploadBench.place, offset: 400))])
     }
 
-    @Test(arguments: [409, 423]) func aPlaceThatIsBusyIsAskedAgain(_ status: Int) {
+    @Test(arguments: [409, 423]) func aBusyLocationIsAskedAgain(_ status: Int) {
         bench.patch(from: 0)
         #expect(bench.answer(status) == [])
         #expect(bench.tick() == [.send(bench.lastID, .head(UploadBench.place))])
     }
 
     @Test(arguments: [[:], ["upload-offset": "0"], ["upload-offset": "1001"], ["upload-offset": "x"]])
-    func anAnswerToAPieceThatMakesNoSenseIsChecked(_ fields: [String: String]) {
+    func anImplausibleResponseToAPieceIsChecked(_ fields: [String: String]) {
         bench.patch(from: 0)
         #expect(bench.answer(204, fields) == [])
-        #expect(bench.machine.deadline != nil, "not at once: it would be asked for ever")
+        #expect(bench.machine.deadline != nil, "the pause prevents an endless loop")
         #expect(bench.tick() == [.send(bench.lastID, .head(UploadBench.place))])
     }
 
-    @Test func aPlaceThatHoldsMoreThanThereIsFails() {
+    @Test func anOffsetBeyondTheFileFails() {
         bench.head()
         #expect(bench.failure(of: bench.answer(200, ["upload-offset": "1001"]))?.code == .unusable)
     }
 
-    @Test func aPlaceThatExpectsAnotherSizeFails() {
+    @Test func aLocationThatExpectsAnotherSizeFails() {
         bench.head()
         let actions = bench.answer(200, ["upload-offset": "0", "upload-length": "999"])
         #expect(bench.failure(of: actions)?.message == "the server expects a file of 999 bytes, but this one has 1000")
     }
 
-    @Test(arguments: [200, 405, 501]) func aPlaceThatSpeaksNoTusAfterAllGetsAll(_ status: Int) {
+    @Test(arguments: [200, 405, 501]) func aLocationThatDoesNotSpeakTusAfterAllGetsTheWholeFile(_ status: Int) {
         bench.head()
         _ = bench.answer(status)
         #expect(bench.confirm() == [.send(bench.lastID, .put(UploadBench.place))])
@@ -159,25 +159,25 @@ import Testing
 
     // MARK: Redirects
 
-    @Test(arguments: [301, 307, 308]) func aPostMovesAsItIs(_ status: Int) {
+    @Test(arguments: [301, 307, 308]) func aRedirectedPostIsRepeatedAtTheNewAddress(_ status: Int) {
         bench.post()
         #expect(bench.answer(status, location: "http://b/") == [.send(3, .post("http://b/"))])
     }
 
-    @Test(arguments: [301, 302, 307, 308]) func mediaMoveAndThePlaceIsRemembered(_ status: Int) {
+    @Test(arguments: [301, 302, 307, 308]) func redirectedMediaAreSentToTheRecordedNewLocation(_ status: Int) {
         bench.put()
         _ = bench.answer(status, location: "http://b/1")
         #expect(bench.machine.resumeData.location == "http://b/1")
         #expect(bench.confirm() == [.send(bench.lastID, .put("http://b/1"))])
     }
 
-    @Test func aPieceThatMovesIsAskedForThereFirst() {
+    @Test func aRedirectedPieceIsPrecededByAHeadRequest() {
         bench.patch(from: 0)
         _ = bench.answer(307, location: "http://b/1")
         #expect(bench.confirm() == [.send(bench.lastID, .head("http://b/1"))])
     }
 
-    @Test func aCircleOfRedirectsEnds() {
+    @Test func tooManyRedirectsFail() {
         bench.post()
         for _ in 0..<10 { #expect(bench.failure(of: bench.answer(307, location: "http://b/")) == nil) }
         #expect(bench.failure(of: bench.answer(307, location: "http://b/"))?.code == .unusable)
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// Each of twelve requests is redirected once, and the server then has more bytes.
-    @Test func redirectsOfAnUploadThatAdvancesAreNoCircle() {
+    @Test func redirectsOfAnUploadThatAdvancesAreNotCounted() {
         bench.patch(from: 0)
         for step in 1...12 {
             #expect(bench.failure(of: bench.answer(307, location: "http://b/\(step)")) == nil)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func aRedirectToElsewhereThanTheWebFails() {
+    @Test func aRedirectToNoWebAddressFails() {
         bench.post()
         #expect(bench.failure(of: bench.answer(307, location: nil))?.code == .unusable)
     }
@@ -207,17 +207,17 @@ import Testing
         bench.put()
         #expect(bench.suspend() == [.abort(bench.lastID)])
         #expect(bench.machine.taskState == .suspended && bench.machine.isIdle)
-        #expect(bench.answer(204) == [], "it is not listened to any more")
+        #expect(bench.answer(204) == [], "the late response is ignored")
         #expect(bench.resume() == [.send(bench.lastID, .put(UploadBench.place))])
     }
 
-    @Test func aPostThatWasHaltedOnItsWayIsDoubted() {
+    @Test func aPostSuspendedWhileItIsSentIsInDoubt() {
         bench.post()
         #expect(bench.suspend() == [.abort(2)])
         #expect(bench.resume() == [.resolveDoubt(nil)])
     }
 
-    @Test func aPostThatWasHaltedBeforeItWentIsNot() {
+    @Test func aPostSuspendedBeforeItIsSentIsNotInDoubt() {
         _ = bench.resume()
         #expect(bench.suspend() == [.record(2, UploadResumeData())])
         #expect(bench.recorded(1) == [])
@@ -226,7 +226,7 @@ import Testing
         #expect(bench.suspend() == [.abort(4), .record(5, UploadResumeData())], "it had no turn yet")
     }
 
-    @Test func aPersonDoesNotWaitForAPause() {
+    @Test func resumingEndsAPause() {
         bench.put()
         _ = bench.lost()
         #expect(bench.resume() == [.send(bench.lastID, .put(UploadBench.place))])

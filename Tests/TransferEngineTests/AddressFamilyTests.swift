@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Names with addresses of both families, if one family does not answer.
+/// A host with addresses of both families, only one of which answers.
 struct AddressFamilyTests {
     @Test(arguments: ["127.0.0.1", "::1"]) func theFamilyThatAnswersIsUsed(address: String) async throws {
         let server = HTTPTestServer(address: address)

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { folder = try TemporaryDirectory() }
 
-    @Test func withoutABundleAndAFolderThePackageIsNamed() throws {
+    @Test func theAdviceNamesThePackageIfThereAreNoCertificates() throws {
         let none = Authorities(bundle: folder.file("bundle.crt"), folder: folder.file("certs"))
         #expect(!none.isPresent)
         let advice = try #require(none.advice)
@@ -18,13 +18,13 @@ import Testing
         #expect(Authorities(bundle: nil, folder: nil).advice != nil)
     }
 
-    @Test func whatIsEmptyIsNone() throws {
+    @Test func anEmptyBundleAndAnEmptyFolderCountAsAbsent() throws {
         let bundle = try folder.write("bundle.crt", text: "")
         let certificates = try folder.makeDirectory("certs")
         #expect(!Authorities(bundle: bundle, folder: certificates).isPresent)
     }
 
-    @Test func eitherIsEnough() throws {
+    @Test func aBundleOrAFolderIsSufficient() throws {
         let bundle = try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
         #expect(Authorities(bundle: bundle, folder: folder.file("nowhere")).advice == nil)
         let certificates = try folder.makeDirectory("certs")
@@ -32,7 +32,7 @@ import Testing
         #expect(Authorities(bundle: folder.file("nowhere"), folder: certificates).advice == nil)
     }
 
-    /// A folder beside a bundle would be parsed for each connection.
+    /// Beside a bundle, the system's folder is not used: curl would parse both for each connection.
     @Test func theEnvironmentReplacesTheSystemsFiles() throws {
         let bundle = try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
         let standard = Authorities(bundle: bundle, folder: "/certs")
@@ -55,14 +55,14 @@ import Testing
         #expect(Authorities.defect(of: folder.file("none")) == "No such file or directory")
     }
 
-    @Test func theReasonOfARejectionIsTold() {
+    @Test func aRejectionHasAReason() {
         let reasons = [1, 9, 10, 18, 19, 20, 21, 23, 66, 99].map { CertificateRejection(verifyResult: $0).reason }
         #expect(reasons[0] == "it is for another host" && reasons[2].hasPrefix("it has expired"))
         #expect(reasons[5] == "its authority is not known here; transfers.ca_file can add it")
         #expect(reasons[9] == "OpenSSL's verification error 99")
     }
 
-    @Test func thisSystemSaysWhereItLooks() {
+    @Test func thisSystemHasABundleOrAFolder() {
         #expect(Authorities.inUse.bundle != nil || Authorities.inUse.folder != nil)
     }
 }

@@ -36,13 +36,13 @@ struct CredentialsTests {
 
     private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
 
-    @Test func theyAreSentWithTheFirstRequest() async throws {
+    @Test func credentialsAreSentWithTheFirstRequest() async throws {
         bench.server.serve("/feed", Resource(content))
         try await fetch(bench.server.url("/feed"))
         #expect(fields(bench.server) == [field])
     }
 
-    @Test func redirectsWithinTheOriginKeepThemAndOthersDoNot() async throws {
+    @Test func onlyRedirectsWithinTheOriginKeepCredentials() async throws {
         other.serve("/feed", Resource(content))
         bench.server.serve("/feed", Resource(content))
         bench.server.serve("/here") { _ in .redirect(to: "/feed") }
@@ -60,18 +60,18 @@ struct CredentialsTests {
         #expect(bench.server.requests(for: "/feed").last?.headers["Authorization"] == .some(nil))
     }
 
-    @Test func theyAreNotSentWhereTheyDoNotFit() async throws {
+    @Test func credentialsAreNotSentToAnotherOrigin() async throws {
         other.serve("/feed", Resource(content))
         try await fetch(other.url("/feed"))
         #expect(fields(other) == [nil])
-        // For a URL with user info, that is sent instead of the credentials.
+        // User info in the URL is sent instead of the credentials.
         bench.server.serve("/feed", Resource(content))
         try await fetch(bench.server.url("/feed").replacing("http://", with: "http://a:b@"))
         #expect(fields(bench.server) == ["Basic YTpi"])
     }
 
-    @Test func aDownloadSendsThemToItsOriginAlone() async throws {
-        // The media are on another server; the missing rest is requested there directly, and once more from the origin.
+    @Test func aDownloadSendsCredentialsOnlyToItsOrigin() async throws {
+        // The first file is on another server. Its rest is requested there directly, and then through the origin again.
         other.serve("/1.mp3", Resource(content, etag: "\"v\""), [.close(after: 100_000), .close(after: 100_000)])
         let away = other.url("/1.mp3")
         bench.server.serve("/1.mp3") { _ in .redirect(to: away) }

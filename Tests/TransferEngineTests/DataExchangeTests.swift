@@ -37,7 +37,7 @@ import TransferCore
         #expect(asked.headers["Accept-Encoding"]?.contains("gzip") == true)
     }
 
-    @Test func onlyTheLastHeadOfARedirectIsTold() async throws {
+    @Test func onlyTheLastHeadOfARedirectIsReported() async throws {
         bench.server.serve("/old") { _ in .redirect(to: "/new", status: 301) }
         bench.server.serve("/new", Resource(text: "<rss/>"))
         let answer = try await fetch(DataRequest(url: bench.server.url("/old"), limit: 100))
@@ -45,7 +45,7 @@ import TransferCore
         #expect(answer.bytes == Array("<rss/>".utf8))
     }
 
-    @Test func aRedirectIsTheAnswerWhereNoneIsFollowed() async throws {
+    @Test func aRedirectIsTheAnswerIfRedirectsAreNotFollowed() async throws {
         bench.server.serve("/old") { _ in .redirect(to: "/new") }
         bench.server.serve("/new", Resource(text: "<rss/>"))
         var request = DataRequest(url: bench.server.url("/old"), limit: 100)
@@ -56,7 +56,7 @@ import TransferCore
         #expect(bench.server.requests.map(\.path) == ["/old"])
     }
 
-    @Test func aRequestTakesNoLongerThanItMay() async throws {
+    @Test func aRequestEndsAtItsTimeout() async throws {
         let gate = Gate(heldAt: 5)
         bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 1_000)), [.hold(gate)])
         var request = DataRequest(url: bench.server.url("/feed"), limit: 1_000)
@@ -73,7 +73,7 @@ import TransferCore
         #expect(answer.heads.map(\.status) == [status])
     }
 
-    @Test func anAnswerThatIsTooLargeIsCut() async throws {
+    @Test func anAnswerThatIsTooLargeIsAnError() async throws {
         bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 50_000_000)))
         let error = await failure { try await fetch(DataRequest(url: bench.server.url("/feed"), limit: 100_000)) }
         #expect(error == TransferError(.unusable, "the answer is larger than 100000 bytes"))

@@ -52,7 +52,7 @@ struct DataReceiverTests {
         DataRequest(url: bench.server.url(path, host: host), limit: 1 << 20)
     }
 
-    @Test func whatIsNextIsAskedForAtOnce() async throws {
+    @Test func theNextRequestReusesTheConnection() async throws {
         bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 10_000)))
         bench.server.serve("/304") { _ in .status(304, body: "") }
         let chain = Chain((0..<40).map { request($0 % 4 == 0 ? "/feed" : "/304") })
@@ -64,7 +64,7 @@ struct DataReceiverTests {
         #expect(Set(bench.server.requests.map(\.request.connection)).count == 1)
     }
 
-    @Test func aFailureIsToldAndDoesNotEndTheChain() async throws {
+    @Test func aFailureIsReportedAndDoesNotEndTheChain() async throws {
         bench.server.serve("/large", Resource(TestContent(seed: 1, size: 3 << 20)))
         bench.server.serve("/broken") { _ in .reset(after: 0) }
         bench.server.serve("/feed", Resource(text: "x"))
@@ -75,7 +75,7 @@ struct DataReceiverTests {
         #expect(ends[0]?.code == .unusable && ends[1] != nil && ends[2] == nil)
     }
 
-    @Test func everyReceiverHearsOfTheEnginesEnd() async throws {
+    @Test func aShutdownEndsTheRequestsOfAllReceivers() async throws {
         let gate = Gate(heldAt: 0)
         bench.server.serve("/feed", Resource(text: "x")) { _ in .holdHead(gate) }
         let chains = (0..<3).map { _ in Chain([request("/feed"), request("/feed")]) }
@@ -93,7 +93,7 @@ struct DataReceiverTests {
         gate.open()
     }
 
-    @Test func aHandleThatIsUsedAgainHasForgottenAll() async throws {
+    @Test func aReusedHandleKeepsNoOptions() async throws {
         bench.server.serveElsewhere { _ in .status(200, body: "x") }
         var first = request("/1")
         first.fields = [("If-None-Match", "\"1\""), ("X-Secret", "s")]
@@ -119,7 +119,7 @@ struct DataReceiverTests {
         }
     }
 
-    @Test func fieldsAreReadAsTheyStand() async throws {
+    @Test func fieldValuesAreTrimmedAndOtherwiseUnchanged() async throws {
         let heads = Mutex<[ResponseHead]>([])
         bench.server.serve("/feed", Resource(text: "x", headers: [("X-Word", "wörld"), ("X-TABBED", "\t a b\t ")]))
         for try await event in try bench.engine.data(for: request("/feed")) {

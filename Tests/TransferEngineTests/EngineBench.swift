@@ -110,7 +110,7 @@ final class EngineBench: Sendable {
 
     func source(_ key: MediaID) -> DownloadSource? { owner.withLock { $0.sources[key] } }
 
-    /// Records the user's request; the caller also informs the engine.
+    /// Records in the owner that the user suspended or resumed a download; the caller also informs the engine.
     func setSuspended(_ key: MediaID, _ suspended: Bool) {
         owner.withLock { $0.sources[key]?.isSuspended = suspended }
     }

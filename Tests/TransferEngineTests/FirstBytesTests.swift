@@ -44,7 +44,7 @@ import TransferCore
     }
 
     /// A reader that has the first bytes and requests the file gets a grant of the file.
-    @Test func whoWantsTheFileIsNotGivenTheFirstBytes() async throws {
+    @Test func aReaderThatRequestsTheFileDoesNotGetTheFirstBytes() async throws {
         let opens = try await openUntilTheFirstBytesAreHere()
         let grant = try await bench.grant(1, 0..<4_096, takesHead: false)
         #expect(grant.file != nil && grant.head.isEmpty)

@@ -78,7 +78,7 @@ import Testing
         #expect(body(result).count == [200: 300_000, 206: 10, 304: 0][status])
     }
 
-    @Test func aConnectionIsKept() async throws {
+    @Test func aConnectionIsReused() async throws {
         server.serve("/a.mp3", Resource(content))
         try await curl("-o", "/dev/null", "-o", "/dev/null", server.url("/a.mp3"), server.url("/missing"))
         #expect(server.requests.map(\.status) == [200, 404])
@@ -195,7 +195,7 @@ import Testing
         #expect(result.output == "hello")
     }
 
-    @Test func stoppingBreaksOffWhatIsStalledAndRefusesWhatComes() async throws {
+    @Test func stoppingEndsStalledResponsesAndRefusesNewConnections() async throws {
         server.serve("/a.mp3", Resource(content), [.stall(after: 100)])
         let child = try ChildProcess("curl", ["-sS", "-o", "/dev/null", server.url("/a.mp3")])
         try await server.waitForRequest { $0.bodyBytesWritten == 100 }

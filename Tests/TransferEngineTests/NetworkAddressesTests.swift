@@ -38,15 +38,15 @@ struct NetworkAddressesTests {
     @Test func addressesComeAndGo() throws {
         let (one, six) = (try #require(Self.one), try #require(Self.six))
         var addresses = NetworkAddresses(assigned: [])
-        // This computer's end of a point-to-point link, whatever the order of the attributes.
+        // Of a point-to-point link, this computer's end counts, whatever the order of the attributes.
         let added = Self.address(20, [(1, [192, 0, 2, 99]), (2, [192, 0, 2, 1]), (3, [0x6C, 0x6F, 0])])
         #expect(apply(added, to: &addresses) == .init(isBack: true))
         #expect(addresses.assigned == [one])
-        #expect(apply(added, to: &addresses).isNone, "a repetition")
+        #expect(apply(added, to: &addresses).isNone, "the address is already assigned")
         let tentative = Self.address(20, [(1, Self.sixBytes)], flags: 0x40)
         #expect(apply(tentative, to: &addresses).isNone, "it cannot be used yet")
         #expect(apply(Self.address(20, [(1, Self.sixBytes)]), to: &addresses) == .init(isBack: true))
-        // Removed and assigned again in one batch: connections from it are dead all the same.
+        // An address is removed and assigned again in one batch: its connections are lost nevertheless.
         let replaced = Self.address(21, [(2, [192, 0, 2, 1])]) + added
         #expect(apply(replaced, to: &addresses) == .init(lost: [one], isBack: true))
         #expect(addresses.assigned == [one, six])
@@ -55,7 +55,7 @@ struct NetworkAddressesTests {
 
     @Test func carriersAndDefaultRoutesComeBack() {
         var addresses = NetworkAddresses(assigned: [])
-        #expect(apply(Self.link(2, flags: 0x41), to: &addresses).isNone, "no change is known")
+        #expect(apply(Self.link(2, flags: 0x41), to: &addresses).isNone, "the first state of an interface is no change")
         #expect(apply(Self.link(2, flags: 0x01), to: &addresses).isNone)
         #expect(apply(Self.link(3, flags: 0x41), to: &addresses).isNone, "another interface")
         #expect(apply(Self.link(2, flags: 0x41), to: &addresses).isBack)
@@ -81,7 +81,7 @@ struct NetworkAddressesTests {
         }
     }
 
-    @Test func theMonitorKnowsLoopback() throws {
+    @Test func aNewMonitorReportsNoChange() throws {
         let monitor = try #require(NetworkMonitor())
         #expect(monitor.read().isNone)
     }

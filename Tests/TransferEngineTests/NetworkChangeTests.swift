@@ -5,8 +5,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The network of this computer changes while an episode is read: in a namespace whose addresses come and go. Packets
-/// to an address that is gone disappear, as on a line that is cut.
+/// Changes of this computer's network while an episode is read, in a namespace whose addresses are removed and added.
+/// Packets to a removed address disappear, as on a cut line.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
 ) struct NetworkChangeTests {
@@ -35,9 +35,9 @@ import TransferCore
         try #require(result.exitCode == 0, "\(result.error)")
     }
 
-    /// The address disappears in mid-transfer, and a reader waits. The tracker is asked once in all, and no byte that
-    /// had arrived is requested again.
-    @Test func aReaderGoesOnWhenTheLineReturns() async throws {
+    /// The address disappears in mid-transfer, and a reader waits. The tracker gets only one request, and no byte that
+    /// has arrived is requested again.
+    @Test func aReadContinuesWhenTheAddressReturns() async throws {
         let file = bench.server.url("/1.mp3")
         let tracker = HTTPTestServer(address: Self.address)
         try await network.inside { try tracker.start() }
@@ -69,6 +69,6 @@ import TransferCore
         #expect(try bench.holds(1, content))
         #expect(tracker.requests.count == 1, "a play is counted once")
         let again = bench.server.requests.dropFirst().map { $0.headers["Range"] }
-        #expect(again == ["bytes=1000000-2999999"], "what had arrived is not sent again")
+        #expect(again == ["bytes=1000000-2999999"], "bytes that have arrived are not sent again")
     }
 }

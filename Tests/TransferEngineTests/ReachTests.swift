@@ -71,7 +71,7 @@ struct ReachTests {
             _ = await refusal("http://\(host):\(port)/f", from: .public)
         }
         #expect(local.connectionsAccepted == 0 && loopback.connectionsAccepted == 0, "not even a connection")
-        // The same space, and more public ones.
+        // Requests reach the same space and more public ones.
         for (url, space) in [(near, AddressSpace.local), (own, .loopback), (bench.server.url("/f"), .public)] {
             for reach in [nil] + AddressSpace.allCases.filter({ $0 >= space }) {
                 let head = try await fetch(url, from: reach)
@@ -80,7 +80,7 @@ struct ReachTests {
         }
     }
 
-    @Test func everyHopIsJudged() async throws {
+    @Test func everyHopIsChecked() async throws {
         let (near, own, away) = (local.url("/f"), loopback.url("/f"), bench.server.url("/f"))
         bench.server.serve("/near") { _ in .redirect(to: near) }
         bench.server.serve("/own") { _ in .redirect(to: own, status: 308) }
@@ -97,14 +97,14 @@ struct ReachTests {
     }
 
     /// A reused connection is checked again, without a new connect.
-    @Test func aKeptConnectionIsJudgedToo() async throws {
+    @Test func aReusedConnectionIsCheckedToo() async throws {
         _ = try await fetch(local.url("/f"), from: nil)
         _ = await refusal(local.url("/f"), from: .public)
         _ = try await fetch(local.url("/f"), from: .local)
         #expect(local.requests(for: "/f").count == 2)
     }
 
-    @Test func aNameWhoseAnswersChangeIsNoWayIn() async throws {
+    @Test func aNameWithChangingAddressesReachesNoPrivateHost() async throws {
         let port = bench.server.port
         let answer = Mutex("127.0.0.1")
         let bench = try Self.bench { ["name.example:\(port):\(answer.withLock { $0 })"] }
@@ -141,7 +141,7 @@ struct ReachTests {
     }
 
     /// A reader gets the error at once, and nothing is retried automatically.
-    @Test func aDownloadIsRefusedForGood() async throws {
+    @Test func aDownloadOutOfReachFailsForGood() async throws {
         var source = DownloadSource(key: 1, url: local.url("/1.mp3"), generation: 1)
         source.reach = .public
         bench.know(source)
@@ -159,7 +159,7 @@ struct ReachTests {
 
     /// A later request goes directly to the redirect's target, which must still be in the space in which it was first
     /// reached.
-    @Test func theFinalAddressStaysWhereItWas() async throws {
+    @Test func theFinalAddressMustRemainInItsSpace() async throws {
         let port = bench.server.port
         let answer = Mutex("127.0.0.1")
         let bench = try Self.bench { ["cdn.example:\(port):\(answer.withLock { $0 })"] }

@@ -44,7 +44,7 @@ import TransferCore
         #expect(bench.server.requests(for: "/main.mp3").count == 1)
     }
 
-    @Test func whenAllAreGoneTheFirstRefusalIsTold() async throws {
+    @Test func ifAllSourcesFailTheFirstRefusalIsReported() async throws {
         let bench = try EngineBench()
         bench.server.serve("/b.mp3", resource) { _ in .status(403) }
         know(bench, "/a.mp3", "/b.mp3")
@@ -113,7 +113,7 @@ import TransferCore
         #expect(bench.facts[1]?.isVerified == true && bench.failures.isEmpty)
     }
 
-    @Test func theHashOfOneLocationDoesNotJudgeAnother() throws {
+    @Test func theHashOfAnotherLocationCanVerifyButNotRefuteAFile() throws {
         let known = FileHash(.sha256, ["aa"])
         func check(_ hashes: [FileHash?], current: Int, _ digest: String) -> ExpectedHashes.Match {
             ExpectedHashes(hashes.map { .init(url: "u", hash: $0) }, current: current).check { _ in digest }
@@ -122,7 +122,7 @@ import TransferCore
         #expect(check([known, nil], current: 0, "bb") == .differs)
         #expect(check([known, nil], current: 1, "bb") == .unknown)
         #expect(check([nil], current: 0, "bb") == .unknown)
-        #expect(check([known, FileHash(.sha512, ["bb"])], current: 0, "bb") == .verified, "after a restart")
+        #expect(check([known, FileHash(.sha512, ["bb"])], current: 0, "bb") == .verified, "as after a restart")
         #expect(FileHash(known.description) == known)
         for text in ["", "sha256", "md5-aa", "sha256-aa sha512-bb"] { #expect(FileHash(text) == nil, "\(text)") }
     }

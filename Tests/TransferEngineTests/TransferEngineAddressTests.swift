@@ -21,7 +21,7 @@ import TransferCore
         return bench
     }
 
-    @Test func aNewerAddressIsAskedForAndContinued() async throws {
+    @Test func aDownloadContinuesAtANewerAddress() async throws {
         let bench = try await refused()
         #expect(bench.refusals.map(\.error) == [TransferError(.missing, "the server answered 410")])
         #expect(try await bench.snapshot(1)?.state == .queued)
@@ -34,7 +34,7 @@ import TransferCore
         #expect(bench.failures.isEmpty)
     }
 
-    @Test func anotherFileAtTheNewAddressIsNotJoined() async throws {
+    @Test func anotherFileAtTheNewAddressBeginsAGeneration() async throws {
         let bench = try await refused()
         let other = TestContent(seed: 52, size: 4_000_000)
         bench.server.serve("/new.mp3", Resource(other, etag: "\"v1\""))
@@ -44,7 +44,7 @@ import TransferCore
         #expect(bench.source(1)?.generation == 2)
     }
 
-    @Test(arguments: [true, false]) func withoutANewerAddressItFails(sameAddress: Bool) async throws {
+    @Test(arguments: [true, false]) func aDownloadFailsWithoutANewerAddress(sameAddress: Bool) async throws {
         let bench = try await refused()
         async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
         try await bench.wait("a reader waits") { try await bench.engine.waits(1) == 1 }
@@ -55,7 +55,7 @@ import TransferCore
         #expect(bench.server.requests.count == 3, "the final address, then the first one")
     }
 
-    @Test func aChangedFeedMendsAFailure() async throws {
+    @Test func aChangedAddressRestartsAFailedDownload() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource)
         bench.server.remove(path)
@@ -65,6 +65,6 @@ import TransferCore
         try bench.engine.setLocations(1, [.init(url: bench.server.url("/moved.mp3"))])
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
-        #expect(bench.refusals.isEmpty, "nobody is asked without being told so")
+        #expect(bench.refusals.isEmpty, "without `renewsAddress`, the owner is not asked")
     }
 }

@@ -19,7 +19,7 @@ import TransferCore
         [.close(after: 1_000_000), .withoutContentRange()], [.close(after: 1_000_000), .withoutHeader("ETag")],
         [.close(after: 3_999_999)],
     ])
-    func aDownloadSurvives(script: [Behaviour]) async throws {
+    func aDownloadSurvivesFaultyResponses(script: [Behaviour]) async throws {
         let bench = try EngineBench()
         bench.add(1, resource, script)
         try bench.fill(1)
@@ -50,7 +50,7 @@ import TransferCore
         #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000, 3_999_999))
     }
 
-    @Test func aRateThatWasShownFallsWhileNothingComes() async throws {
+    @Test func theRateFallsWhileNoBytesArrive() async throws {
         let bench = try EngineBench()
         bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
@@ -92,7 +92,7 @@ import TransferCore
 
     // MARK: Renditions
 
-    @Test func aChangedTagBeginsANewFileAndOldReadersAreToldSo() async throws {
+    @Test func aChangedTagBeginsANewFileAndOldReadersGetAnError() async throws {
         let bench = try EngineBench()
         let other = TestContent(seed: 22, size: 4_500_000)
         let gate = Gate(heldAt: 1_000_000)
@@ -113,7 +113,7 @@ import TransferCore
         #expect(await failure { try await bench.read(1, 0..<10, generation: 1) }?.code == .changed)
     }
 
-    @Test func contentThatChangesUnderAWeakTagIsNoticed() async throws {
+    @Test func contentThatChangesUnderAWeakTagIsDetected() async throws {
         let bench = try EngineBench()
         let other = TestContent(seed: 23, size: 4_000_000)
         let gate = Gate(heldAt: 1_000_000)
@@ -137,7 +137,7 @@ import TransferCore
         #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000 - 65_536, 3_999_999))
     }
 
-    @Test func aServerWithoutRangesBringsItAllAgain() async throws {
+    @Test func aServerWithoutRangesSendsTheWholeAgain() async throws {
         let bench = try EngineBench()
         var plain = resource
         plain.supportsRanges = false
@@ -175,7 +175,7 @@ import TransferCore
         (.contentLength("-5"), .unusable), (.redirect(to: "/1.mp3"), .unusable),
         (.redirect(to: "file:///etc/passwd"), .unusable), (.redirect(to: "ftp://127.0.0.1/x"), .unusable),
     ])
-    func anOpenTellsWhatTheHeadTells(behaviour: Behaviour, code: TransferError.Code) async throws {
+    func anOpenReportsTheErrorOfTheHead(behaviour: Behaviour, code: TransferError.Code) async throws {
         let bench = try EngineBench()
         let path = "/1.mp3"
         bench.server.serve(path, resource) { _ in behaviour }
@@ -185,7 +185,7 @@ import TransferCore
         let asked = bench.server.requests.count
         #expect(await failure { try await bench.open(1) } == error)
         #expect(await failure { try await bench.read(1, 0..<10) } == error)
-        #expect(bench.server.requests.count == asked, "it is answered from memory")
+        #expect(bench.server.requests.count == asked, "the remembered error is returned")
         #expect(try bench.engine.fileNames == [])
         #expect(bench.failures.first == error)
     }
@@ -203,7 +203,7 @@ import TransferCore
         #expect(bench.completed.isEmpty)
     }
 
-    @Test func textIsTakenWhereTextIsWanted() async throws {
+    @Test func textIsAcceptedIfItIsExpected() async throws {
         let bench = try EngineBench()
         let text = "#EXTM3U\na.mp3\n"
         bench.server.serve("/1.m3u", Resource(text: text, contentType: "text/plain"))

@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Body lengths and types: the handling by libcurl and the engine of heads that contradict their bodies.
+/// Body lengths and types: heads that contradict their bodies, as libcurl and the engine handle them.
 @Suite struct TransferEngineFramingTests {
     private let content = TestContent(seed: 91, size: 60_000)
 
@@ -24,7 +24,7 @@ import TransferCore
     // MARK: Lengths
 
     @Test(arguments: ["10", "60000", "70000", "0", "10, 20", "x"])
-    func aChunkedBodyIsAsLongAsItIs(length: String) async throws {
+    func aChunkedBodyIgnoresANumericContentLength(length: String) async throws {
         // curl checks Content-Length before it knows of the coding: a value that is not a number is rejected by curl.
         let isNumber = length.first?.isNumber == true
         for isFirst in [true, false] {
@@ -48,7 +48,7 @@ import TransferCore
         ["Content-Length: 60000", "Content-Length: 60000"], ["Content-Length: 60000, 60000"],
         ["Content-Length: 060000"], ["content-length:60000", "CONTENT-LENGTH:  60000  "],
     ])
-    func aLengthThatIsSaidTwiceIsOne(lines: [String]) async throws {
+    func aRepeatedEqualLengthIsAccepted(lines: [String]) async throws {
         let bench = try bench { _ in
             .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "")
         }
@@ -68,7 +68,7 @@ import TransferCore
         (["Transfer-Encoding: xyz"], "the server sent Transfer-Encoding xyz"),
         (["Transfer-Encoding: gzip"], "the server sent Transfer-Encoding gzip"),
     ])
-    func lengthsThatContradictEachOtherAreNoAnswer(lines: [String], says: String) async throws {
+    func contradictoryOrInvalidLengthsFail(lines: [String], says: String) async throws {
         let bench = try bench { _ in .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "") }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(error.code == .unusable)
@@ -83,7 +83,7 @@ import TransferCore
         ["Content-Length: 9", "Transfer-Encoding:\t", "\tchunked"], ["Content-Length: 9", " 0000"],
         ["Content-Length : 60000", "Content-Length: 9"],
     ])
-    func aFoldedOrBrokenLengthIsNone(lines: [String]) async throws {
+    func aFoldedOrMalformedLengthFails(lines: [String]) async throws {
         let third = lines.count > 2 ? lines[2] : Self.type
         let bench = try bench { _ in .chunked().rawHead(Self.status, Self.type, lines[0], lines[1], third) }
         let error = try #require(await failure { try await bench.read(1, 0..<5) })
@@ -102,7 +102,7 @@ import TransferCore
     }
 
     /// The rule of two lengths also applies to a feed's response, which is kept in memory.
-    @Test func anAnswerInMemoryWithTwoLengthsIsNone() async throws {
+    @Test func anAnswerInMemoryWithTwoLengthsFails() async throws {
         let bench = try bench { _ in
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")
         }
@@ -153,15 +153,15 @@ import TransferCore
         #expect(try await bench.open(1).total == 60_000)
     }
 
-    @Test func anAnswerWithoutAHeadIsNoneAndSaysSo() async throws {
+    @Test func anAnswerWithoutAHeadFails() async throws {
         let bench = try bench { _ in .normal.rawHead("ID3 and more") }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(error == TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"))
-        #expect(bench.server.requests.count == 2, "once more, on a connection of its own")
+        #expect(bench.server.requests.count == 2, "it is requested once more, on a new connection")
     }
 
     @Test(arguments: ["17592186044417", "9223372036854775807", "9223372036854775808", "99999999999999999999"])
-    func aLengthThatNoFileCanHaveIsNeverReached(length: String) async throws {
+    func anExcessiveLengthFailsAfterThreeRequests(length: String) async throws {
         let bench = try bench(Resource(content)) {
             $0.limits.retry.firstDelay = .milliseconds(10)
         } behaviour: { _ in
@@ -173,7 +173,7 @@ import TransferCore
         #expect(error.message.hasPrefix("the server announces \(length) bytes and sends 60000: "), "\(error.message)")
         #expect(bench.server.requests.count == 3)
         #expect(bench.completed.isEmpty)
-        #expect(try await bench.read(1, 50_000..<60_000) == content.bytes(in: 50_000..<60_000), "what is here stays")
+        #expect(try await bench.read(1, 50_000..<60_000) == content.bytes(in: 50_000..<60_000), "they are present")
     }
 
     @Test(arguments: [true, false]) func aServerThatSendsLessThanItAnnouncesFails(hasRanges: Bool) async throws {
@@ -193,7 +193,7 @@ import TransferCore
         #expect(try await bench.snapshot(1)?.error == error)
     }
 
-    @Test func aDripHoldsNoReaderBeyondItsDeadline() async throws {
+    @Test func aTrickleHoldsNoReaderBeyondItsDeadline() async throws {
         let bench = try bench {
             $0.limits.readerDeadline = .seconds(1)
         } behaviour: { _ in
@@ -211,7 +211,7 @@ import TransferCore
     @Test(arguments: [
         "text/plain", "text/html; charset=utf-8", "application/json", "application/xml", "text/xml", "nonsense", "",
     ])
-    func mediaIsTakenUnderAnyType(type: String) async throws {
+    func mediaIsAcceptedUnderAnyType(type: String) async throws {
         let bench = try bench { _ in .header("Content-Type", type).close(after: 30_000) }
         #expect(try await bench.open(1).total == 60_000)
         try bench.fill(1)
@@ -225,7 +225,7 @@ import TransferCore
         ("{\"error\":\"expired\"}", "JSON"), ("#EXTM3U\nhttp://127.0.0.1/", "a playlist"),
         ("# mpv EDL v0\n/etc/passwd", "a playlist"), ("Forbidden", "text"), ("", "text"),
     ])
-    func whatIsNoMediaIsRefusedUnderAnyType(text: String, name: String) async throws {
+    func otherContentIsRefusedUnderMediaAndTextTypes(text: String, name: String) async throws {
         for type in ["audio/mpeg", "application/octet-stream", "text/plain", "text/html"] where !text.isEmpty {
             let bench = try bench(Resource(text: text, contentType: type)) { _ in .normal }
             let error = await failure { try await bench.read(1, 0..<10) }
@@ -235,7 +235,7 @@ import TransferCore
     }
 
     @Test(arguments: ["none", "binary", "UTF-8", "identity", "aws-chunked"])
-    func aCodingThatIsNoneIsNoReasonToRefuse(coding: String) async throws {
+    func aCodingWithoutEffectIsAccepted(coding: String) async throws {
         let bench = try bench { _ in .header("Content-Encoding", coding) }
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
@@ -257,7 +257,7 @@ import TransferCore
     }
 
     /// A captive portal answers every request with its own page, which must not discard bytes received so far.
-    @Test(arguments: ["text/html", "audio/mpeg"]) func aPageCostsNothingOfWhatIsHere(type: String) async throws {
+    @Test(arguments: ["text/html", "audio/mpeg"]) func aPageDiscardsNoReceivedBytes(type: String) async throws {
         let page = Resource(text: "<html><body>Log in to the hotel</body></html>", contentType: type)
         let bench = try bench { request in
             request.index == 0 ? .close(after: 30_000) : request.index < 3 ? .resource(page) : .normal
@@ -270,6 +270,6 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
         #expect(bench.source(1)?.generation == 1)
-        #expect(bench.server.requests.last?.range != nil, "it goes on from what is here")
+        #expect(bench.server.requests.last?.range != nil, "it continues after the received bytes")
     }
 }

@@ -33,7 +33,7 @@ import TransferCore
         "bytes 0-9/10", "bytes 0-1999999/2000000", "bytes 9223372036854775806-9223372036854775807/9223372036854775808",
         "bytes -5-10/2000000", "bytes 1000000-999999/2000000", "items 0-9/10", "bytes", "",
     ])
-    func aContentRangeThatAlwaysLiesIsNotBelieved(value: String) async throws {
+    func aWrongContentRangeIsNotBelieved(value: String) async throws {
         let bench = try bench { request in
             request.range != nil ? .contentRange(value) : request.index == 0 ? .close(after: 500_000) : .normal
         }
@@ -41,9 +41,9 @@ import TransferCore
         try await expectWhole(bench)
     }
 
-    @Test func aPartThatDoesNotSayWhichIsNotStored() async throws {
+    @Test func aPartWithoutContentRangeIsNotStored() async throws {
         let bench = try bench { request in request.range != nil ? .withoutContentRange() : .normal }
-        // The first request is already one for a part.
+        // Even the first request asks for a part.
         #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
         #expect(bench.server.requests.first?.range == .from(1_500_000))
         try await expectWhole(bench)
@@ -53,21 +53,21 @@ import TransferCore
         "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999999999",
         "1000000000000000",
     ])
-    func anAbsurdLengthIsNone(value: String) async throws {
+    func anExcessiveLengthIsIgnored(value: String) async throws {
         let bench = try bench { $0.index == 0 ? .contentLength(value) : .normal }
         #expect(try await bench.read(1, 0..<100) == content.bytes(in: 0..<100))
         try await expectWhole(bench)
     }
 
     @Test(arguments: ["-5", "-0", "0x10", "ten", "-9223372036854775808", "10, 20"])
-    func aLengthThatIsNoNumberIsNoAnswer(value: String) async throws {
+    func aMalformedLengthFails(value: String) async throws {
         let bench = try bench { _ in .contentLength(value) }
         let error = await failure { try await bench.read(1, 0..<100) }
         #expect(error?.code == .unusable, "\(String(describing: error))")
         #expect(try bench.engine.fileNames == [])
     }
 
-    @Test func aCodedBodyIsNotStoredInMidFileEither() async throws {
+    @Test func anEncodedBodyIsNotStoredInMidFileEither() async throws {
         let bench = try bench { request in
             request.index == 0 ? .close(after: 500_000) : .gzipLabelled()
         }
@@ -102,7 +102,7 @@ import TransferCore
         #expect(bench.server.requests.count == 1)
     }
 
-    @Test func aHeadThatComesByteByByteIsNotWaitedFor() async throws {
+    @Test func aHeadThatArrivesByteByByteTimesOut() async throws {
         // The head would take more than a minute, without a pause of a second.
         let bench = try bench {
             $0.limits.stall = .seconds(1)
@@ -119,7 +119,7 @@ import TransferCore
     // MARK: Redirects
 
     @Test(arguments: ["file:///etc/passwd", "FILE:/etc/passwd", "ftp://127.0.0.1/x", "dict://127.0.0.1:1/x"])
-    func aRedirectOutOfTheWebIsNotFollowed(location: String) async throws {
+    func aRedirectToAnotherSchemeIsNotFollowed(location: String) async throws {
         let bench = try bench { _ in .redirect(to: location) }
         #expect(
             await failure { try await bench.read(1, 0..<10) }
@@ -149,12 +149,12 @@ import TransferCore
         let basic = "Basic " + Data("user:secret".utf8).base64EncodedString()
         #expect(bench.server.requests(for: "/a.mp3").allSatisfy { $0.headers["Authorization"] == basic })
         let others = bench.server.requests(for: "/b.mp3")
-        #expect(others.count == 2, "the second goes there directly")
+        #expect(others.count == 2, "the second request goes there directly")
         #expect(others.allSatisfy { $0.headers["Authorization"] == nil && $0.headers["Referer"] == nil })
         #expect(others.allSatisfy { $0.headers["Host"] == "localhost:\(bench.server.port)" })
     }
 
-    @Test func credentialsGoOnWithinTheirHost() async throws {
+    @Test func userInfoIsSentAgainWithinItsHost() async throws {
         let bench = try EngineBench()
         bench.server.serve("/a.mp3") { _ in .redirect(to: "/b.mp3") }
         let resource = resource
@@ -174,7 +174,7 @@ import TransferCore
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    @Test(.enabled(if: openSSL != nil)) func aCertificateThatNobodyVouchesForIsRefused() async throws {
+    @Test(.enabled(if: openSSL != nil)) func aSelfSignedCertificateIsRefused() async throws {
         let openSSL = try #require(Self.openSSL)
         let folder = try TemporaryDirectory()
         let made = try await ChildProcess.run(

@@ -9,7 +9,7 @@ import TransferCore
     private let content = TestContent(seed: 61, size: 2_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    @Test func anAutomaticDownloadLeavesItsPlaceAndGoesOnLater() async throws {
+    @Test func anAutomaticDownloadIsPreemptedAndContinuesLater() async throws {
         let bench = try EngineBench { $0.pools.filling = 1 }
         let gate = Gate(heldAt: 10_000)
         let automatic = bench.add(1, resource, [.stall(after: 500_000)])
@@ -28,7 +28,7 @@ import TransferCore
         #expect(bench.server.requests(for: asked).count == 1)
     }
 
-    @Test func whatWasAskedForComesFirst() async throws {
+    @Test func requestedDownloadsComeFirst() async throws {
         let bench = try EngineBench { $0.pools.filling = 1 }
         let gate = Gate(heldAt: 10)
         bench.add(1, resource, [.hold(gate)])
@@ -81,7 +81,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    @Test func theOwnersPriorityIsThatOfItsTask() async throws {
+    @Test func aRequestRaisesAnAutomaticTaskOfTheOwner() async throws {
         let bench = try EngineBench()
         bench.add(1, resource)
         var source = try #require(bench.source(1))

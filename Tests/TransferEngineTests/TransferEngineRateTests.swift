@@ -62,7 +62,7 @@ import TransferCore
             return reader.received >= 500_000
         }
         #expect(try await reading.value == content.bytes(in: 4_000_000..<4_500_000))
-        // Each download gets half of the limit. Only what both received meanwhile is compared, at twice the share.
+        // Each download gets half of the limit. The bytes that both received meanwhile may differ by a factor of two.
         let (first, last) = (try #require(shared.first), try #require(shared.last))
         #expect(last.filler - first.filler <= 2 * (last.reader - first.reader) + burst(limit, connections: 2))
     }
@@ -86,7 +86,7 @@ import TransferCore
         #expect(bench.completed.keys.sorted() == [2])
     }
 
-    @Test func aFileUnderALimitIsWholeAndRight() async throws {
+    @Test func aFileUnderALimitIsComplete() async throws {
         let bench = try EngineBench { $0.rateLimit = 8_000_000 }
         let path = bench.add(1, resource)
         _ = try await bench.open(1)

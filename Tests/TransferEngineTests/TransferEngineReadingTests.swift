@@ -14,7 +14,7 @@ import TransferCore
         Resource(content, etag: tag)
     }
 
-    @Test func aWholeDownloadIsTheServersBytes() async throws {
+    @Test func aCompleteDownloadEqualsTheServersFile() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource(content))
         try bench.fill(1)
@@ -32,7 +32,7 @@ import TransferCore
         #expect(bench.snapshots(1).last?.received == Int64(content.size))
     }
 
-    @Test func openTellsTheSizeAndTheFirstReadContinuesTheResponse() async throws {
+    @Test func anOpenReturnsTheSizeAndTheFirstReadContinuesTheResponse() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource(content))
         let grant = try await bench.open(1)
@@ -47,7 +47,7 @@ import TransferCore
         try bench.engine.close(1)
     }
 
-    @Test func aDownloadIsKeptUntilItsOwnerHasWrittenDownWhatItWasTold() async throws {
+    @Test func aDownloadIsRetainedUntilItsOwnerHasRecordedItsEvents() async throws {
         let bench = try EngineBench()
         let small = TestContent(seed: 12, size: 100_000)
         let path = bench.add(1, resource(small))
@@ -87,7 +87,7 @@ import TransferCore
         let path = bench.add(1, resource(content), [.hold(gate)])
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 100_000)
-        #expect(try await bench.read(1, 1_000..<9_000) == content.bytes(in: 1_000..<9_000), "present already")
+        #expect(try await bench.read(1, 1_000..<9_000) == content.bytes(in: 1_000..<9_000), "these bytes are present")
         async let first = bench.read(1, 90_000..<200_000)
         async let second = bench.read(1, 150_000..<250_000)
         gate.open()
@@ -98,7 +98,7 @@ import TransferCore
         #expect(bench.share(path, of: content.size) == 1)
     }
 
-    @Test func aTransferGoesOnWhereAnEarlierEngineStopped() async throws {
+    @Test func aTransferContinuesWhereAnEarlierEngineStopped() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 1_500_000)
         let path = bench.add(1, resource(content), [.hold(gate)])
@@ -115,7 +115,7 @@ import TransferCore
         #expect(second.headers["If-Range"] == "\"v1\"")
     }
 
-    @Test func whatWasReceivedCanBeReadFromTheNextEngine() async throws {
+    @Test func receivedBytesCanBeReadFromTheNextEngine() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource(content), [.stall(after: 1_000_000)])
         try bench.fill(1)
@@ -127,7 +127,7 @@ import TransferCore
         #expect(bench.server.requests(for: path).count == 1)
     }
 
-    @Test func aWholeFileIsKnownToTheNextEngine() async throws {
+    @Test func theNextEngineReportsACompleteFileAgain() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource(content))
         try bench.fill(1)
@@ -141,7 +141,7 @@ import TransferCore
         let told = bench.completed.count + bench.events.count
         try bench.start()
         #expect(try await bench.read(1, 3_000_000..<5_000_000) == content.bytes(in: 3_000_000..<4_000_000))
-        #expect(bench.events.count >= told - bench.completed.count + 1, "it is told once more")
+        #expect(bench.events.count >= told - bench.completed.count + 1, "completion is reported once more")
         #expect(bench.source(1)?.isComplete == true)
         #expect(bench.server.requests(for: path).count == 1)
     }
@@ -218,7 +218,7 @@ import TransferCore
         #expect(bench.server.requests(for: path).count <= 3)
     }
 
-    @Test func readsInRandomOrderAreAllRight() async throws {
+    @Test func readsInRandomOrderAreAllCorrect() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource(content))
         var generator = SystemRandomNumberGenerator()
@@ -234,7 +234,7 @@ import TransferCore
         }
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
-        #expect(bench.server.peakConcurrentRequests <= 3, "two, and one that the server has not seen the end of")
+        #expect(bench.server.peakConcurrentRequests <= 3, "two, and one whose end the server has not seen")
         #expect(!bench.server.requests(for: path).isEmpty)
     }
 
@@ -262,7 +262,7 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
-    @Test func connectionsAreUsedAgain() async throws {
+    @Test func connectionsAreReused() async throws {
         let bench = try EngineBench()
         let small = TestContent(seed: 1, size: 50_000)
         for key in 1...5 { bench.add(MediaID(Int64(key)), resource(small)) }
@@ -273,7 +273,7 @@ import TransferCore
         #expect(bench.server.connectionsAccepted == 1)
     }
 
-    @Test func aSeekAndTheFillingBehindItUseTwoConnections() async throws {
+    @Test func aSeekAndTheFillingOfEarlierBytesFetchNothingTwice() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource(content))
         #expect(try await bench.read(1, 3_900_000..<3_900_010).count == 10)
@@ -334,7 +334,7 @@ import TransferCore
         #expect(bench.server.peakConcurrentRequests <= 3)
     }
 
-    @Test func aReaderTakesAPlaceFromWhatOnlyFills() async throws {
+    @Test func aReaderPreemptsAConnectionThatOnlyFills() async throws {
         let bench = try EngineBench {
             $0.pools.readersPerHost = 2
             $0.pools.filling = 1
@@ -350,7 +350,7 @@ import TransferCore
         for key in 1...6 { #expect(try bench.holds(MediaID(Int64(key)), content)) }
     }
 
-    @Test func aHeldResponseTakesNoPlace() async throws {
+    @Test func aHeldResponseOccupiesNoPlace() async throws {
         let bench = try EngineBench { $0.pools.readersPerHost = 1 }
         for key in 1...4 { bench.add(MediaID(Int64(key)), resource(content)) }
         for key in 1...4 { #expect(try await bench.open(MediaID(Int64(key))).total == 4_000_000) }

@@ -39,7 +39,7 @@ import TransferCore
         #expect(bench.server.requests(for: path).count > asked)
     }
 
-    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aPersonMayTryAFullDiskAgain() async throws {
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aUserMayRetryAfterAFullDisk() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 2)
         let bench = try EngineBench(in: disk.path)
         bench.add(1, resource)
@@ -51,7 +51,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskRestsAllDownloadsAndIsToldOnce() async throws {
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskSuspendsAllDownloadsWithOneReport() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 2)
         let bench = try EngineBench(in: disk.path)
         let gate = Gate(heldAt: 1_000)
@@ -64,8 +64,8 @@ import TransferCore
         for key in [1, 2] as [MediaID] {
             try await bench.wait("\(key) is suspended") { bench.snapshots(key).last?.state == .suspended }
         }
-        #expect(await failure { try await bench.read(3, 0..<10) }?.code == .diskFull, "also what is loaded later")
-        #expect(bench.server.requests(for: "/3.mp3").isEmpty, "nothing is asked for that cannot be kept")
+        #expect(await failure { try await bench.read(3, 0..<10) }?.code == .diskFull, "a later download fails too")
+        #expect(bench.server.requests(for: "/3.mp3").isEmpty, "bytes that cannot be stored are not requested")
         #expect(bench.storageFailures.map(\.key) == [1])
         gate.open()
         try await disk.grow(to: 16)
@@ -74,7 +74,7 @@ import TransferCore
         for key in [1, 2] as [MediaID] { #expect(try bench.holds(key, content)) }
     }
 
-    @Test func theOwnersWordSuspendsAndResumes() async throws {
+    @Test func theOwnersReportSuspendsAndResumes() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
@@ -91,15 +91,15 @@ import TransferCore
         #expect(await failure { try await bench.open(2) } == full)
         try bench.fill(1, 2)
         try await bench.wait("the second download is suspended too") { bench.snapshots(2).last?.state == .suspended }
-        #expect(bench.server.requests.count == 1, "a person cannot overrule it")
-        #expect(bench.storageFailures.isEmpty, "it knows")
+        #expect(bench.server.requests.count == 1, "a request by the user does not override the owner")
+        #expect(bench.storageFailures.isEmpty, "the owner knows it")
         try bench.engine.setStorageFull(nil)
         try await bench.waitUntilWhole(1, 2)
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
     /// A sync for a checkpoint fails, and the sync of the complete file succeeds: the kernel reports lost bytes once.
-    @Test func whatTheDiskHasLostIsNotComplete() async throws {
+    @Test func aFileWithBytesLostOnDiskIsNotComplete() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 3_900_000)
         bench.add(1, resource, [.hold(gate)])
@@ -119,7 +119,7 @@ import TransferCore
         #expect(bench.source(1)?.file == name)
     }
 
-    /// Makes one sync of a file fail: its descriptor is that of a pipe meanwhile.
+    /// Makes one sync of a file fail: meanwhile the file's descriptor refers to a pipe.
     private func failSync(of file: CacheFile) throws {
         let folder = "/proc/self/fd"
         let open = try FileManager.default.contentsOfDirectory(atPath: folder).filter { entry in
@@ -150,7 +150,7 @@ import TransferCore
     }
 
     /// A file that cannot be created, because a regular file has the path of its folder.
-    @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
+    @Test func aFileThatCannotBeCreatedIsAFailureAndCanBeRetried() async throws {
         let bench = try EngineBench { $0.limits.failureMemory = .zero }
         bench.add(1, resource)
         let media = bench.cacheFolder + "/media"
@@ -163,7 +163,7 @@ import TransferCore
         #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
     }
 
-    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFileIsMadeWhenThereIsSpace() async throws {
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFileIsCreatedWhenThereIsSpace() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 1)
         let bench = try EngineBench(in: disk.path)
         bench.add(1, resource)
@@ -177,11 +177,11 @@ import TransferCore
         try bench.engine.setStorageFull(nil)
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
-        #expect(try bench.engine.fileNames.count == 1, "none was left from the first try")
+        #expect(try bench.engine.fileNames.count == 1, "the first try left no file")
     }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible))
-    func aCheckpointThatCannotBeWrittenLeavesTheOneBefore() async throws {
+    func aCheckpointThatCannotBeWrittenLeavesThePreviousOne() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 16)
         let bench = try EngineBench(in: disk.path)
         let gate = Gate(heldAt: 1_000_000)
@@ -190,7 +190,7 @@ import TransferCore
         try await bench.waitUntilReceived(1, 1_000_000)
         let name = try #require(bench.source(1)?.file)
         try await bench.wait("the bytes are in a checkpoint") { try bench.engine.file(name)?.received == 1_000_000 }
-        // Otherwise the next checkpoint would reuse the space of a spare file.
+        // The spare files are removed, since the next checkpoint would reuse their space.
         let spares = try FileManager.default.contentsOfDirectory(atPath: bench.cacheFolder)
             .filter { $0.hasPrefix("checkpoint.") }
         #expect(!spares.isEmpty)

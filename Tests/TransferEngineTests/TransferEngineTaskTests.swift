@@ -20,14 +20,14 @@ import TransferCore
         try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         try await bench.wait("the connection has ended") { bench.server.requests(for: path)[0].isFinished }
         #expect(try await bench.read(1, 2_000_000..<2_000_010) == content.bytes(in: 2_000_000..<2_000_010))
-        #expect(bench.completed.isEmpty, "a reader gets what it asks for, and no more")
+        #expect(bench.completed.isEmpty, "the reader does not resume the download")
         bench.setSuspended(1, false)
         try bench.engine.setSuspended(1, false, load: bench.loader(1))
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
     }
 
-    @Test func aSuspensionFromBeforeIsKept() async throws {
+    @Test func aStoredSuspensionIsKept() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource)
         bench.setSuspended(1, true)
@@ -37,7 +37,7 @@ import TransferCore
         #expect(bench.server.requests(for: path).count == 1)
     }
 
-    @Test func aCancelledDownloadKeepsWhatItHas() async throws {
+    @Test func aCancelledDownloadKeepsItsBytes() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
@@ -52,7 +52,7 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
-    @Test func aCancelledDownloadSaysWhatIsLeft() async throws {
+    @Test func aCancelledDownloadProducesResumeData() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
@@ -64,19 +64,19 @@ import TransferCore
         #expect(data == expected)
         let name = try #require(bench.source(1)?.file)
         let file = try #require(try bench.engine.file(name))
-        #expect(file.received == 1_000_000, "the checkpoint says so too")
+        #expect(file.received == 1_000_000, "the checkpoint contains the same bytes")
         #expect(data.fits(generation: file.generation, validator: file.validator, total: file.total))
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(bench.snapshots(1).last?.state == .remote)
-        #expect(try await bench.engine.cancelProducingResumeData(1) == nil, "it is not at hand")
+        #expect(try await bench.engine.cancelProducingResumeData(1) == nil, "the download is not loaded")
         #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == expected)
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
         #expect(bench.server.requests(for: path).last?.range == .closed(1_000_000, 3_999_999))
-        #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == nil, "it is whole")
+        #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == nil, "it is complete")
     }
 
-    @Test func whatIsLeftIsInACheckpointAlsoIfAnotherIsBeingWritten() async throws {
+    @Test func resumeDataIsInACheckpointEvenIfAnotherIsBeingWritten() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 1_000_000)
         bench.add(1, resource, [.hold(gate)])
@@ -110,7 +110,7 @@ import TransferCore
         bench.shutDown()
     }
 
-    @Test func aForgottenFileLeavesNothing() async throws {
+    @Test func aDiscardedFileLeavesNothing() async throws {
         let bench = try EngineBench()
         bench.add(1, resource, [.stall(after: 1_000_000), .stall(after: 0), .stall(after: 0)])
         try bench.fill(1)
@@ -126,7 +126,7 @@ import TransferCore
         #expect(left.output == "")
     }
 
-    @Test func aRunningDownloadSaysHowFastItIs() async throws {
+    @Test func aRunningDownloadReportsItsRate() async throws {
         let bench = try EngineBench()
         bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
@@ -143,7 +143,7 @@ import TransferCore
     }
 
     @Test func aRateLimitIsKept() async throws {
-        // At that rate the file takes an hour; the other engine completes it before the first one reports anything.
+        // At this rate the file takes more than an hour. The other engine completes it meanwhile.
         let slow = try EngineBench { $0.rateLimit = 1_000 }
         let fast = try EngineBench()
         for bench in [slow, fast] { bench.add(1, resource) }
@@ -171,7 +171,7 @@ import TransferCore
         #expect(answers.value == 0)
     }
 
-    @Test func theEndOfTheEngineAnswersEveryone() async throws {
+    @Test func aShutdownAnswersAllRequests() async throws {
         let bench = try EngineBench()
         bench.add(1, resource, [.stall(after: 1_000), .stall(after: 0), .stall(after: 0), .stall(after: 0)])
         try bench.fill(1)
@@ -191,7 +191,7 @@ import TransferCore
         engine.open(1, load: bench.loader(1)) { result in
             if case .failure = result { answers.add() }
         }
-        #expect(answers.value == 4, "also those that come too late")
+        #expect(answers.value == 4, "requests after the shutdown are answered too")
         #expect(await engine.snapshots().isEmpty)
         await #expect(throws: TransferError.self) {
             for try await _ in engine.data(for: DataRequest(url: bench.server.url("/x"), limit: 10)) {}
@@ -204,7 +204,7 @@ import TransferCore
         #expect(await failure { try await bench.read(9, 0..<1) } == TransferError(.missing, "unknown to the owner"))
     }
 
-    @Test func aCacheFileThatWasLostIsAbandoned() async throws {
+    @Test func aLostCacheFileIsAbandoned() async throws {
         let bench = try EngineBench()
         bench.add(1, resource)
         var source = try #require(bench.source(1))

@@ -12,7 +12,7 @@ import TransferCore
 
     init() throws { bench = try UploadEngineBench() }
 
-    @Test func whatIsPostedArrivesWithItsMedia() async throws {
+    @Test func aPostArrivesWithItsMedia() async throws {
         bench.source.form = [
             FormPart(name: "title", content: .text("Größe, 1")), FormPart(name: "description", content: .text("")),
             FormPart(
@@ -36,13 +36,13 @@ import TransferCore
         #expect(bench.records.map(\.step) == [.posting, .posted, .posted])
     }
 
-    @Test func bytesAreAsGoodAsAFile() async throws {
+    @Test func mediaInMemoryAreSentLikeAFile() async throws {
         bench.source.content = .bytes(bench.content.bytes)
         try await bench.run()
         try bench.expectWhole()
     }
 
-    @Test func tusGoesOnWhereTheConnectionBroke() async throws {
+    @Test func tusContinuesWhereTheConnectionBroke() async throws {
         bench.server.change { $0.speaksTus = true }
         bench.server.misbehave { $0.method == "PATCH" && $0.index < 2 ? .dropBody(after: 1_000_000) : nil }
         try await bench.run()
@@ -55,15 +55,16 @@ import TransferCore
         #expect(bench.server.calls("PUT").isEmpty)
     }
 
-    @Test func aPutBeginsAnew() async throws {
+    @Test func aBrokenPutStartsFromTheBeginning() async throws {
         bench.server.misbehave { $0.method == "PUT" && $0.index < 2 ? .dropBody(after: 1_000_000) : nil }
         try await bench.run()
         try bench.expectWhole()
         #expect(bench.server.calls("PUT").count == 3)
     }
 
-    /// The media exceed the buffers between client and server, so the sender has to wait.
-    @Test(arguments: [true, false]) func aServerThatIsDoneBeforeTheMediaAreIsNotWaitedFor(_ speaksTus: Bool)
+    /// The server shuts down its sending side and reads no more. The media exceed the buffers between client and
+    /// server, so the client cannot send the rest.
+    @Test(arguments: [true, false]) func aServerThatHangsUpDuringTheMediaIsNotWaitedFor(_ speaksTus: Bool)
         async throws
     {
         let bench = try UploadEngineBench(size: 24_000_000)
@@ -77,7 +78,7 @@ import TransferCore
         #expect(bench.server.videos.map(\.timesStored) == [1])
     }
 
-    @Test(arguments: [true, false]) func theMediasLostAnswerMakesNoSecondVideo(_ speaksTus: Bool) async throws {
+    @Test(arguments: [true, false]) func aLostResponseToTheMediaMakesNoSecondVideo(_ speaksTus: Bool) async throws {
         bench.server.change { $0.speaksTus = speaksTus }
         bench.server.misbehave { ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .dropAnswer : nil }
         try await bench.run()
@@ -85,7 +86,7 @@ import TransferCore
         #expect(bench.server.videos.map(\.timesStored) == [speaksTus ? 1 : 2])
     }
 
-    @Test func aLostAnswerToThePostIsDoubtedAndNotRepeatedByItself() async throws {
+    @Test func aPostWithALostResponseIsInDoubtAndNotRepeated() async throws {
         bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
         bench.finding = .arrived(location: bench.server.url("/videos/1/movie"))
         try await bench.run()
@@ -94,8 +95,8 @@ import TransferCore
         #expect(bench.doubts == 1)
     }
 
-    @Test func onAKeptConnectionAPostIsNotRepeatedByTheLibrary() async throws {
-        // This request's connection stays open; a second request on it would be sent again when it closes.
+    @Test func curlDoesNotRepeatAPostOnAReusedConnection() async throws {
+        // The connection of this request stays open. curl would resend a second request on it if the connection closed.
         for try await _ in bench.engine.data(for: DataRequest(url: bench.server.url(), limit: 1 << 20)) {}
         bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
         bench.finding = .arrived(location: bench.server.url("/videos/1/movie"))
@@ -103,7 +104,7 @@ import TransferCore
         #expect(bench.server.calls("POST").count == 1 && bench.server.videos.count == 1)
     }
 
-    @Test func aPostToNobodyIsNoDoubt() async throws {
+    @Test func aPostThatReachesNoServerIsNotInDoubt() async throws {
         bench.server.stop()
         bench.start()
         try await bench.wait("the upload waits for a retry") { $0.contains { $0.state == .queued && $0.error != nil } }
@@ -113,7 +114,7 @@ import TransferCore
         #expect(bench.doubts == 0 && bench.server.calls("POST").count == 1)
     }
 
-    @Test(arguments: [413, 401, 403, 404, 507]) func refusedMediaAreToldBeforeTheyAreSent(_ status: Int) async throws {
+    @Test(arguments: [413, 401, 403, 404, 507]) func refusedMediaCanBeSentLater(_ status: Int) async throws {
         bench.server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(status) : nil }
         if status == 507 {
             try await bench.run()
@@ -129,7 +130,7 @@ import TransferCore
         #expect(bench.server.calls("POST").count == 1)
     }
 
-    @Test func theServersPauseIsKept() async throws {
+    @Test func theServersRetryAfterIsKept() async throws {
         bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(429, retryAfter: 1) : nil }
         let start = ContinuousClock.now
         try await bench.run()
@@ -137,7 +138,7 @@ import TransferCore
         #expect(bench.server.videos.count == 1)
     }
 
-    @Test func aFileThatWentMissingIsTold() async throws {
+    @Test func aMissingFileIsReported() async throws {
         bench.source.content = .file(path: bench.folder.file("none"))
         #expect(try await bench.failure()?.message.contains("missing or damaged") ?? false)
     }
@@ -148,7 +149,7 @@ import TransferCore
         #expect(bench.server.videos.allSatisfy { $0.movie == nil })
     }
 
-    @Test func credentialsGoToTheirOriginAlone() async throws {
+    @Test func credentialsAreSentOnlyToTheirOrigin() async throws {
         let other = try VideoServer()
         bench.server.change { $0.authorization = "Basic dTpw" }
         bench.source.credentials = Credentials(

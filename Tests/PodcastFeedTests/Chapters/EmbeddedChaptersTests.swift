@@ -21,7 +21,7 @@ struct EmbeddedChaptersTests {
     }
 
     /// The list is read if there is no chapter track.
-    @Test func aListWithoutATrack() throws {
+    @Test func theChapterListIsReadWithoutAChapterTrack() throws {
         var bytes = try Self.bytes("track.m4a")
         let reference = try #require(bytes.firstRange(of: Array("chap".utf8)))
         bytes.replaceSubrange(reference, with: Array("none".utf8))
@@ -31,7 +31,7 @@ struct EmbeddedChaptersTests {
         #expect(EmbeddedChapters.chapters(of: MediaBytes(bytes)).isEmpty)
     }
 
-    @Test(arguments: files) func alteredAndCutFilesAreReadToTheEnd(name: String) throws {
+    @Test(arguments: files) func alteredAndCutFilesYieldSortedChapters(name: String) throws {
         var dice = SeededGenerator(seed: 7)
         let bytes = try Self.bytes(name)
         for _ in 1...300 {
@@ -67,9 +67,9 @@ struct EmbeddedChaptersTests {
             Array("ID3".utf8) + [4, 0, 0] + syncsafe(frames.count + 20) + frames + [UInt8](repeating: 0, count: 20))
     }
 
-    @Test func titlesLinksAndPicturesOfChapters() {
+    @Test func titlesAndLinksOfChaptersAreRead() {
         let utf16: [UInt8] = [1, 0xFF, 0xFE] + "Zwei".utf8.flatMap { [$0, 0] }
-        // In a frame with this flag a zero follows each 0xFF.
+        // In a frame with the unsynchronisation flag, a zero follows each 0xFF.
         let unsynchronised: [UInt8] = [1, 0xFF, 0, 0xFE] + "Drei".utf8.flatMap { [$0, 0] }
         let chapters = EmbeddedChapters.chapters(
             of: Self.tag(
@@ -114,12 +114,12 @@ struct EmbeddedChaptersTests {
         #expect(chapters == [Chapter(start: 0, title: "x"), Chapter(start: 5, title: "x"), Chapter(start: 5.5)])
     }
 
-    /// A picture or an audio file of gigabytes is skipped, not read.
+    /// Media data of 4 GiB is skipped, not read.
     @Test func onlyTheStructureIsRead() throws {
         let bytes = try Self.bytes("track.m4a")
         let index = try #require(bytes.firstRange(of: Array("moov".utf8))).lowerBound - 4
         var head = Array(bytes[..<index])
-        // The media data, stretched to 4 GiB by a size of 64 bits.
+        // The media data is extended by 4 GiB, and gets a 64-bit size.
         let data = try #require(head.firstRange(of: Array("mdat".utf8)))
         let hole: Int64 = 4 << 30
         let size = Int64(head.count - data.lowerBound + 4 + 8) + hole

@@ -36,12 +36,12 @@ struct NotesChaptersTests {
     }
 
     @Test(arguments: ["00:00 A\n00:10 B\n00:20 C", "(0:05) A\n(1:10) B\n(2:20) C", "1:00:00 A\n2:00:00 B\n3:00:00 C"])
-    func otherFormsOfLists(_ notes: String) {
+    func listsOfOtherFormsAreReadUnlessTheyBeginLate(_ notes: String) {
         let isLate = notes.hasPrefix("1:00:00")
         #expect(NotesChapters.chapters(in: notes, duration: nil).count == (isLate ? 0 : 3))
     }
 
-    @Test func alteredNotesAreReadToTheEnd() throws {
+    @Test func alteredNotesYieldSortedChapters() throws {
         var dice = SeededGenerator(seed: 11)
         for name in try Self.notes {
             let bytes = Array(try Self.text(name).utf8)
@@ -68,7 +68,7 @@ struct ChapterOrderingTests {
         #expect(chapters([]).playable(until: 10).isEmpty)
     }
 
-    @Test func aDurationThatFitsNothingIsIgnored() {
+    @Test func anImplausiblyShortDurationIsIgnored() {
         #expect(chapters([0, 600, 1_200, 1_800]).playable(until: 30).count == 4)
         #expect(chapters([0, 600, 1_200, 1_800]).playable(until: 0).count == 4)
     }

@@ -28,7 +28,7 @@ struct TranscriptConverterTests {
         return converter.finish().map { String(decoding: output + $0, as: UTF8.self) }
     }
 
-    @Test(arguments: try transcripts) func transcriptBecomesItsPair(name: String) throws {
+    @Test(arguments: try transcripts) func transcriptIsConvertedToItsPair(name: String) throws {
         let bytes = try Self.bytes(name)
         let expected = String(decoding: try Self.bytes("\(name.prefix { $0 != "." }).vtt"), as: UTF8.self)
         for size in [.max, 1, 7, 300] { #expect(converted(bytes, pieces: size) == expected, "pieces of \(size)") }
@@ -47,7 +47,7 @@ struct TranscriptConverterTests {
     ])
     func textWithoutTimesIsNoTranscript(_ text: String) { #expect(converted(Array(text.utf8)) == nil) }
 
-    @Test(arguments: try transcripts) func alteredTranscriptsAreReadToTheEnd(name: String) throws {
+    @Test(arguments: try transcripts) func alteredTranscriptsYieldWebVTTOrNothing(name: String) throws {
         var dice = SeededGenerator(seed: 3)
         let bytes = try Self.bytes(name)
         for _ in 1...200 {
@@ -74,8 +74,7 @@ struct TranscriptConverterTests {
         #expect((20...200).contains(rest?.count ?? 0))
     }
 
-    /// A text without an end, deep nesting and a million lines: the output stays in proportion, and no cue is larger
-    /// than the limit.
+    /// A huge text and 100,000 lines become a cue that is cut at the limit. Deep nesting is not a transcript.
     @Test func endlessPartsAreBounded() throws {
         let long = String(repeating: "word ", count: 100_000)
         let json = try #require(

@@ -3,20 +3,21 @@ import PodcastFeed
 /// A check whether the episodes of a document can be matched with those of the previous documents. It knows the true
 /// identities, and decides whether they could be derived from the documents alone.
 ///
-/// An episode is recognized by a *sign* that the previous document had for it and for no other:
+/// An episode is recognized by a *sign*: a value that belonged only to this episode in the last served states, and that
+/// belongs only to it in the next document. The signs are:
 ///
 /// - its guid;
 /// - its media URL, ignoring the scheme;
-/// - its media URL without the query, if title or day are unchanged and the guids do not contradict; both title and day
-///   if all media files have one name, since the query then distinguishes them;
+/// - its media URL without the query, if title or day are unchanged and the guids do not contradict. If all media files
+///   have one name, the query distinguishes them, and both title and day must be unchanged;
 /// - its title with the day or the second of publication, if the media type is unchanged and the duration similar.
 ///
-/// Edits that leave an episode without any sign are not made. These combinations, each within one hour (or while the
-/// episode was not in the feed), are excluded, since no rule could handle them:
+/// Edits that leave an episode without any sign are not made. These combinations of edits, each since the episode was
+/// last served, are excluded, since no rule could handle them:
 ///
 /// - guid, URL and title all changed: the second of publication alone is not a sign, because many generators write a
 ///   day at 00:00, and two episodes of one day would be merged;
-/// - guid, URL and date changed by a day or more: serials and bulletins repeat their titles;
+/// - guid and URL changed, and the date changed by a day or more: serials and bulletins repeat their titles;
 /// - no guid or a new one, and a new URL, while title and time equal those of another episode: two bulletins with one
 ///   title in one second differ only in guid or URL;
 /// - no guid or a new one, another path, and no title or no date: no sign is left;
@@ -24,8 +25,8 @@ import PodcastFeed
 ///   feeds a video or a long version is an episode of its own;
 /// - a *new* episode with the sign of one that is currently not in the feed, such as its guid, or its title and day: a
 ///   reissued old episode has these too, and is far more frequent;
-/// - a guid that moves to another episode while its first owner gets a new one. (A guid shared by two episodes is
-///   included, and so is its end.);
+/// - a guid that moves to another episode while its first owner gets a new one. (Edits that make two episodes share a
+///   guid, or end this sharing, are not excluded.);
 /// - a media URL that moves to a second episode, and guids that are positions in the document: they identify the wrong
 ///   episode as explicitly as a publisher can.
 struct Distinguishability: Sendable {
@@ -61,7 +62,7 @@ struct Distinguishability: Sendable {
         }
     }
 
-    /// - Parameter document: The next document.
+    /// Returns whether all episodes of the next document can be distinguished.
     func holds(for document: [Said]) -> Bool {
         // The episode of each sign in the document; -1 if there are several.
         var nextOwner: [Sign: Int] = [:]

@@ -24,7 +24,7 @@ struct ExpectedLibrary {
         var unlisted: Set<Int> = []
     }
 
-    /// A difference, and the episode concerned.
+    /// A difference between the library and the expectation, and the episode concerned.
     struct Mistake: Error {
         var identity: Int?
         var text: String
@@ -137,7 +137,7 @@ struct ExpectedLibrary {
         try require(row.confirmedSize == right.confirmed, "confirmed: \(String(describing: row.confirmedSize))")
     }
 
-    /// Checks the order: newest first; an undated episode is sorted by its first refresh.
+    /// Checks the order: newest first; an undated episode is sorted by the time it was first seen.
     private func compareOrder(_ rows: [Episode]) throws(Mistake) {
         for (one, next) in zip(rows, rows.dropFirst()) {
             let moments = (one.published ?? one.firstSeen, next.published ?? next.firstSeen)

@@ -20,7 +20,7 @@ struct FeedEditSimulationTests {
     }()
 
     @Test(arguments: seeds)
-    func aFortnightOfEditsLosesDoublesAndRenamesNoFile(seed: UInt64) throws {
+    func noFileIsLostDuplicatedOrRenamedInAFortnightOfEdits(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         let library = try Library.openForWriting(at: folder.library)
         var fortnight = ModelFortnight(seed: seed)
@@ -75,7 +75,7 @@ struct FeedEditSimulationTests {
         }
     }
 
-    /// Simulates podfs's other changes: sizes confirmed by servers, and removal of unlisted or gone episodes.
+    /// Simulates podfs's other changes: sizes confirmed by servers, and burials of episodes.
     private func useLibrary(
         _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededGenerator, now: Int64
     ) throws {

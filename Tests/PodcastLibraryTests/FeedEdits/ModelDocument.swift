@@ -8,7 +8,7 @@ struct ModelDocument: Sendable {
         case utf8
         /// UTF-8 that declares another encoding.
         case mislabelled
-        /// Windows-1252 that declares UTF-8.
+        /// Windows-1252 that declares UTF-8. Items with characters outside Windows-1252 remain UTF-8.
         case windows1252CalledUTF8
     }
 

@@ -1,7 +1,7 @@
 import PodcastFeed
 import TestSupport
 
-/// Fourteen days of a show, hour by hour, from one seed. Contains no library: its output depends on the publisher only.
+/// Fourteen days of a show, hour by hour, from one seed. Uses no library: its output depends only on the seed.
 struct ModelFortnight: Sendable {
     static let hours = 14 * 24
 
@@ -49,7 +49,7 @@ struct ModelFortnight: Sendable {
 
     static func time(_ hour: Int) -> Int64 { noon + Int64(hour) * 3600 }
 
-    /// Returns the response of the next hour; `nil` without an edit or a refresh.
+    /// Performs the edits of an hour, and returns the response to its refresh; `nil` if no refresh occurs.
     mutating func answer(hour: Int) -> Answer? {
         var edits = 0
         while hour > 0, edits < 6, dice.chance(publisher.diligence) {

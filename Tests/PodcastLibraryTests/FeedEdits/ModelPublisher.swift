@@ -33,14 +33,14 @@ struct ModelPublisher: Sendable {
         case few
     }
 
-    /// The kind of the show; constant.
+    /// The kinds of the show's titles and dates, which never change.
     let titles: Titles
     let dates: Dates
     /// Whether one script serves all media, distinguished by the query.
     let isScript: Bool
     /// The percentage of edits that add an episode.
     let productivity: Int
-    /// The percentage of hours with an edit.
+    /// The probability of an edit in an hour, and of each further one, in percent.
     let diligence: Int
 
     var guids: GUIDs

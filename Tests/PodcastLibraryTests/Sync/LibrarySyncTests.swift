@@ -26,7 +26,7 @@ import TransferCore
                 makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100),
                 makeItem("Two", guid: "guid-2", url: "https://m.example/2.mp3?t=1"),
             ], url: url)
-        // The oldest is inserted first, and documents list the newest first.
+        // `inserted` begins with the oldest item, which is the last one in the document.
         return (result.podcast.id, result.inserted.reversed())
     }
 
@@ -131,7 +131,7 @@ import TransferCore
         #expect(try #require(left.first).timestamp > sent[0].action.timestamp)
     }
 
-    @Test func anActionThatIsSentAgainIsTheSame() throws {
+    @Test func aResentActionIsUnchanged() throws {
         try logIn()
         let (_, episodes) = try show()
         try library.setPlayed(episode: episodes[0], true, now: now)
@@ -143,7 +143,7 @@ import TransferCore
         #expect(first.map(\.position) == [100] && first.map(\.total) == [100])
     }
 
-    @Test func listeningOnAllDevicesIsOneState() throws {
+    @Test func positionAndPlayedAreOneState() throws {
         try logIn()
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 50, now: now)
@@ -170,7 +170,7 @@ import TransferCore
         #expect(try library.syncQueue().actions == 1, "and the queue works again")
     }
 
-    @Test func theLaterOfTwoWinsInAnyOrder() throws {
+    @Test func theLaterOfTwoActionsWinsInAnyOrder() throws {
         try logIn()
         let (_, episodes) = try show()
         for order in [[30, 60], [60, 30]] {
@@ -188,10 +188,10 @@ import TransferCore
         #expect(try pending().map(\.position) == [20])
         try take(action(70, at: now + 500))
         #expect(try library.episode(id: episodes[0])?.position == 70)
-        #expect(try pending().isEmpty, "what has lost is not sent")
+        #expect(try pending().isEmpty, "a state that has lost is not sent")
     }
 
-    @Test func aLostActionIsSentAgainWhereOnlyTheLastIsKept() throws {
+    @Test func anOverwrittenActionIsResentIfTheServerKeepsOnlyTheLatest() throws {
         try logIn(.nextcloud)
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 20, now: now)
@@ -206,16 +206,16 @@ import TransferCore
         download.kind = .download
         download.position = nil
         try take(download, latestOnly: true)
-        #expect(try pending() == mine, "a download hides there how far it was heard")
+        #expect(try pending() == mine, "the server retains the download instead of the position")
     }
 
-    @Test func aClockInTheFutureWinsOnce() throws {
+    @Test func anActionFromAFutureClockWinsOnce() throws {
         try logIn()
         let (_, episodes) = try show()
         let odd = action(40, at: now + 400 * 86_400)
         #expect(try take(odd).future == 1)
         #expect(try library.episode(id: episodes[0])?.position == 40)
-        #expect(try pending().map(\.timestamp) == [now], "others are told when it was heard here")
+        #expect(try pending().map(\.timestamp) == [now], "other devices get the local time of the action")
         try sendAll()
         try take(action(50, at: now + 2))
         try take(odd)
@@ -249,7 +249,7 @@ import TransferCore
         #expect(try library.syncQueue().actions == 0, "it came from the server")
     }
 
-    @Test func listeningReturnsWithTheShow() throws {
+    @Test func theListeningStateReturnsWithTheShow() throws {
         try logIn()
         let (podcast, episodes) = try show()
         try library.setPlayed(episode: episodes[0], true, now: now)

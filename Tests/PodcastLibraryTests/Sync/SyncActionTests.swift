@@ -26,7 +26,7 @@ import Testing
         #expect(SyncedState(action) == nil)
     }
 
-    /// The other side understands the state whatever duration it assumes for the episode.
+    /// A state can be derived from its action, whatever duration of the episode the action assumes.
     @Test(arguments: [SyncedState.new, .begun(1), .begun(99), .begun(100), .begun(5_000), .played])
     func everyStateSurvivesItsAction(state: SyncedState) {
         for total in [nil, 0, 0.4, 1, 99.9, 100, 4_000.0, -1, .infinity, .nan] as [Double?] {
@@ -43,7 +43,7 @@ import Testing
         #expect(SyncedState(played: false, position: 1e300, total: nil) == .begun(315_360_000))
     }
 
-    @Test func theLaterWinsAndWithinASecondTheFarther() {
+    @Test func theLaterStateWinsAndWithinASecondTheFarther() {
         let early = SyncedMoment(time: 1, state: .played)
         let late = SyncedMoment(time: 2, state: .new)
         #expect(early < late)
@@ -58,11 +58,11 @@ import Testing
         let clock = SyncClock(local: 1_000, server: 4_600)
         #expect(clock.skew == 3_600)
         #expect(clock.time(ofLocal: 900, floor: 0) == 4_500)
-        #expect(SyncClock(local: 1_000, server: 1_004).skew == 0, "an answer takes its time")
+        #expect(SyncClock(local: 1_000, server: 1_004).skew == 0, "a small difference is the duration of the request")
         #expect(SyncClock(local: 1_000, server: 500).time(ofLocal: 990, floor: 0) == 490)
     }
 
-    @Test func aChangeIsLaterThanWhatItsAuthorSaw() {
+    @Test func aLocalTimeIsRaisedToTheFloor() {
         #expect(SyncClock(local: 1_000, server: 1_000).time(ofLocal: 900, floor: 2_000) == 2_000)
     }
 
@@ -73,7 +73,7 @@ import Testing
         #expect(clock.clamped(-5) == 0)
     }
 
-    // MARK: Questions
+    // MARK: Requests
 
     @Test func requestsOverlapAndSometimesCoverEverything() {
         #expect(SyncWindow(last: 0, lastFull: nil).episodesSince == 0)

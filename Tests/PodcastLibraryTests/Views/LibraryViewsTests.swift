@@ -36,7 +36,7 @@ struct LibraryViewsTests {
 
     private func revision(_ view: String) throws -> Int64? { try library.viewFolder(named: view)?.revision }
 
-    @Test func theIndexOfEpisodesInProgressHasTheirRule() throws {
+    @Test func theIndexOfEpisodesInProgressMatchesTheRule() throws {
         let sql = try DatabaseQueue(path: folder.library).read { db in
             try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'episode_begun'")
         }
@@ -44,7 +44,7 @@ struct LibraryViewsTests {
         #expect(Double(Int(ListeningRules.inProgress)) == ListeningRules.inProgress)
     }
 
-    @Test func theFirstViewsFollowEveryChange() throws {
+    @Test func thePredefinedViewsFollowEveryChange() throws {
         #expect(try library.viewFolders().map(\.name) == ["Downloaded", "In Progress", "Latest", "Unplayed"])
         let one = try subscribe("One", 3).podcast.id
         #expect(try titles("Latest") == ["One 3", "One 2", "One 1"] && titles("Unplayed") == titles("Latest"))
@@ -96,7 +96,7 @@ struct LibraryViewsTests {
         }
     }
 
-    @Test func conditionsSelect() throws {
+    @Test func conditionsSelectEpisodes() throws {
         let one = try subscribe("One", 8).podcast.id
         try subscribe("Two", 4)
         try library.setTags(["News", "Daily"], of: one)
@@ -128,7 +128,7 @@ struct LibraryViewsTests {
         #expect(try titles("Special") == ["One 1, special"])
     }
 
-    @Test func settingTheSameTagsUsesUpNoNumbers() throws {
+    @Test func settingTheSameTagsConsumesNoIds() throws {
         let one = try subscribe("One", 1).podcast.id
         let two = try subscribe("Two", 1).podcast.id
         try library.setTags(["News", "Daily"], of: one)
@@ -158,7 +158,7 @@ struct LibraryViewsTests {
         #expect(try titles("Uno").isEmpty)
     }
 
-    @Test func timePassesForViews() throws {
+    @Test func viewsWithTimeConditionsAreUpdatedInTime() throws {
         try subscribe("One", 3)
         try library.setView(named: "New", ["newer_than=36h"], now: today)
         try library.setView(named: "Old", ["older_than=36h"], now: today)
@@ -176,7 +176,7 @@ struct LibraryViewsTests {
         #expect(try library.nextViewUpdate() == today + day * 3 / 2)
     }
 
-    @Test func aShowKeepsItsPath() throws {
+    @Test func viewsAndShowsHaveDifferentNames() throws {
         try subscribe("One", 1)
         for (name, message) in [
             ("one", "'one' is the name of a show: choose another name for the view"),

@@ -3,7 +3,7 @@ import Testing
 
 /// Keys and values of `podfs view set`.
 struct ViewDefinitionTests {
-    @Test func aDefinitionIsWhatWasSet() throws {
+    @Test func assignmentsAreStoredInOneForm() throws {
         var definition = ViewDefinition()
         #expect(definition.assignments.isEmpty && definition.limit == 200 && definition.order == .newest)
         for text in [
@@ -34,7 +34,7 @@ struct ViewDefinitionTests {
             ("\"Weird\" Show, x", ["\"Weird\" Show", "x"], "\"\"\"Weird\"\" Show\", x"), ("\"\"", [], nil),
             ("the \"b\" side", ["the \"b\" side"], "the \"b\" side"),
         ] as [(String, [String], String?)])
-    func aNameWithACommaStandsInQuotes(_ text: String, _ names: [String], _ shown: String?) throws {
+    func aNameWithACommaIsQuoted(_ text: String, _ names: [String], _ shown: String?) throws {
         var definition = ViewDefinition()
         try definition.set("show=\(text)")
         #expect(definition.shows == names && definition.assignments.first?.value == shown)
@@ -79,5 +79,5 @@ struct ViewDefinitionTests {
             ("90 s", 90),
             ("", nil), ("m", nil), ("4", nil), ("1.5h", nil), ("99999999999s", nil), ("5 parsecs", nil),
         ] as [(String, Int64?)])
-    func durations(_ text: String, _ seconds: Int64?) { #expect(DurationText.seconds(text) == seconds) }
+    func durationsAreParsed(_ text: String, _ seconds: Int64?) { #expect(DurationText.seconds(text) == seconds) }
 }
