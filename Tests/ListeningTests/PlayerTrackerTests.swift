@@ -129,7 +129,7 @@ import TransferCore
         #expect(room.reports == ["seeked 701.0"])
     }
 
-    @Test func aSeekThatWasNotAnnouncedIsFoundByReading() {
+    @Test func aSeekThatWasNotAnnouncedIsDetectedByAReading() {
         var room = Room()
         room.start()
         room.send(.tick, after: 10)

@@ -18,7 +18,7 @@ import Testing
     private let padding = String(
         repeating: "<x:padding a=\"1\">" + String(repeating: "z", count: 475) + "</x:padding>\n", count: 1024)
 
-    @Test func documentOfSixtyFourMebibytesIsReadWholeAndOneByteMoreIsCut() throws {
+    @Test func documentOf64MebibytesIsReadCompletelyAndOneByteMoreIsCut() throws {
         #expect(FeedLimits.standard.bytes == 64 << 20)
         let room = (64 << 20) - start.utf8.count - last.utf8.count - end.utf8.count
         let padding = self.padding.utf8.count

@@ -149,7 +149,7 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: bare, rows: bare) == [0, 1])
     }
 
-    @Test func aFeedThatBeginsToGiveGuidsKeepsItsEpisodes() {
+    @Test func aFeedThatIntroducesGuidsKeepsItsEpisodes() {
         let rows = [facts(nil, "a.mp3?x=1", "One", noon), facts(nil, "b.mp3", "Two", noon)]
         let items = [facts("1", "a.mp3?x=2", "One", noon), facts("2", "b.mp3", "Two", noon)]
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [0, 1])

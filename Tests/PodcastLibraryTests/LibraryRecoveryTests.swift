@@ -26,7 +26,7 @@ struct LibraryRecoveryTests {
         #expect(try library.podcasts().map(\.name) == ["Show"])
     }
 
-    @Test func theLastBackupTakesThePlaceOfADamagedLibrary() throws {
+    @Test func theLastBackupReplacesADamagedLibrary() throws {
         var last = Library.Identifiers(podcast: 0, episode: 0, download: 0)
         try {
             let library = try Library.openForWriting(at: path)

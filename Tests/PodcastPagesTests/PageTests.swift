@@ -255,7 +255,7 @@ struct ShowPageTests {
         #expect(!markup(text).contains("<audio") && text.contains("<a href=\"1.pdf\">File</a>"))
     }
 
-    @Test func anEmptyShowSaysSo() { #expect(page(show, []).contains("No episodes.")) }
+    @Test func aShowWithoutEpisodesSaysSo() { #expect(page(show, []).contains("No episodes.")) }
 
     @Test func aPageOfThousandsOfEpisodesIsBounded() {
         var show = show

@@ -16,7 +16,7 @@ import Testing
 
     /// Readahead requests of one reader reach the daemon in any order.
     @Test(arguments: [[1_000, 1_200, 1_400], [1_400, 1_200, 1_000], [1_200, 1_000, 1_400]] as [[Int64]])
-    func readsOfOnePlaceShareAConnectionAfterABreak(offsets: [Int64]) {
+    func adjacentReadsShareAConnectionAfterABreak(offsets: [Int64]) {
         let bench = MachineBench()
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())

@@ -85,7 +85,7 @@ import Testing
         (["upload-defer-length": "1"], true), (["upload-length": "1000"], false), ([:], false),
         (["upload-defer-length": "1", "upload-length": "1000"], false),
     ])
-    func aServerThatDoesNotKnowTheLengthIsToldIt(_ fields: [String: String], _ isTold: Bool) {
+    func aServerThatDoesNotKnowTheLengthReceivesIt(_ fields: [String: String], _ isTold: Bool) {
         bench.head()
         _ = bench.answer(200, fields.merging(["upload-offset": "100"]) { old, _ in old })
         _ = bench.confirm()
@@ -94,7 +94,7 @@ import Testing
         #expect(!bench.machine.namesLength, "the length is sent only once")
     }
 
-    @Test func aServerThatHasAllAndWaitsForTheLengthIsToldIt() {
+    @Test func aServerThatHasAllBytesAndWaitsForTheLengthReceivesIt() {
         bench.head()
         let actions = bench.answer(200, ["upload-offset": "1000", "upload-defer-length": "1"])
         #expect(!actions.contains(.completed))

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [Behaviour.chunked(), .closeDelimited()])
-    func aBodyWithoutLengthIsWhole(behaviour: Behaviour) async throws {
+    func aBodyWithoutLengthArrivesCompletely(behaviour: Behaviour) async throws {
         server.serve("/a.mp3", Resource(content), [behaviour])
         let result = try await curl("-i", server.url("/a.mp3"))
         #expect(result.exitCode == 0)
@@ -180,7 +180,7 @@ import Testing
         #expect(try await child.wait().output == "x")
     }
 
-    @Test func aThrottledBodyArrivesWhole() async throws {
+    @Test func aThrottledBodyArrivesCompletely() async throws {
         server.serve("/a.mp3", Resource(content), [.throttle(bytesPerSecond: 3_000_000)])
         let result = try await curl("-i", server.url("/a.mp3"))
         #expect(body(result).count == content.size && content.matches(body(result)))

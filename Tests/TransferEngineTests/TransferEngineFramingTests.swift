@@ -115,7 +115,7 @@ import TransferCore
     }
 
     @Test(arguments: ["bytes 0-29999/60000", "bytes 30000-59999/60000", "bytes 0-29999/*"])
-    func aPartWithTheStatusOfAWholeIsNotStored(value: String) async throws {
+    func aPartWithStatus200IsNotStored(value: String) async throws {
         let short = Resource(TestContent(seed: 91, size: 30_000), etag: "\"v1\"")
         let bench = try bench(short) { request in .ignoreRange().contentRange(value) }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })

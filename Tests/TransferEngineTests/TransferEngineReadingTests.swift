@@ -238,7 +238,7 @@ import TransferCore
         #expect(!bench.server.requests(for: path).isEmpty)
     }
 
-    @Test func anEmptyFileIsWhole() async throws {
+    @Test func anEmptyFileIsComplete() async throws {
         let bench = try EngineBench()
         bench.add(1, Resource(bytes: []))
         #expect(try await bench.open(1).total == 0)
