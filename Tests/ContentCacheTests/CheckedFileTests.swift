@@ -112,6 +112,19 @@ import Testing
         #expect(!cache.hasReader(name))
     }
 
+    @Test func aCheckpointThatCannotBeWrittenIsNotADefectOfTheContent() throws {
+        let (name, checkpoint) = try makeWhole()
+        // Folders with the names of the next temporary files.
+        for number in 1...20 {
+            let path = cache.directory.string + "/checkpoint.\(number)"
+            unlink(path)
+            try #require(mkdir(path, 0o700) == 0)
+        }
+        #expect(throws: CacheFileDefect.checkpointNotWritten(code: EISDIR)) { try cache.verify(name, checkpoint) }
+        #expect(CacheFileDefect.checkpointNotWritten(code: ENOSPC).isTransient, "the file is not removed")
+        #expect(try cache.reopen(name)?.present == RangeSet(0..<200_000))
+    }
+
     /// The recorded state of a verified file is the one before the read: the digest does not cover later writes.
     @Test func aFileChangedDuringItsVerificationIsNotTrusted() throws {
         let (name, checkpoint) = try makeWhole()

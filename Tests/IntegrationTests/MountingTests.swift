@@ -341,6 +341,8 @@ import Testing
         let readOnly = try await helper("-r")
         #expect(readOnly.exitCode == 32)
         #expect(readOnly.error.contains("the mount option ro is not supported"), "\(readOnly.error)")
+        ordinary.home.killDaemon(SIGTERM)
+        try await ordinary.home.waitUntilDaemonHasEnded()
         let mounted = try await helper("-sn", "-o", "rw,setuid=nobody,frobnicate", "-t", "fuse.podfs")
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
