@@ -4,8 +4,8 @@ import SystemPackage
 
 @testable import Fuse
 
-/// A filesystem with the files `a` (node 2) and `b` (node 3) in its root. It records most calls. Reads wait until the
-/// test answers or interrupts them.
+/// A filesystem that records most calls. Lookups find `a` (node 2) and `b` (node 3), listings have unrelated names, and
+/// node 4 is opened with a backing file. Reads wait until the test answers or interrupts them.
 final class TestFilesystem: FilesystemOperations {
     let calls = Mutex<[String]>([])
     let parked = Mutex<[UInt64: ParkedRequest]>([:])
@@ -66,7 +66,7 @@ final class TestFilesystem: FilesystemOperations {
     func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         note("open \(node.rawValue)")
         if node.rawValue == 4 {
-            // The handle uses the page cache unless `flags` request direct I/O.
+            // Direct I/O is used only if `flags` request it.
             let direct = flags & __O_DIRECT != 0
             let reply = OpenReply(
                 handle: FileHandle(rawValue: 78), directIO: direct, keepCache: true, noFlush: true,
@@ -148,7 +148,7 @@ final class Counter: Sendable {
         value.withLock { $0 += 1 }
     }
 
-    /// Waits until the count is `number`; false after a minute.
+    /// Waits until the count is at least `number`; false after a minute.
     func wait(_ number: Int = 1) -> Bool {
         value.wait(milliseconds: 60_000) { $0 >= number ? true : nil } ?? false
     }

@@ -51,7 +51,7 @@ import Testing
         #expect(proxy.requests.count == count)
     }
 
-    /// A feed on the internet cannot lead to this computer through the proxy, not even at the proxy's own port.
+    /// A URL in a feed from the internet makes podfs request no private host through the proxy, not even the proxy.
     @Test func aFeedLeadsToNoPrivateHostThroughAProxy() async throws {
         let web = HTTPTestServer()
         try web.start()
@@ -77,8 +77,9 @@ import Testing
         #expect(web.requests(for: "/1.mp3").isEmpty)
     }
 
-    /// With TLS the proxy sees only the host's name, and the certificate is verified with `transfers.ca_file`.
-    @Test func theCertificateBehindAProxyIsVerified() async throws {
+    /// With TLS the proxy sees only the host's name, and a certificate of the authority in `transfers.ca_file` is
+    /// accepted.
+    @Test func aCertificateOfTheGivenAuthorityIsAcceptedThroughAProxy() async throws {
         let server = try await SecureServer(names: ["DNS:pod.example"])
         try server.write("1.mp3", content.bytes)
         try server.write("feed.xml", Array(Self.feed("https://pod.example/1.mp3").utf8))

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// One person with one player and an episode: the book must reach the same result as an observer who knows all.
+/// A simulation of one person with one player and an episode: `ListeningBook` must agree with a reference model that
+/// knows all that was played.
 @Suite struct ListeningSimulation {
     private struct Person {
         var random: SeededGenerator
@@ -13,11 +14,16 @@ import TransferCore
         let duration: Double
         var now: Double = 0
         var position: Double = 0
-        /// The observer's knowledge: where the stretch began, the seconds played since the start or a seek to the
-        /// beginning, whether playback began at the beginning, and whether the episode must be marked as played.
+
+        // The reference model.
+
+        /// The position of the last start or seek.
         var stretch: Double = 0
+        /// The seconds played since the last start, or since a later seek to the beginning of the episode.
         var listened: Double = 0
+        /// Whether the last start or a later seek was at the beginning, and `isPlayed` has not changed since.
         var isFromBeginning = true
+        /// Whether the episode must be marked as played.
         var isPlayed = false
 
         init(seed: UInt64) {
@@ -56,7 +62,7 @@ import TransferCore
             if position < ListeningRules.beginning { (listened, isFromBeginning) = (0, true) }
         }
 
-        /// Plays some seconds, or to the end, with the reports of a player.
+        /// Plays some seconds, at most to the end, and makes the reports that a player makes meanwhile.
         mutating func play(_ seconds: Double) {
             var rest = min(seconds, duration - position)
             while rest > 0 {

@@ -144,7 +144,7 @@ extension KernelCacheSimulation {
     }
 
     mutating func check(_ size: Int64, _ program: inout Program) {
-        if size != program.total { failures.append("fstat tells \(size) of \(program)") }
+        if size != program.total { failures.append("fstat returns \(size) of \(program)") }
         program.step = program.mode == .cached ? .reading(0) : .closing
     }
 

@@ -140,7 +140,7 @@ struct KernelCacheSimulation {
             guard let row = rows.first(where: { NodeNumber($0) == number }) else { continue }
             let now = facts(of: row)
             if (inode.sent.size, inode.sent.blocks) != (now.size, now.blocks) {
-                failures.append("believes \(inode.sent), and it is \(now)")
+                failures.append("the kernel has cached \(inode.sent), and the library has \(now)")
             }
         }
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Malformed frames, and valid ones with absurd numbers.
+/// Random bytes as frames, and messages with extreme numbers.
 @Suite struct ExtremeMessageTests {
     private func bytes(_ numbers: [Int64]) -> [UInt8] {
         numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }

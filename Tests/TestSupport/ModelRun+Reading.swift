@@ -128,7 +128,7 @@ extension ModelRun {
             let end = min(offset + count, size)
             let expected = offset < end ? open.content.bytes(in: offset..<end) : []
             if open.tag == nil, found != expected {
-                throw difference("\(what): \(expected.count) bytes of its own", Self.compare(found, expected))
+                throw difference("\(what): \(expected.count) bytes of the episode", Self.compare(found, expected))
             }
         } catch let error as ModelErrno {
             // ESTALE is expected if another rendition has replaced the open one.
@@ -152,7 +152,7 @@ extension ModelRun {
 
     private static func compare(_ found: [UInt8], _ expected: [UInt8]) -> String {
         let place = zip(found, expected).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-        return "\(found.count) bytes" + (place.map { ", other ones from \($0) on" } ?? "")
+        return "\(found.count) bytes" + (place.map { ", different from byte \($0) on" } ?? "")
     }
 
     private func isReplaced(_ open: OpenEpisode) -> Bool {
@@ -226,7 +226,7 @@ extension ModelRun {
             }
             try await run.subject.close(file)
             if status.size != bytes.count, !path[path.count - 1].hasPrefix(".status") {
-                return ("fstat to tell \(bytes.count) bytes", "\(status)")
+                return ("fstat to return \(bytes.count) bytes", "\(status)")
             }
             switch run.tree.node(at: path)?.content {
             case .bytes(let expected):

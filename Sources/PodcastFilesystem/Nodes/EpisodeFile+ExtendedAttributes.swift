@@ -92,8 +92,8 @@ extension EpisodeFile {
                 values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
         }
-        // Set not only for failed downloads, but also for those that are retried, wait for space, or are suspended
-        // because the disk is full.
+        // `user.podfs.error` is set not only for failed downloads, but also for those that are retried, wait for space,
+        // or are suspended because the disk is full.
         if state != .cached {
             let nextTry = task?.info.nextTry ?? (retryError?.isFinal == false ? retryError?.info?.nextTry : nil)
             let wait = nextTry.flatMap { $0 >= mount.now ? Double($0 - mount.now) : nil }
@@ -101,8 +101,8 @@ extension EpisodeFile {
         }
     }
 
-    /// Returns the cached byte ranges as text; empty if there are none.
-    private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {
+    /// Returns the cached byte ranges as text; empty if there are none, or if the checkpoint cannot be loaded.
+    private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String {
         if episode.complete { return episode.size.bytes > 0 ? "0-\(episode.size.bytes - 1)" : "" }
         if let ranges = task?.ranges, task?.generation == episode.generation { return ranges }
         guard episode.cachedBytes > 0, let rendition = try? mount.library.rendition(of: episode.id),
@@ -119,7 +119,7 @@ extension EpisodeFile {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// Formats a number, without a decimal point if it is a whole number.
+    /// Formats a number, without a decimal point if it is a whole number below 10^15.
     static func decimal(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A show's page in a podcast directory, as people copy it from a browser. Pure.
+/// A show's page in a podcast directory, as people copy it from a browser. Does no IO.
 ///
 /// Such a page is not a feed, but its address contains the number under which the directory lists the show, and the
 /// directory's interface returns the feed's address for that number.
@@ -53,7 +53,7 @@ package enum CataloguePage: Sendable, Equatable {
         "www.deezer.com", "pca.st", "play.pocketcasts.com", "castbox.fm", "overcast.fm",
     ]
 
-    /// Returns advice on an address that cannot be a feed, such as a player's page of a show; `nil` for any other.
+    /// Returns advice on an address at one of `closedHosts`; `nil` for any other.
     static func advice(on text: String) -> String? {
         guard let host = FeedAddress(text)?.host, closedHosts.contains(host) else { return nil }
         return "\(host) has pages of shows, not their feeds: find the feed with podfs search NAME"

@@ -23,7 +23,9 @@ package struct SyncAddress: Sendable, Equatable {
                 message: "'\(given.visible)' is not a server's address: give one such as https://cloud.example.com")
         }
         if let credentials = given.credentials, !credentials.password.isEmpty {
-            throw Refusal(message: "do not put the password into the address: podfs asks for it, or --password-stdin")
+            throw Refusal(
+                message:
+                    "do not put the password into the address: podfs asks for it, or reads it with --password-stdin")
         }
         if !address.isSecure, !allowsHTTP, !Self.isLoopback(address.host) {
             throw Refusal(

@@ -88,7 +88,8 @@ struct SyncClient: Sendable {
         case 300...399:
             let target = head["location"].map { PrivateAddress($0).visible } ?? "another address"
             return SyncFailure(
-                code: .unusable, message: "\(says) and points to \(target); log in at the address where it is now")
+                code: .unusable,
+                message: "\(says) and redirects to \(target); log in at that address with podfs sync login")
         case 401, 403:
             return SyncFailure(
                 code: .refused,

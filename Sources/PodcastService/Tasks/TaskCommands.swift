@@ -108,7 +108,7 @@ final class TaskCommands: ServicePart {
     }
 
     private func evict(_ episode: Episode) async throws -> String? {
-        if episode.pinned { return "it is pinned; podfs unpin first" }
+        if episode.pinned { return "it is pinned; unpin it first with podfs unpin" }
         let problem = try await dropBytes(of: episode)
         if problem == nil { try library.decline(episode: episode.id) }
         return problem

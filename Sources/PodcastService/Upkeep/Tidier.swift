@@ -100,7 +100,7 @@ final class Tidier: ServicePart {
         rhythms = [:]
         for episode in episodes { engine.discard(MediaID(episode)) }
         driver.report(episodes.flatMap { [.ended(MediaID($0)), .changedEpisode($0)] })
-        log.info("removed \(episodes.count) episodes that keep excludes")
+        log.info("removed \(episodes.count) episodes that keep excludes or that can no longer be read")
     }
 
     /// Returns the episodes of a show with the facts that retention needs.

@@ -72,7 +72,7 @@ struct PostedLookup: Sendable {
         var isExactMatch = !title.isEmpty
         for item in matches {
             guard let url = item.enclosures.first?.url, Credentials.origin(of: url) != nil else {
-                return .unknown("it lists one entry with this title, but does not say where its media are")
+                return .unknown("it lists an entry with this or a similar title, but does not say where its media are")
             }
             switch await hasMedia(url, reach: reach, credentials) {
             case .yes: continue

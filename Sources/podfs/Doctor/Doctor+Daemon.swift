@@ -88,7 +88,8 @@ extension Doctor {
         guard service.isInstalled else {
             return .ok(
                 "systemd",
-                "no podfs units are installed, which is optional; podfs service install starts podfs at login")
+                "no podfs units are installed, which is optional; after podfs service install, systemd starts the daemon on demand"
+            )
         }
         if let stale = service.staleUnit {
             return .warning(

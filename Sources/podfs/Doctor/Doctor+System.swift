@@ -36,7 +36,8 @@ extension Doctor {
         // fusermount3 opens the device with the calling user's permissions, not as root.
         case EACCES where geteuid() != 0:
             return .problem(
-                "/dev/fuse", "you may not open it, so you cannot mount", remedy: "as root: chmod 666 /dev/fuse")
+                "/dev/fuse", "you have no permission to open it, so you cannot mount",
+                remedy: "as root: chmod 666 /dev/fuse")
         case EPERM:
             return .problem(
                 "/dev/fuse", "may not be opened",

@@ -57,7 +57,7 @@ enum MPVScript {
 
         local function report(phase, at, done)
             if not file then return end
-            -- A player that outruns its reports needs only the last ones.
+            -- If reports are slower than the player, only the newest are needed.
             if #queue >= 20 then table.remove(queue, 1) end
             queue[#queue + 1] = {args = arguments(phase, at), done = done}
             send()
@@ -108,14 +108,14 @@ enum MPVScript {
             if file and not mp.get_property_bool("pause") then report("playing", position) end
             position = target
             report("seeked", position)
-            -- What is stored is never more than ten seconds behind.
+            -- Restarts the timer, so that the stored position is never more than ten seconds old.
             if file then
                 timer:kill()
                 timer:resume()
             end
         end)
 
-        -- Before the file is closed; mpv may exit right after it, so the last report is a process of its own.
+        -- Runs before the file is closed. mpv may exit right afterwards, so the last report runs in a detached process.
         mp.add_hook("on_unload", 50, function()
             if not file then return end
             local args = arguments("stopped", mp.get_property_number("time-pos", position))

@@ -77,7 +77,7 @@ struct ExpectedLibrary {
         var found: [Int: Episode] = [:]
         for row in rows {
             guard let identity = Said.identity(inNotes: row.notes), entries[identity] != nil else {
-                throw Mistake(text: "row \(row.id) holds nothing that was published")
+                throw Mistake(text: "row \(row.id) matches no published item")
             }
             if let other = found.updateValue(row, forKey: identity) {
                 throw Mistake(

@@ -17,8 +17,8 @@ struct ModelFortnight: Sendable {
         case cut = "the document is cut"
         case empty = "the feed has no items"
         case page = "a web page comes in place of the feed"
-        case mislabelled = "the document is called another encoding than it has"
-        case mixed = "the document is Windows-1252 and is called UTF-8"
+        case mislabelled = "the document declares another encoding than it has"
+        case mixed = "the document is Windows-1252 and declares UTF-8"
     }
 
     struct Event: Sendable {

@@ -31,7 +31,7 @@ extension ModelPublisher {
         case toggleTracking = "put a tracker before all URLs, or take it away"
         case toggleScheme = "move all media between http and https"
         case introduceGUIDs = "introduce guids"
-        case withdrawGUIDs = "give no guids any more"
+        case withdrawGUIDs = "remove all guids"
         case migrateGUIDs = "give all items guids of another format"
         case shareGUID = "give an item the guid of another"
         case unshareGUID = "give an item a guid of its own"

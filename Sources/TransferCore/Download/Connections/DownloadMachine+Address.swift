@@ -5,7 +5,7 @@ extension DownloadMachine {
     /// The position of the source that is requested now.
     package var source: Int { address.sources.current }
 
-    /// Sets the number of sources, after their addresses were set; the first is requested next.
+    /// Sets the number of sources, and returns to the first. Call after their addresses were set.
     package mutating func setSources(_ count: Int) {
         address.sources.restart()
         address.sources.count = max(1, count)
@@ -18,8 +18,8 @@ extension DownloadMachine {
             let error = address.sources.firstRefusal ?? error
             return renewAddress(after: error, now: now) ?? fail(error, now: now)
         }
-        // Validators of different servers are unrelated. Without one, the new source's bytes are compared with the
-        // present ones.
+        // Validators of different servers are unrelated. Without a validator, bytes of the new source are compared with
+        // those received before.
         rendition.pin?.validator = nil
         return nextSource(now)
     }
@@ -31,13 +31,13 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Handles a complete file whose hash differs from the one in the feed: starts a new generation, and requests the
-    /// next source.
+    /// Handles a complete file whose hash differs from the one in the feed: starts a new generation, and
+    /// gives the current source up.
     package mutating func mismatched(_ error: TransferError, now: Instant) -> [Action] {
         guard isFinishing else { return [] }
         leaveFinishing()
         let actions = beginGeneration(keeping: nil, pin: nil, now: now)
-        // A wrong hash does not count as a contradiction between the server's responses.
+        // `beginGeneration` counts contradictions between responses. A wrong hash is none: the count begins again.
         faults.renewals = 0
         return actions + (failure == nil ? giveUpSource(error, now: now) : [])
     }
@@ -54,8 +54,8 @@ extension DownloadMachine {
         return dropAll() + [.renewAddress(error)]
     }
 
-    /// Handles the owner's answer to `Action.renewAddress`. Responses from a new address are joined only after their
-    /// bytes were compared with the present ones.
+    /// Handles the owner's answer to `Action.renewAddress`. Bytes of a new address are added to the file only after
+    /// a comparison with those received before.
     ///
     /// - Parameter isNew: Whether there is a new address. If not, the earlier failure is final.
     package mutating func addressRenewed(_ isNew: Bool, now: Instant) -> [Action] {

@@ -59,7 +59,7 @@ struct PlayerCommand: AsyncParsableCommand {
         @Option(help: "What the player did: started, playing, seeked, paused or stopped.")
         var phase: String
 
-        @Option(help: "Its position in seconds.")
+        @Option(help: "The player's position in seconds.")
         var position: Double
 
         @Option(help: "The duration in seconds, if the player knows it.")

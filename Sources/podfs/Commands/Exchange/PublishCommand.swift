@@ -36,7 +36,7 @@ struct PublishCommand: PodfsCommand {
     @Option(help: "The episode's description.")
     var description: String?
 
-    @Option(help: ArgumentHelp("A JPEG, PNG, GIF, WebP, AVIF or SVG picture for it.", valueName: "file"))
+    @Option(help: ArgumentHelp("A JPEG, PNG, GIF, WebP, AVIF or SVG picture for the episode.", valueName: "file"))
     var image: String?
 
     @Flag(help: "Wait until the upload has finished or failed; interrupting the command does not affect it.")
