@@ -33,8 +33,8 @@ struct MessageReader {
         return strnlen(text, limit + 1) > limit ? "" : String(cString: text)
     }
 
-    /// Reads a dictionary of type `a{sv}`. `value` is called with each key; it reads the key's variant, or returns
-    /// `false` without reading it.
+    /// Reads a dictionary of type `a{sv}`. `value` is called with each key, which is empty if it is longer than 64
+    /// bytes; it reads the key's variant, or returns `false` to skip it.
     ///
     /// - Returns: `false` if the message is not of this form.
     func dictionary(_ value: (String) -> Bool) -> Bool {
@@ -70,7 +70,7 @@ struct MessageReader {
         }
     }
 
-    /// Reads a number of any type: players use different types for lengths.
+    /// Reads a double, or an integer of 32 or 64 bits: players use different types for the same value.
     func numberVariant() -> Double? {
         variant("dxtiu") { code in
             func read<Number: BitwiseCopyable>(_ zero: Number) -> Number? {

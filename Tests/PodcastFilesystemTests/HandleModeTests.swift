@@ -58,7 +58,7 @@ struct HandleModeTests {
     @Test(arguments: 0..<50) func theSimulatedKernelRefusesNoOpen(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var mode = Mode.closed
-        // The kernel's counters of open handles in each mode.
+        // The simulated kernel's open handles in each mode.
         var cached = 0
         var direct = 0
         var passthrough: [BackingID] = []

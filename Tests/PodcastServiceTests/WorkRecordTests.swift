@@ -2,7 +2,7 @@ import PodcastService
 import TestSupport
 import Testing
 
-/// The consequences of crashes, computed without IO.
+/// The work that is skipped or runs alone after the daemon has crashed during it. No IO.
 @Suite struct WorkRecordTests {
     private let now: Int64 = 1_800_000_000
     private let guilty = WorkItem(.refresh, id: 1)
@@ -17,7 +17,7 @@ import Testing
         #expect(skipped.map(\.item) == [guilty] && skipped.first?.explanation.contains("podfs refresh 'Show'") == true)
         #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
         #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
-        // Then it runs again, alone, and one more crash is enough.
+        // Then it runs again, and one more crash is enough to skip it.
         #expect(record.turn(of: [guilty], running: [], now: now + 86_405) == [guilty])
         _ = record.recordCrash(during: [guilty], now: now + 90_000) { _ in "Show" }
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
@@ -44,7 +44,7 @@ import Testing
         #expect(record.turn(of: items(2...6), running: Set(items(1...1)), now: now) == [])
     }
 
-    /// The daemon crashes whenever one feed of many is processed.
+    /// One of 40 feeds crashes the daemon each time it is processed.
     @Test(arguments: [1, 7, 40])
     func onlyTheItemThatCrashesTheDaemonIsSkipped(guiltyID: Int64) {
         var dice = SeededGenerator(seed: UInt64(guiltyID))
@@ -71,8 +71,8 @@ import Testing
         #expect(record.skipped(now: now).map(\.item) == [guilty])
     }
 
-    /// 250 daemons are killed in succession at random moments, most of them during work. No time passes, so skipped
-    /// items stay skipped. No rule can distinguish each of these kills from a crash.
+    /// 250 daemons are killed in succession at random moments, some of them during work. No time passes, so skipped
+    /// items stay skipped. A kill during work looks like a crash, so a few items may be skipped.
     @Test func manyKillsSkipFewItems() {
         var dice = SeededGenerator(seed: 251)
         var record = WorkRecord(now: now)

@@ -141,7 +141,7 @@ private final class Subject {
         for token in 11...13 { #expect(pools.request(token, host: "h\(token)", forReader: false, now: 0)) }
         #expect(pools.setServing(1, false, now: 10) == [])
         #expect(pools.setServing(2, false, now: 20) == [])
-        #expect(pools.preempted(now: 2_000) == [1, 2], "each waiting reader gets one")
+        #expect(pools.preempted(now: 2_000) == [1, 2], "one connection ends for each waiting reader")
         #expect(pools.release(1, now: 2_000) == [3])
         #expect(pools.preempted(now: 2_000) == [2])
         #expect(!pools.request(1, host: "a", forReader: true, now: 2_001))
@@ -171,7 +171,7 @@ private final class Subject {
         #expect(request(4...4, .automatic) == [false], "an automatic task waits for the others")
         #expect(pools.preempted(now: 0) == [])
         #expect(request(5...6, .asked) == [false, false])
-        #expect(pools.deadline == nil, "the preemption is due at once")
+        #expect(pools.deadline == nil, "the preemption needs no timer: it is already due")
         #expect(pools.preempted(now: 0) == [2, 3], "those that began last")
         #expect(pools.release(3, now: 0) == [5])
         #expect(pools.preempted(now: 0) == [2])

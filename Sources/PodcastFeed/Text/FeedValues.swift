@@ -1,4 +1,4 @@
-/// Parsers of element texts. They are pure and tolerant; text without a clear meaning yields `nil`, never a guess.
+/// Parsers of element texts. They are pure and tolerant; text that cannot be parsed yields `nil`.
 enum FeedValues {
     /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless positive.
     static func duration(_ text: some Collection<UInt8>) -> Double? {
@@ -71,7 +71,7 @@ enum FeedValues {
     /// The valid file sizes in bytes: up to 16 TiB, the largest file of ext4.
     static let lengths: ClosedRange<Int64> = 1...1 << 44
 
-    /// Parses a number of bytes; `nil` for zero, a sign, hexadecimal, or anything else that is not plain digits.
+    /// Parses a file size; `nil` if a character is not a digit, for example a sign, and outside `lengths`.
     static func length(_ text: some Collection<UInt8>) -> Int64? {
         var value: Int64 = 0
         for byte in text {
@@ -81,7 +81,7 @@ enum FeedValues {
         return lengths.contains(value) ? value : nil
     }
 
-    /// Converts a number to a number of bytes; `nil` if it is not a valid one.
+    /// Returns a number as a file size, without its fraction; `nil` outside `lengths`.
     static func length(_ number: Double) -> Int64? {
         number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
@@ -147,8 +147,9 @@ enum FeedValues {
         return String(decoding: text[first...last], as: UTF8.self)
     }
 
-    /// Returns a displayable line, such as a title: each run of white space becomes one space, and references that
-    /// publishers escaped twice are replaced. `nil` if nothing is left.
+    /// Returns a displayable line, such as a title: each run of white space becomes one space. With
+    /// `replacingReferences`, character references that publishers escaped twice (`&amp;amp;`) are replaced. `nil` if
+    /// nothing is left.
     static func line(_ text: some Collection<UInt8>, replacingReferences: Bool = true) -> String? {
         if !replacingReferences || !CharacterReferences.mayOccur(in: text), isLine(text) {
             return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
@@ -173,11 +174,11 @@ enum FeedValues {
         return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 
-    /// Whether all white space is single spaces between words; may return false for some such texts.
+    /// Whether all white space is single spaces between words. Also returns false for texts with a byte 0xC2, with which
+    /// the no-break space begins.
     private static func isLine(_ text: some Collection<UInt8>) -> Bool {
         var last: UInt8 = 0x20
         for byte in text {
-            // 0xC2 starts the no-break space, among others.
             if byte < 0x20 || byte == 0xC2 || (byte == 0x20 && last == 0x20) { return false }
             last = byte
         }

@@ -68,13 +68,14 @@ final class ConnectionSlots {
     /// Returns the connections that must free their slots.
     func preempted(now: Instant) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
 
-    /// Resumes connections paused by rate limits. A held connection is resumed when it is needed again.
+    /// Resumes connections that rate limits have paused.
     func refill(now: Instant) {
         guard let due = rates.deadline, due <= now else { return }
         for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
     }
 
-    /// Returns the authority of a URL without user info, in lower case, by which connections are counted.
+    /// Returns the key of the limits per host: the URL's authority, without user info and in lower case. A text without
+    /// a scheme is returned unchanged.
     static func host(of url: String) -> String {
         guard let scheme = url.firstRange(of: "://") else { return url }
         let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
