@@ -174,8 +174,8 @@ enum FeedValues {
         return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 
-    /// Whether all white space is single spaces between words. Also returns false for texts with a byte 0xC2, with which
-    /// the no-break space begins.
+    /// Whether all white space is single spaces between words. Also returns false for texts with a byte 0xC2, the first
+    /// one of a no-break space.
     private static func isLine(_ text: some Collection<UInt8>) -> Bool {
         var last: UInt8 = 0x20
         for byte in text {
