@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// A listening Unix socket of a scripted daemon. One thread accepts.
@@ -62,11 +63,6 @@ package final class UnixListener: Sendable {
 
     /// Sends all bytes, or fewer if the peer has closed the connection.
     package static func sendAll(_ bytes: [UInt8], to connection: Int32) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
+        _ = bytes.withUnsafeBytes { Platform.sendAll($0, to: connection) }
     }
 }

@@ -47,10 +47,7 @@ extension CoreDriver {
                     isComplete: source.isComplete, size: source.fileSize, state: source.fileState))
         else { return }
         if defect == .changed { throw TransferError(.unverified, "the file in the cache has to be verified") }
-        if defect.isTransient {
-            let reason = String(cString: strerror(defect.errorNumber))
-            throw TransferError(.failed, "the file in the cache cannot be opened: \(reason)")
-        }
+        if defect.isTransient { throw TransferError(unopened: defect) }
     }
 }
 

@@ -1,5 +1,4 @@
 internal import ContentCache
-internal import Glibc
 internal import Platform
 internal import TransferCore
 
@@ -85,8 +84,7 @@ final class Download {
             do throws(CacheFileDefect) {
                 found = try engine.cache.reopen(name)
             } catch {
-                let reason = String(cString: strerror(error.errorNumber))
-                throw TransferError(.failed, "the file in the cache cannot be opened: \(reason)")
+                throw TransferError(unopened: error)
             }
             if let found, found.checkpoint.generation == source.generation {
                 file = found.file

@@ -33,10 +33,9 @@ enum LinkResolver {
         close(ends[1])
         guard let child else { return nil }
         let answer = read(ends[0], until: SystemClock.monotonic.now + timeout)
-        // The child has exited, or is blocked by a disk. A blocked child dies only when the disk responds, so a thread
-        // waits for it.
+        // The child has exited, or is blocked by a disk: then it dies only when the disk responds.
         kill(child, SIGKILL)
-        startThread("podfs-reap") { _ = waitForExit(of: child) }
+        reapInBackground(child)
         guard let answer else { return nil }
         return FileURL.components(answer).flatMap { $0.isEmpty ? nil : $0 }
     }

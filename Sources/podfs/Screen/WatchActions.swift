@@ -47,8 +47,7 @@ struct WatchActions: Sendable {
         spawner.standardError = .file("/dev/null")
         spawner.startsSession = true
         do {
-            let child = try spawner.start()
-            startThread("podfs-opener") { _ = waitForExit(of: child) }
+            reapInBackground(try spawner.start())
             return "opened \(task.path)"
         } catch {
             return "xdg-open cannot be started: \(error)"
