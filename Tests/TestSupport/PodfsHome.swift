@@ -120,6 +120,23 @@ package final class PodfsHome: Sendable {
 
     /// Waits until the daemon has exited. It is not a child of the test, so only its process id can be watched.
     package func waitUntilDaemonHasEnded(deadline: Duration = .seconds(120)) async throws {
-        try await waitUntil(deadline: deadline, description: "the daemon ends") { daemonProcessIdentifier == nil }
+        do {
+            try await waitUntil(deadline: deadline, description: "the daemon ends") { daemonProcessIdentifier == nil }
+        } catch is DeadlineError {
+            throw DeadlineError("the daemon ends; its threads:\n\(daemonThreads)")
+        }
+    }
+
+    /// The name, state, kernel function and system call of each of the daemon's threads, one line each; proc(5).
+    private var daemonThreads: String {
+        guard let identifier = daemonProcessIdentifier else { return "none" }
+        let folder = "/proc/\(identifier)/task"
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return threads.map { thread in
+            ["stat", "wchan", "syscall"].map { name in
+                let text = (try? String(contentsOfFile: "\(folder)/\(thread)/\(name)", encoding: .utf8)) ?? "?"
+                return text.trimmingCharacters(in: .whitespacesAndNewlines)
+            }.joined(separator: " | ")
+        }.joined(separator: "\n")
     }
 }
