@@ -54,9 +54,3 @@ extension Episode {
     /// Whether the episode was started and not finished.
     package var isInProgress: Bool { ListeningRules.isInProgress(played: played, position: position) }
 }
-
-/// SQL about playback states.
-enum ListeningSQL {
-    /// The condition for a row of `episode` that was started and not finished.
-    static let isInProgress = "(played = 0 AND position >= \(ListeningRules.inProgress))"
-}

@@ -131,9 +131,6 @@ package struct UploadMachine: Sendable {
         furthest = resumeData.offset
     }
 
-    /// Restores the failure of an earlier run, which lasts until `resume`.
-    package mutating func setFailed(_ error: TransferError) { if state == .suspended { state = .failed(error) } }
-
     // MARK: State
 
     /// The state as shown to people.
