@@ -60,14 +60,9 @@ struct ParkedRequestTests {
         let ids = reads
         let answering = OtherThread { for id in ids.reversed() { filesystem.answer(id, [7]) } }
         for id in ids { kernel.interrupt(id) }
-        var interrupted = 0
         for id in ids {
             let answer = try kernel.answer(to: id)
-            if answer.error == -EINTR {
-                interrupted += 1
-            } else {
-                #expect(answer.payload == [7])
-            }
+            #expect(answer.error == -EINTR || answer.payload == [7])
         }
         answering.join()
         // No request is left, and none is answered twice: a second reply would arrive before that of the lookup.
@@ -75,7 +70,6 @@ struct ParkedRequestTests {
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)
         #expect(kernel.queuedReplies(to: Set(ids)).isEmpty)
-        #expect((0...number).contains(interrupted))
     }
 
     @Test func onlyTheFirstThreadTakesTheRequest() {
