@@ -14,7 +14,7 @@ import os
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left in the source.
+sys.dont_write_bytecode = True  # Leaves no __pycache__ in the source folder.
 
 import feeds
 import growth
@@ -31,7 +31,7 @@ from contest import Contest
 from installation import Installation
 from results import Table
 
-# By name: what to run, and the MiB of its file.
+# The groups of rows by name: the function that measures them, and the size of its file in MiB.
 COMMANDS = {
     **latency.COMMANDS, **transfers.COMMANDS, **mounting.COMMANDS, **processes.COMMANDS, **feeds.COMMANDS, **growth.COMMANDS,
     **waiting.COMMANDS, **network.COMMANDS,
@@ -73,7 +73,7 @@ def main():
             with Installation(podfs) as place:
                 run(Contest(place, int((arguments.size or size) * 1048576), arguments.rounds, table, arguments.rivals))
         except (Exception, SystemExit) as error:
-            # The other rows are worth having.
+            # A failure must not prevent the measurement of the other rows.
             print(f"{name}: {type(error).__name__}: {error}", flush=True)
             failed.append(name)
         print(f"({time.monotonic() - begin:.0f} s)", flush=True)

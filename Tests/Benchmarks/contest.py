@@ -61,7 +61,7 @@ def measured(command, output=subprocess.DEVNULL):
     """Runs a program; its time and its processor time in seconds, its peak memory in MB, and what it printed."""
     begin = time.monotonic()
     child = subprocess.Popen(command, stdout=output, text=True)
-    # The peak that wait4() tells counts the memory of the parent before exec(); /proc does not.
+    # The peak memory that wait4() reports includes the parent's memory before exec(). The peak in /proc does not.
     peak, ended = [0.0], threading.Event()
 
     def watch():

@@ -47,7 +47,7 @@ async def main(listen, server, rtt):
             return
         ways = [asyncio.ensure_future(carry(reader, far_writer, rtt / 2, handshake)),
                 asyncio.ensure_future(carry(far_reader, writer, rtt / 2, 0))]
-        # When one way breaks off, the other has nobody to carry for.
+        # If one direction fails, the other is cancelled: its bytes would not arrive.
         done, left = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
         for way in left:
             way.cancel()

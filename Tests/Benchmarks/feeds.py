@@ -11,9 +11,9 @@ from feedtext import addresses, feed, outlines, rich_feed
 from installation import ticks
 
 FEEDS, ITEMS = 1_000, 20
-# As in life: a host is asked by podfs at most twice at the same time.
+# Many hosts, as for real subscriptions: podfs sends at most two requests at a time to one host.
 HOSTS = 100
-# A program that takes longer for all feeds is ended, and has no figure.
+# The time limit in seconds for all feeds. A program that exceeds it is killed, and has no figure.
 PATIENCE = 240
 
 PARSERS = {
@@ -47,7 +47,7 @@ def parse(contest):
     for module in PARSERS if contest.with_rivals else []:
         program = python_with(module)
         if program:
-            # They take seconds, and differ by more than any noise: two rounds say it.
+            # These parsers take seconds, and differ by more than the noise: two rounds are enough.
             contestants[module] = lambda n, program=program, module=module: (
                 measured([program, "-c", PARSERS[module], path]) if n <= 2 else None)
     results = contest.turns(contestants)
@@ -184,7 +184,7 @@ def refresh(contest):
             if elapsed is None:
                 break
             results[kind.name] = [elapsed]
-    # Further lists of the same feeds under other addresses.
+    # The other rounds import equal feeds at other addresses: the first list is subscribed already.
     for number in range(2, contest.rounds + 1):
         make_feeds(place, f"list{number}/", port)
         (place.folder / "list.opml").write_text(outlines(port, FEEDS, f"list{number}/", HOSTS))

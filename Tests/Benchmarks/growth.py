@@ -89,7 +89,7 @@ def growth(contest):
         note("library on disk", "MB", name, library.stat().st_size / 1e6)
     smallest, largest = f"{SIZES[0]:,}", f"{SIZES[-1]:,}"
     for (what, unit), values in results.items():
-        # The largest stands in podfs's column, the smallest beside it: the ratio is the growth.
+        # The largest library is in podfs's column, and podfs is compared with the smallest: the ratio is the growth.
         cells = {"podfs": values.get(largest, []), **values}
         cells.pop(largest, None)
         table.add(f"{largest} episodes: {what}", unit, cells, against=smallest,

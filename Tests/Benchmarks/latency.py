@@ -16,8 +16,9 @@ def leave(place, number):
     place.run("cancel", place.path(number), check=False)
 
 
-# Episodes of a round: the first of a daemon, two that bring it to where a rival's mount is that runs all the time, one on
-# their connection, and one of a server that it has no connection to.
+# The episodes that a round opens, by index: the first one of a new daemon (FIRST); two that leave the daemon with
+# connections, as a rival's mount has them, which runs all the time; one on such a connection (KEPT); and one of a host
+# without a connection (NEW). OPENED is their number.
 FIRST, KEPT, NEW, OPENED = 0, 3, 4, 5
 
 
@@ -28,7 +29,7 @@ def first_byte(contest):
     place.link("long.mp3", "rival", rounds)
     server = place.start_nginx(hosts=rounds + 1)
     for rtt, port in [(rtt, place.start_proxy(server, rtt) if rtt else server) for rtt in [0, RTT, 200]]:
-        # Those of new connections are on addresses of their own.
+        # Each episode of NEW is on a host of its own, so that no connection to the host exists.
         hosts = [n + 2 if turn == NEW else 1 for n in range(rounds) for turn in range(OPENED)]
         place.subscribe(server, port, ["long.mp3"] * len(hosts), hosts)
         if not place.mounted:
@@ -52,7 +53,7 @@ def first_byte(contest):
                 if turn in times:
                     opens[turn].append(opened)
                     times[turn].setdefault("podfs", []).append(whole)
-                # A small file comes whole, so that its connection is kept for the next.
+                # The file is small: when all of it has arrived, its connection is kept for the next episode.
                 place.wait_until_cached(episode)
 
         with contextlib.ExitStack() as stack:
@@ -79,12 +80,13 @@ def tail(contest):
         place.link("long.mp3", f"rival/new-{number}", 1)
     server = place.start_nginx("2m")
     port = place.start_proxy(server, RTT)
-    # In each round one file for a new daemon, two that leave it with idle connections, and one more.
+    # The episodes of a round: one for a new daemon, two that leave it with idle connections, and one that uses these.
     place.subscribe(server, port, ["long.mp3", "short.mp3", "short.mp3", "long.mp3"] * rounds)
     place.mount()
     url = f"http://127.0.0.1:{port}/long.mp3"
-    # Of rivals: in a folder that was not listed, so that they know as much as podfs of an episode that was never open; and
-    # in one that was, for which they have asked for the size of each file.
+    # For rivals, `kept` has the reads in a folder that they have not listed: they know as little of the file as podfs
+    # of an episode that was never opened. `reads["kept"]` has those in a listed folder: for the listing, they have
+    # requested the size of each file.
     new, kept, reads = {}, {}, {"new": {}, "kept": {}}
 
     def run_curl(_):

@@ -20,7 +20,7 @@ import sys
 import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
-QUEUE = 0.2  # Seconds of packets that wait at a limited rate; more are dropped, as by a router.
+QUEUE = 0.2  # The longest wait at a limited rate, in seconds. Later packets are dropped, as by a router.
 
 
 def device(name, namespace, commands):
@@ -38,7 +38,7 @@ class Line:
     def __init__(self, ends):
         self.ends = ends
         self.delay, self.loss, self.rate, self.is_up = 0.0, 0.0, 0.0, True
-        self.free = [0.0, 0.0]  # When each direction has sent what it has taken.
+        self.free = [0.0, 0.0]  # The time at which each direction has sent all its packets.
         self.due, self.number = [], 0
 
     def command(self, words):
@@ -48,7 +48,7 @@ class Line:
             self.is_up = words[0] == "up"
 
     def take(self, direction):
-        for _ in range(64):  # A batch; then what is due goes out.
+        for _ in range(64):  # At most one batch, so that due packets are sent in between.
             try:
                 packet = os.read(self.ends[direction], 65536)
             except BlockingIOError:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 
-# How each program tells its version; the first number in what it prints is taken.
+# The commands that print the version of each program. `version` returns the first number in the output.
 VERSIONS = {
     "curl": ["curl", "--version"], "nginx": ["nginx", "-v"], "rclone": ["rclone", "version"],
     "httpdirfs": ["httpdirfs", "--version"], "newsboat": ["newsboat", "--version"],
@@ -27,7 +27,7 @@ def version(command):
         told = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # Some print to stderr, and httpdirfs the versions of its libraries as well.
+    # Some programs print to stderr. httpdirfs also prints the versions of its libraries.
     text = told.stdout + told.stderr
     found = re.search(r"HTTPDirFS version (\d[\w.]*)", text) or re.search(r"(?:[ /v]|^)(\d[\w.]*)", text)
     return found.group(1) if told.returncode == 0 and found else None

@@ -35,7 +35,7 @@ def listing(contest):
     disk.mkdir()
     for name in os.listdir(show):
         if name == "index.html":
-            continue  # nginx would show it in place of its list.
+            continue  # nginx would send this file in place of a listing.
         (disk / name).touch()
         os.truncate(disk / name, 1_000_000)
     programs = {"ls -l": ["ls", "-l"], "find -ls": ["sh", "-c", 'find "$0" -ls']}
@@ -47,7 +47,7 @@ def listing(contest):
                 with contextlib.ExitStack() as stack:
                     path = prepare(stack)
                     drop_caches(drop)
-                    # The program itself is not what is measured.
+                    # Loads the program itself, which is not to be measured, into the page cache.
                     subprocess.run([*command, "/proc/self/fdinfo"], stdout=subprocess.DEVNULL, check=True)
                     results.setdefault(folder, []).append(timed([*command, str(path)]) * 1000)
                     again = timed([*command, str(path)]) * 1000

@@ -251,7 +251,7 @@ def end(place):
     place.kill_daemon()
 
 
-# The size of a file is small where a download has to end before the next turn.
+# The file is small where a download must be complete before the next turn.
 COMMANDS = {
     "network-chains": (chains, 0.25), "network-loss": (loss, 0.25), "network-pause": (pause, 0.25),
     "network-readers": (readers, 0.25), "network-rate": (rate, 10), "network-refresh": (refresh, 0),

@@ -16,7 +16,7 @@ def colour(name):
 
 def svg(table, caption):
     """Each row in its own unit, its values divided by podfs's: what lies right of the line took longer than podfs."""
-    # A logarithm has no place for what took nothing.
+    # Values of 0 are omitted, since they have no logarithm.
     rows = [row for row in table.rows if (row.of("podfs") or 0) > 0 and len(row.values) > 1]
     ratios = [row.of(name) / row.of("podfs") for row in rows for name in row.values if row.of(name) > 0]
     low = math.floor(math.log10(min(ratios, default=0.1)))

@@ -11,7 +11,7 @@ from installation import peak_memory, proportional_memory, resident_memory
 from mounting import drop_caches
 
 SHOWS, EPISODES = 1_000, 300
-# A rival may ask its server for each of 300,000 names: it is given this long to list them.
+# The time limit in seconds for a listing by a rival, which may send a request for each of 300,000 names.
 PATIENCE = 90
 
 
@@ -20,7 +20,7 @@ def by_thread(pid):
     too coarse for what sleeps (Documentation/scheduler/sched-stats); and how often it has waited and gone on (proc(5))."""
     found = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):  # It has ended.
+        with contextlib.suppress(OSError):  # The thread has ended.
             seconds = int((task / "schedstat").read_text().split()[0]) / 1e9
             status = (task / "status").read_text().splitlines()
             woken = sum(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches:"))
@@ -69,7 +69,7 @@ def start(contest):
             (disk / show.name).mkdir(parents=True)
             for name in os.listdir(show):
                 if name == "index.html":
-                    continue  # nginx would show it in place of its list.
+                    continue  # nginx would send this file in place of a listing.
                 os.close(os.open(disk / show.name / name, os.O_CREAT | os.O_WRONLY))
     place.run("unmount", str(place.mount_point))
     place.mounted = False
@@ -124,7 +124,7 @@ def idle(contest):
         for path in [place.path(1), *(mount.path("1.mp3") for mount in mounts.values())]:
             subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)
         place.wait_until_cached(1)
-        time.sleep(5)  # What follows a transfer is not idling.
+        time.sleep(5)  # The work after a transfer does not count as idling.
         pids = {"podfs": [place.daemon, place.mount_process], **{name: [mount.pid] for name, mount in mounts.items()}}
         before = {pid: by_thread(pid) for group in pids.values() for pid in group}
         time.sleep(seconds)

@@ -13,7 +13,7 @@ class Row:
     def __init__(self, group, what, unit, values, against=None, budget=None, limit=None, note=None):
         self.group, self.what, self.unit, self.note = group, what, unit, note
         self.values = {name: list(measured) for name, measured in values.items() if measured}
-        # The contestant that podfs is compared with, how many times its figure podfs may take, and how much at most.
+        # The contestant that podfs is compared with, the maximum ratio, and podfs's maximum in `unit`.
         self.against, self.budget, self.limit = against, budget, limit
 
     def of(self, name):
@@ -98,7 +98,7 @@ class Table:
         rows.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
         return "\n".join(rows)
 
-    # Between these lines of the README stand the measured rows; the text around them is written by hand.
+    # The marks around the measured rows in the README; the text outside them is written by hand.
     BEGIN, END = "<!-- measured rows -->", "<!-- end of measured rows -->"
 
     def write_readme(self, path, sentence):

@@ -99,7 +99,7 @@ class HTTPDirFS(RivalMount):
     name = "httpdirfs"
 
     def command(self):
-        # Its check for ranges wants a header that nginx leaves out of partial answers.
+        # httpdirfs's check for ranges requires a header that nginx omits from partial responses.
         return ["httpdirfs", "-f", "--no-range-check", "--cache", "--cache-location", str(self.cache), self.url,
                 str(self.mount_point)]
 

@@ -46,7 +46,7 @@ def throughput(contest):
     def run_rival(rival):
         def run(_):
             os.sync()
-            # A mount of its own each time: the cache is empty, the memory untouched.
+            # A new mount in each round, so that its cache is empty and its memory has not grown.
             with rival(place, f"http://127.0.0.1:{port}/rival/") as mount:
                 os.listdir(mount.mount_point)
                 reset_peak(mount.pid)
@@ -160,7 +160,7 @@ def kill(contest):
 
     def again(uri, already=0):
         """Milliseconds of transfer beyond the file itself."""
-        # nginx writes its line when the answer has ended.
+        # nginx writes the line to its log when the response has ended.
         wait_for(lambda: place.bytes_sent(port, uri) - already >= size, "nginx has written its log")
         time.sleep(0.2)
         return (place.bytes_sent(port, uri) - already - size) / 20e6 * 1000
@@ -198,7 +198,7 @@ def kill(contest):
                 descriptor = os.open(mount.path(f"{number}.mp3"), os.O_RDONLY)
                 while len(os.read(descriptor, 1 << 20)) and os.lseek(descriptor, 0, os.SEEK_CUR) < size // 3:
                     pass
-                # Still open, as a player would have it.
+                # The file is still open, as in a player.
                 mount.kill()
                 with contextlib.suppress(OSError):
                     os.close(descriptor)

@@ -28,7 +28,7 @@ class Web:
         if self.line.stdout.readline().strip() != "ready":
             raise RuntimeError("no namespaces or TUN devices can be made here")
         self.make_certificates()
-        # The sender decides how it takes a loss; BBR, the default of some hosts, would hide it.
+        # The sender's congestion control decides the effect of a loss. BBR, the default of some hosts, would hide it.
         self.inside(self.server, ["sysctl", "-q", "-w", "net.ipv4.tcp_congestion_control=cubic"], check=False)
         self.start_nginx()
         place = self.place
@@ -66,7 +66,7 @@ class Web:
         (self.folder / "names").write_text(f"subjectAltName={names}")
         openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "3",
                 "-extfile", "names", "-out", "cert.pem")
-        # What podfs makes of the system's bundle and `transfers.ca_file`, for the others.
+        # For the other programs: the system's bundle together with the benchmark's authority, as podfs has them.
         system = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
         (self.folder / "all.pem").write_bytes(
             (system.read_bytes() if system.exists() else b"") + (self.folder / "ca.pem").read_bytes())

@@ -122,7 +122,7 @@ import Testing
         show.server.serve("/2.mp3", Resource(bytes: zeros))
         #expect(try await ChildProcess.run("grep", ["-c", "same", show.path(1)]).output == "80000\n")
         #expect(try await ChildProcess.run("grep", ["-n", "needle", show.path(1)]).output == "80002:the needle\n")
-        // Episode 2 is not cached yet. grep takes a file with holes for binary, so it must find none.
+        // Episode 2 is not cached yet. grep treats a file with holes as binary, so podfs must not report a hole.
         #expect(try await ChildProcess.run("grep", ["-c", "needle", show.path(2)]).output == "1\n")
         let count = try await ChildProcess.run("wc", ["-c", "--", show.path(2)])
         #expect(count.output.hasPrefix("\(zeros.count) "), "\(count.output)")

@@ -54,7 +54,7 @@ import Testing
             }, "\(message): \(found)", sourceLocation: place)
     }
 
-    /// Stops a process and waits until all its threads have stopped: they run on until one has received the signal.
+    /// Stops a process and waits until all its threads have stopped. They run until one of them receives the signal.
     private func stop(_ process: Int32) async throws {
         kill(process, SIGSTOP)
         try await waitUntil(description: "process \(process) has stopped") {

@@ -6,7 +6,7 @@ import Testing
 /// A fake wall clock for processes that are started with `environment`. Their monotonic clock stays real.
 ///
 /// The clock is a small preloaded library, built by the C compiler of the Swift toolchain. libfaketime is unsuitable:
-/// it changes the environment before Swift has used it to locate the program's arguments.
+/// Swift uses the environment to locate the program's arguments, and libfaketime has changed it by then.
 final class FakeClock: Sendable {
     private let folder: TemporaryDirectory
 

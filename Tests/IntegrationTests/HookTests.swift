@@ -77,7 +77,7 @@ struct HookTests {
         try await waitUntil(description: "the hook has run") { FileManager.default.fileExists(atPath: file) }
         let said = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
         let descriptors = said.filter { $0.first?.isNumber ?? false && !$0.hasSuffix("/fd") }
-        // ls has the folder that it lists open as descriptor 3.
+        // ls itself has the listed folder open, as descriptor 3.
         let own = descriptors.filter { !$0.contains("/proc/") }
         #expect(own.map { $0.prefix(2) } == ["0 ", "1 ", "2 "], "\(said)")
         #expect(own.first == "0 /dev/null" && own.last == "2 \(show.home.stateDirectory)/daemon.log", "\(said)")

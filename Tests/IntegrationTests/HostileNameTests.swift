@@ -4,7 +4,7 @@ import Testing
 
 /// Titles that try to control the terminal on which they are listed.
 struct HostileNameTests {
-    /// Contains ESC and BEL, CSI as the single C1 character U+009B, and U+202E, which reverses the following text.
+    /// A title with ESC and BEL, CSI as the single C1 character U+009B, and U+202E, which reverses the following text.
     private static let title = "Evil\u{1B}]0;owned\u{7}\u{1B}[2J \u{9B}31mShow\u{202E}3pm"
 
     private static func isHarmless(_ text: String) -> Bool {

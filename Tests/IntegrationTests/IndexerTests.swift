@@ -28,7 +28,7 @@ import Testing
         // Generated files cause no request and can be read.
         let playlist = "\(show.mount.mountPoint)/\(MountedShow.show)/playlist.m3u8"
         #expect(try await ChildProcess.run(indexer, [playlist]).output.hasPrefix("#EXTM3U"))
-        // It can read a complete file.
+        // An indexer can read a cached episode.
         _ = try await show.read(show.path(3))
         try await show.waitForState("cached", of: show.path(3))
         let cached = try await ChildProcess.run(indexer, [show.path(3)])

@@ -35,8 +35,8 @@ import Testing
             return result.exitCode == 0 ? result.output : nil
         }
 
-        /// Reports on episode 2 like a player, and returns the output of podfs: the position to which it moves the
-        /// player, or nothing.
+        /// Reports on episode 2 like a player, and returns the output of podfs: the position to which the player must
+        /// seek, or nothing.
         func play(_ reports: (phase: String, position: Double)...) async throws -> String {
             var output = ""
             for report in reports {

@@ -134,7 +134,7 @@ struct ListeningTests {
         try await station.bus.stop()
     }
 
-    /// VLC refuses to run as root: then it runs as `nobody`.
+    /// VLC refuses to run as root. If the tests run as root, they run VLC as `nobody`.
     @Test(
         .enabled(if: InstalledProgram.exists("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"))

@@ -9,7 +9,7 @@ struct ManyReadersTests {
     private static let size = 60_000_000
 
     /// Mounts a show with `stalled` episodes whose sizes are known and whose bodies do not arrive. One more episode,
-    /// the last, is cached. Returns the gate that holds the bodies.
+    /// the last, is cached. Returns the show, and the gate that holds the bodies.
     private static func show(stalled: Int) async throws -> (MountedShow, Gate) {
         // Neither readers nor tasks time out.
         let show = try await MountedShow(

@@ -56,7 +56,7 @@ struct MountedShow {
         try #require(mounted.exitCode == 0, "\(mounted.error)")
     }
 
-    /// Returns the path of episode n, which was published on day n of 2026.
+    /// Returns the path of episode n, at most 31: its name begins with day n of January 2026.
     func path(_ number: Int) -> String {
         let day = number < 10 ? "0\(number)" : "\(number)"
         return "\(mount.mountPoint)/\(Self.show)/2026-01-\(day) Episode \(number).mp3"

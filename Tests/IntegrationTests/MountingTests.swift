@@ -300,7 +300,7 @@ import Testing
     func rootMountsForAUser(options: String) async throws {
         let ordinary = try await OrdinaryHome()
         let home = ordinary.home
-        // A user database in which the home folder of `nobody` is that of this home.
+        // A copy of the user database in which `home.home` is the home folder of `nobody`.
         let users = home.directory.file("passwd")
         let script =
             Self.installed + """
@@ -323,7 +323,7 @@ import Testing
         #expect(MountedShow.content(1).matches(result.standardOutput))
     }
 
-    /// Calls the program by the name of a mount(8) helper, as by a link that a package installs.
+    /// Runs the program under the name of a mount(8) helper, through a link like that of a package.
     @Test(
         .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["mount.podfs", "mount.fuse.podfs"])
@@ -347,7 +347,7 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
         try await Self.expectItServes(ordinary)
-        // The mount's process starts the next daemon, which inherits its environment. HOME was the user's already.
+        // The mount's process starts the next daemon, which inherits its environment. The test itself sets HOME.
         ordinary.home.killDaemon(SIGTERM)
         try await ordinary.home.waitUntilDaemonHasEnded()
         let marked = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "0", ordinary.episode)
@@ -359,7 +359,7 @@ import Testing
 
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func theHomeOfRootIsReplacedByTheHomeOfTheUser() async throws {
-        // The home of nobody does not exist, so the error shows where the program looked for it.
+        // The home folder of `nobody` does not exist. The error contains the path that podfs derived from it.
         let ordinary = try await OrdinaryHome()
         var environment = ordinary.home.environment.filter { !$0.key.hasPrefix("XDG_") }
         environment["HOME"] = "/root"
@@ -390,7 +390,7 @@ import Testing
         #expect(shell.exitCode == 1)
         #expect(shell.error.contains("is in use by sh ("), "\(shell.error)")
         #expect(!shell.error.contains("podfs ("), "\(shell.error)")
-        // Here podfs replaces the shell. Its own current folder in the mount is no obstacle.
+        // Here podfs replaces the shell. That the current folder of podfs is in the mount does not prevent the unmount.
         let alone = try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && exec \"$0\" unmount \"$1\"", PodfsHome.executable, show.mount.mountPoint],
             environment: show.home.environment)

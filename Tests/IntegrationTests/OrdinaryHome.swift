@@ -44,7 +44,7 @@ struct OrdinaryHome {
         try #require(subscribed.exitCode == 0, "\(subscribed.error)")
     }
 
-    /// The words before a command that run it as `nobody`.
+    /// The prefix of a command that runs it as `nobody`.
     static let asUser = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"]
 
     /// Runs a program as `nobody`, in the namespace.

@@ -60,7 +60,7 @@ struct PassthroughTests {
         try await show.killMount()
         expectWhole(try await first.read(0..<Self.size))
         expectWhole(try await second.read(0..<Self.size))
-        // The cache file cannot be evicted: the kernel still has it open, and with it the lease.
+        // The cache file cannot be evicted: the kernel still has the file open, so the lease is not released.
         let refused = try await show.home.run("evict", "\(MountedShow.show)/2026-01-01 Episode 1.mp3")
         #expect(refused.exitCode != 0 && refused.error.contains("it is open in a program"), "\(refused.error)")
         try await first.end()
@@ -334,7 +334,7 @@ struct PassthroughTests {
 }
 
 extension MountedShow {
-    /// Kills the mount's process, and waits until it has exited.
+    /// Kills the mount's process, and waits until requests to the mount fail.
     fileprivate func killMount() async throws {
         kill(try await mountProcess(), SIGKILL)
         try await waitUntil(deadline: .seconds(60), description: "the mount is dead") {

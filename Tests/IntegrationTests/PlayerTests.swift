@@ -120,7 +120,7 @@ struct PlayerTests {
         }
     }
 
-    /// VLC refuses to run as root: then it runs as `nobody`.
+    /// VLC refuses to run as root. If the tests run as root, they run VLC as `nobody`.
     @Test(
         .enabled(if: InstalledProgram.exists("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"),

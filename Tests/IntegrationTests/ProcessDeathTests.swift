@@ -65,7 +65,7 @@ import Testing
         show.home.killDaemon()
         let received = show.server.bodyBytesWritten(for: "/1.mp3")
         try await show.home.waitUntilDaemonHasEnded()
-        // Any command starts a daemon, which resumes its tasks.
+        // The next daemon resumes the tasks of the killed one.
         #expect(try await show.home.run("daemon").exitCode == 0)
         try await waitUntil(deadline: .seconds(60), description: "the episode is cached") {
             try await show.home.run("list", MountedShow.show).output.contains("cached")

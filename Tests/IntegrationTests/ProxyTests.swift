@@ -51,7 +51,8 @@ import Testing
         #expect(proxy.requests.count == count)
     }
 
-    /// A URL in a feed from the internet makes podfs request no private host through the proxy, not even the proxy.
+    /// A feed on the internet does not cause requests to private hosts through the proxy. Two of the URLs in the feeds
+    /// lead to the proxy itself.
     @Test func aFeedLeadsToNoPrivateHostThroughAProxy() async throws {
         let web = HTTPTestServer()
         try web.start()

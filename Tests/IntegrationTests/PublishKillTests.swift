@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Uploads while processes are killed repeatedly or the server goes down: they must arrive once and complete.
+/// Uploads while processes are killed repeatedly or the server goes down. Each must arrive exactly once and completely.
 ///
 /// The environment variable `PODFS_PUBLISH_BYTES` sets the size of an upload (default 20 MB), and `PODFS_SEED` the seed
 /// (default 1) of the victims and the times. The results are printed in one line.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Reads with many system calls at random offsets, compared with the original.
+/// Reads by different system calls at random offsets, compared with the original.
 @Suite(.timeLimit(.minutes(10))) struct RandomReadTests {
     /// A Python program that compares the file `argv[1]` with the file `argv[2]`. Each of three threads performs
     /// `argv[4]` operations, with the seed `argv[3]`. Exits with 1 and prints a line for each thread that has found a
@@ -108,7 +108,7 @@ import Testing
     @Test(
         .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"), arguments: [500_000, 1_000, nil])
     func aReaderThatDoesNotAskForTheSizeGetsTheWholeFile(_ length: Int?) async throws {
-        // The kernel has the size in the feed. If that is too large, its readahead goes beyond the true end.
+        // The kernel has the size in the feed. If this size is too large, the kernel reads ahead beyond the true end.
         let show = try await MountedShow(episodes: 4, length: length)
         let pieces = [131_072, 65_537, 1_000_000, 4_096]
         for (index, piece) in pieces.enumerated() {

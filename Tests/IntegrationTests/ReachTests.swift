@@ -8,7 +8,7 @@ import Testing
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
 ) struct ReachTests {
-    /// An address outside all private and reserved blocks. The blocks for documentation are reserved too.
+    /// An address outside all private and reserved blocks. Addresses for documentation are reserved, too.
     private static let far = "93.184.215.14"
     private static let near = "10.0.0.1"
     private static let content = TestContent(seed: 5, size: 50_000)

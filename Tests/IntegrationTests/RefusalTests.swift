@@ -50,7 +50,7 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == refusal.code)
         try await expectFailure(refusal, show)
-        // The second open fails from memory, without a request.
+        // The daemon remembers the failure: the second open fails without a request.
         let count = show.requests(1).count
         #expect(try await show.read(show.path(1)).says(refusal.code))
         #expect(show.requests(1).count == count)
@@ -89,7 +89,7 @@ import Testing
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
-    /// A refused open creates no task, and a later daemon does not know of it.
+    /// A refused open creates no task, so the next daemon does not know of its error.
     @Test func cancelRemovesTheErrorOfARefusedOpenEvenInTheNextDaemon() async throws {
         let show = try await MountedShow(episodes: 2, length: nil)
         for number in 1...2 {

@@ -17,7 +17,7 @@ import Testing
         try home.directory.makeDirectory("bin")
     }
 
-    /// Installs a fake systemctl that records its arguments, and fails if they match the shell's `pattern`.
+    /// Installs a fake systemctl that records its arguments, and fails if they match the shell pattern `pattern`.
     private func makeManager(refusing pattern: String = "nothing") throws {
         let program = """
             #!/bin/sh

@@ -56,7 +56,7 @@ final class SyncConvergence {
     private var isDown = false
     private var rotation = 0
     private let faults = Faults()
-    /// The actions on each episode `SHOW/EPISODE`, with the home.
+    /// The actions on each episode `SHOW/EPISODE`, with the home that performed them.
     private var heard: [String: [(home: Int, what: Heard)]] = [:]
     /// Shows that were unsubscribed; for each show, the homes that changed it, and whether its last change was a
     /// subscription.

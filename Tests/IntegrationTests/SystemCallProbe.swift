@@ -9,7 +9,7 @@ import Testing
 struct SystemCallProbe {
     struct Call: Sendable {
         let expression: String
-        /// The names of the paths of the calls, in order.
+        /// The names of the paths on which the call is made, in order.
         let paths: [String]
 
         init(_ expression: String, on paths: [String]) {

@@ -67,7 +67,7 @@ import Testing
         let mapped = try await ChildProcess.run("/usr/bin/python3", ["-c", probe, Self.tagged(show, 3)])
         #expect(mapped.standardOutput == Array(MountedShow.content(3).bytes.dropFirst(10)), "\(mapped.error)")
 
-        // A file that is no MP3 is not modified, unless it cannot be read at all.
+        // A file that is no MP3 gets no tag: the read fails, or returns the original.
         let plain = try await show.read(Self.tagged(show, 2))
         #expect(plain.exitCode != 0 || plain.standardOutput == Array(repeatElement(text, count: 500).joined()))
     }

@@ -10,7 +10,7 @@ import Testing
 
     private func bench() -> MachineBench { MachineBench { $0.renewsAddress = true } }
 
-    /// Returns a bench with a task whose URL is refused in the middle of the file, and that waits for its owner.
+    /// Returns a bench with a task that waits for a newer URL: the old one was refused in the middle of the file.
     private func refused(_ status: Int = 404) -> MachineBench {
         let bench = bench()
         _ = bench.fill()

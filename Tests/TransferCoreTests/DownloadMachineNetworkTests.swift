@@ -5,7 +5,7 @@ import Testing
 
 /// Changes of this computer's network while a file is read.
 @Suite struct DownloadMachineNetworkTests {
-    /// Returns a bench whose reader waits behind the 1,000 bytes that connection 1 has delivered through redirects.
+    /// Returns a bench with a reader that waits at the offset of connection 1, which was opened through redirects.
     private func playing() -> MachineBench {
         let bench = MachineBench()
         _ = bench.open(1)

@@ -61,7 +61,7 @@ import Testing
             bench.pass(19_999)
             bench.machine.restrained(1, now: bench.now)
         }
-        // A reader elsewhere, whose deadline has passed, does not affect this connection.
+        // The deadline of the blocked reader has passed. Its timeout does not end the connection.
         #expect(!bench.tick().contains(.abort(1)) && bench.machine.has(1))
         #expect(Self.stalled(1, in: bench))
     }
@@ -134,7 +134,7 @@ import Testing
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole(total))
         _ = bench.read(1, 500_000..<500_100)
-        // The second connection delivers the bytes that are read; the first is irrelevant.
+        // The reader waits for connection 2, which receives nothing. The bytes of connection 1 also count as progress.
         let start = bench.now
         while bench.machine.isWaiting(1), bench.now - start < .seconds(60) {
             bench.pass(1_000)

@@ -2,7 +2,7 @@ import Platform
 import Testing
 import TransferCore
 
-/// From the open to the complete file, without any failure.
+/// Transfers from the open to the complete file, without any failure.
 @Suite struct DownloadMachineReadingTests {
     /// Returns a bench with an opened file whose response is held.
     private func held(_ bench: MachineBench = MachineBench()) -> MachineBench {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DownloadMachineRenditionTests {
     private let changed = TransferError(.changed, "the file changed on the server")
 
-    /// Returns a bench with a file of 10,000 bytes of which the first `count` are present.
+    /// Returns a bench with a file of 10,000 bytes; the first `count` bytes are present.
     private func begun(_ count: Int64, _ validator: Validator? = MachineBench.tag, knowsDirect: Bool = true)
         -> MachineBench
     {

@@ -60,7 +60,7 @@ import Testing
         _ = bench.received(1, 4_000)
         _ = bench.failed(1)
         _ = bench.tick()
-        // The final address, then the first source, then the second.
+        // The requests go to the final address, then to the first source, then to the second.
         _ = bench.head(2, MachineBench.status(410))
         let actions = bench.head(3, MachineBench.status(410))
         guard case .connect(let id, let request)? = actions.last else {

@@ -18,7 +18,7 @@ final class MachineBench {
         var limits = Machine.Limits()
         limits.reach = 1_000
         limits.overlap = 500
-        // The files have only some thousand bytes, so that every byte counts as progress.
+        // Every byte counts as progress, since the files have only some thousand bytes.
         limits.minRate = 0
         change(&limits)
         machine = Machine(

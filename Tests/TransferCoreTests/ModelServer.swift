@@ -13,9 +13,9 @@ struct ModelServer {
     var sendsLength: Bool
     /// The percentage of faulty responses.
     var badness = 0
-    /// The percentage of bodies that end early.
+    /// The percentage of early ends, among bodies with a known end.
     var brokenness = 0
-    /// The offset at which every body ends, whatever its head announces.
+    /// The offset at which every body with a known end breaks off, whatever its head announces.
     var stopsAt: Int64?
     /// The maximum length of a 206's body, in bytes.
     var largestPart: Int64?
