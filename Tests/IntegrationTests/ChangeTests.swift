@@ -121,8 +121,8 @@ import Testing
     @Test func anOpenReportsTheTrueSizeDespiteLaterFeedChanges() async throws {
         let show = try await MountedShow(episodes: 1, length: 200_000)
         let server = show.server
-        // A change of the atime would invalidate the attributes too. The atime has whole seconds, and several rounds
-        // fit into one second, so that some rounds do not change it.
+        // A change of the access time would invalidate the attributes too. The access time has whole seconds, and
+        // several rounds fit into one second, so some rounds do not change it.
         for round in 1...8 {
             let size = try await ChildProcess.run(
                 "perl", ["-e", "open(my $file, '<', $ARGV[0]) or die $!; print -s $file", show.path(1)])

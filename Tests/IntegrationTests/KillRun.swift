@@ -192,8 +192,8 @@ final class KillRun: Sendable {
             case 1: report.wrongBytes.append("\(reading.description): \(result.output)\(result.error)")
             default:
                 let reason = Self.reason(result)
-                // The open files of a killed mount fail, and its folder is empty until the next mount. A request fails
-                // with EIO if three daemons have died while they served it.
+                // The open files of a killed mount fail, and so do opens until the next mount is ready. A request may
+                // fail with EIO if three daemons have died while they served it.
                 let isExplained = mountHasDied || reason == Self.text(EIO) && othersDied >= 3
                 if isExplained {
                     report.readsCut[reason, default: 0] += 1

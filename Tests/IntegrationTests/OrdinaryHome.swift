@@ -10,7 +10,7 @@ struct OrdinaryHome {
     static let isPossible = MountNamespace.isPossible
     static let requirement: Comment = "needs root, and a mount namespace with a device node of its own"
 
-    /// The number of `nobody` and `nogroup` on all systems.
+    /// The number of `nobody` and `nogroup` on Debian.
     static let user = 65_534
 
     let home: PodfsHome

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Every modifying call on every kind of file: its errno, and that it changes nothing.
+/// The errno of every modifying call on every kind of file. No such call may change anything.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
 struct ReadOnlyTests {
     /// A line of the table in podfs-semantics(7), with the calls that test it.

@@ -11,7 +11,7 @@ import Testing
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let reader = try ChildProcess("cat", [show.path(1)])
         try await gate.waitUntilReached()
-        // The first read starts the download. Before it, the response is only held for the open.
+        // The first read starts the download. Until then, the daemon only holds the response that answered the open.
         try await show.waitForState("running", of: show.path(1))
         kill(try await show.mountProcess(), SIGKILL)
         #expect(try await reader.wait().exitCode == 1)

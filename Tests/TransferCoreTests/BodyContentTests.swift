@@ -193,7 +193,7 @@ import TransferCore
             let early = BodyContent(bytes.prefix(count), isWhole: false, searches: true)
             #expect(early == nil || early == last, "\(count): \(String(describing: early))")
             if case .document = last {
-                // Without the search for frames no prefix is recognized as media either, however short.
+                // Nor is a prefix recognized as media without the search for frames.
                 let unsearched = BodyContent(bytes.prefix(count), isWhole: false)
                 #expect(unsearched == nil || unsearched == last, "\(count): \(String(describing: unsearched))")
             }

@@ -335,7 +335,7 @@ struct MachineSimulation {
         try check(opens.isEmpty && reads.isEmpty, "somebody was forgotten: \(opens) \(reads.keys)")
         try checkFiles()
         let file = files[machine.generation] ?? [:]
-        // A file completed before the server changed is as valid as a new one.
+        // A file that was complete before the server replaced it is as valid as one of the new rendition.
         let isWhole = renditions(of: file).contains { server.sizes[$0] == Int64(file.count) }
         try check(isWhole, "\(file.count) bytes, of \(renditions(of: file)) of \(server.sizes)")
         while handles > 0 { try close() }

@@ -37,7 +37,7 @@ struct ReachTests {
             trail.redirected()
             #expect(try reach(&trail, "127.0.0.1") == (address == "127.0.0.1"))
         }
-        // A detour does not help: once an internet host has redirected, internet rules apply.
+        // A detour does not help: an internet host may redirect only to internet hosts.
         var detour = try trail(nil)
         #expect(try reach(&detour, "10.1.1.1"))
         detour.redirected()
