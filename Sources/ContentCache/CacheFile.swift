@@ -56,7 +56,8 @@ package final class CacheFile: Sendable {
     /// The kernel reports a failed write to one sync only (fsync(2)); the next sync succeeds although bytes are lost.
     /// This call therefore also fails if the number of failed syncs differs from `known`.
     ///
-    /// - Parameter known: The value of `failedSyncs` after the last failure whose lost bytes the caller has discarded.
+    /// - Parameter known: The number of failed syncs that the caller has handled: it has discarded the bytes that they
+    ///   may have lost.
     package func synchronize(knownFailures known: Int) throws(Errno) {
         try syncing.withLock { _ throws(Errno) in
             guard fdatasync(descriptor.rawValue) == 0 else {

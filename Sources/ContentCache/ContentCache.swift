@@ -45,8 +45,8 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// The number of blanks in a full reserve: two for each of a server's six connections for readers, which may all
-    /// start a download at the same time, and a margin.
+    /// The number of blanks in a full reserve: two for each of the six connections that readers may use to one server
+    /// by default, since all of them may start a download at the same time, and a margin.
     private static let maxBlanks = 16
     /// The number of blanks below which `prepare` should be called.
     private static let minBlanks = 8

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// The metadata of a cache file by which a change of its content is detected. A file whose metadata differ from those
-/// recorded when its content was verified is not trusted.
+/// The metadata of a cache file by which a change of its content is detected. If they differ from those recorded when
+/// the content was verified, the file is not trusted.
 ///
 /// Writing to, truncating or replacing a file changes one of these values, even if the mtime is reset deliberately: no
 /// program can set the ctime. A new hard link or another mode changes the ctime, too.
@@ -81,8 +81,8 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     case changed
     /// The digest is not the recorded one.
     case wrongContent
-    /// The file cannot be opened or read, or `ContentCache.verify` cannot save its checkpoint. If the process has run
-    /// out of descriptors or memory, the file itself may be intact: see `isTransient`.
+    /// The file cannot be opened or read. If the process has run out of descriptors or memory, the file itself may be
+    /// intact: see `isTransient`.
     case unreadable(code: Int32)
     /// The content is right, but the checkpoint that records it cannot be written, for example on a full disk.
     case checkpointNotWritten(code: Int32)

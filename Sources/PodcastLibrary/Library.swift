@@ -11,7 +11,7 @@ package import TransferCore
 /// https://www.sqlite.org/wal.html).
 ///
 /// Thread-safe. Calls block for the duration of a query (fractions of a millisecond) or of a merge (seconds for a feed
-/// of tens of thousands of items). Errors are `LibraryError`.
+/// of tens of thousands of items). Errors are `LibraryError`, or `ViewError` for a view's name, key or value.
 package final class Library: Sendable {
     /// The version of the schema, stored as `PRAGMA user_version`.
     package static let schemaVersion = Schema.version
@@ -190,7 +190,7 @@ package final class Library: Sendable {
     /// Ensures that all ids assigned from now on are higher than these.
     ///
     /// Needed after a library was rebuilt or restored from a backup: the ids that the lost library had assigned are
-    /// inode numbers, which running programs and the kernel may still use.
+    /// part of inode numbers, which running programs and the kernel may still use.
     package func reserve(_ identifiers: Identifiers) throws {
         try write { db in
             for (table, last) in [
@@ -209,8 +209,8 @@ package final class Library: Sendable {
 
     // MARK: - Access
 
-    /// Runs `body` without an explicit transaction, so that each statement sees its own consistent state. A transaction
-    /// would add two statements to every lookup. Inside `group`, `body` runs on the writing connection.
+    /// Runs `body` without an explicit transaction, which would add two statements to every lookup. Two statements of
+    /// `body` may therefore see different states. Inside `group`, `body` runs on the writing connection.
     func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }

@@ -9,7 +9,8 @@ internal import Glibc
 package enum Timers {
     private static let queue = DispatchQueue(label: "podfs.timers")
 
-    /// Runs `body` once after a delay. `body` must not block, because all timers share the queue.
+    /// Runs `body` once after a delay. Time during which the machine is suspended does not count. `body` must not
+    /// block, because all timers share the queue.
     package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }

@@ -19,7 +19,7 @@ extension Library {
     /// Opens the library for the writing process, replacing a damaged one with its last good backup.
     ///
     /// The damaged file is renamed. New ids start well above those of the backup: ids assigned after the backup are
-    /// inode numbers that programs may still use.
+    /// part of inode numbers that programs may still use.
     ///
     /// - Parameters:
     ///   - backup: A file written by `backup(to:)`; need not exist.
@@ -42,7 +42,8 @@ extension Library {
             } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
             } catch {
-                // Opening for writing below handles the other cases, such as a missing library or an old schema.
+                // Opening for writing below handles the other cases: a missing library, an old schema, or damage when
+                // there is neither a backup nor another list of the subscriptions.
             }
             let library = try openWritable(at: path, readers: readers)
             if readers == nil { try library.checkAtStart(all: isSuspect) }

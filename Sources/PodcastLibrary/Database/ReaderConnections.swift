@@ -25,7 +25,8 @@ final class ReaderConnections: Sendable {
         self.configuration = configuration
     }
 
-    /// Calls `body` with an idle or a new connection, which is idle again afterwards.
+    /// Calls `body` with an idle or a new connection. Afterwards the connection becomes idle, or is closed if there are
+    /// already `maxIdle`.
     func use<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         let connection = try idle.withLock { $0.popLast() } ?? DatabaseQueue(path: path, configuration: configuration)
         defer {
@@ -39,7 +40,8 @@ final class ReaderConnections: Sendable {
         return try body(connection)
     }
 
-    /// Returns `PRAGMA data_version` of a connection that is used for nothing else, and that `close` closes last.
+    /// Returns `PRAGMA data_version` of a connection that is used for nothing else. `use` would select different
+    /// connections, and close some of them, but only values of the same connection are comparable.
     func changeCounter() throws -> Int64 {
         let connection = try counterConnection.withLock { stored in
             if let stored { return stored }

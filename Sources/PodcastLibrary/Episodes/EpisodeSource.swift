@@ -30,7 +30,7 @@ package struct EpisodeSource: Sendable, Equatable {
     package struct Task: Sendable, Equatable {
         /// Whether a person has suspended the task.
         package var isSuspended: Bool
-        /// Whether the task was created automatically, without a request.
+        /// Whether the task was created automatically, and not requested since.
         package var isAutomatic: Bool
     }
 }

@@ -169,7 +169,7 @@ extension Library {
     /// Returns a show's buried episodes that its feed still lists, newest first.
     package func buriedEpisodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
-            // Fast path: most shows have none, and every refresh calls this.
+            // Fast path: most shows have none, and this is called after each merge of a feed.
             let one = try db.cachedStatement(
                 sql: "SELECT 1 FROM episode WHERE podcast = ? AND buried = 1 AND listed = 1 LIMIT 1")
             guard try Int.fetchOne(one, arguments: [podcast]) != nil else { return [] }

@@ -26,7 +26,7 @@ struct EpisodeMedia {
     /// encoding.
     let mainURL: String?
     /// All addresses, in the order in which to try them: those of the encoding, then those of other encodings with the
-    /// same extension. Empty if there is only the enclosure's, without a hash.
+    /// same extension. Empty if the enclosure's address is the only one and has no hash.
     let sources: [MediaSource]
     /// The encoding's position in the item; `nil` if the item no longer has it.
     var position: Int?

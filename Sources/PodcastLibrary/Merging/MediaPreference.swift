@@ -6,7 +6,8 @@ package enum MediaPreference: Sendable, Equatable {
     case type(String)
     case audio
     case video
-    /// The encoding with the highest bit rate up to this one, in bits per second, of the main encoding's kind.
+    /// The encoding with the highest bit rate up to this limit, in bits per second, among those of the main encoding's
+    /// major type.
     case atMost(Double)
 
     /// The allowed values, for messages.

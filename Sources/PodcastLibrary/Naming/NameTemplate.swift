@@ -104,8 +104,8 @@ package struct NameTemplate: Sendable, Equatable {
 
     private func render(_ item: Item, title: String, show: String) -> String {
         var result = ""
-        /// The text since the last field with a value. It is added before the next field with a value, or at the end
-        /// unless the last field has no value.
+        /// The text since the last field with a value. It is added before the next field with a value. At the end it
+        /// is added only if the last field has a value.
         var pending = ""
         var afterMissing = false
         for part in parts {

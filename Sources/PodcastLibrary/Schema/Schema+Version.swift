@@ -50,8 +50,8 @@ extension Schema {
     /// Checks for damage that opening the file does not detect: missing columns, because the text that declares them is
     /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
-        // Reads the schema once more, as each connection does after a schema change. SQLite then compares it with the
-        // schema that it has loaded.
+        // Makes SQLite read the schema a second time. Only then does it compare the text encoding in the file with the
+        // one that it uses, so that an unknown encoding is detected here rather than at a later query.
         try db.execute(sql: "PRAGMA writable_schema = RESET")
         let missing = try model.get().read(columns).subtracting(columns(db))
         if let first = missing.min() { throw LibraryError.damaged(path: path, reason: "it has no column \(first)") }

@@ -39,8 +39,8 @@ enum Schema {
 
     /// The shows, episodes, renditions and downloads.
     ///
-    /// AUTOINCREMENT, because an id is an inode number: the kernel's caches would confuse a file with an earlier one of
-    /// the same id. Show notes have a separate table, so that listings read small rows.
+    /// AUTOINCREMENT, because ids are part of inode numbers: the kernel's caches would confuse a file with an earlier
+    /// one of the same id. Show notes have a separate table, so that listings read small rows.
     private static let coreTables = """
         CREATE TABLE podcast (
             id INTEGER PRIMARY KEY AUTOINCREMENT,

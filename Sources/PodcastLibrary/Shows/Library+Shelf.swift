@@ -2,7 +2,7 @@ import GRDB
 internal import Listening
 package import TransferCore
 
-/// An episode on a page that lists several shows.
+/// The data of an episode that pages about several shows display.
 package struct ShelfEpisode: Sendable, Equatable {
     package var id: EpisodeID
     package var show: ShowID

@@ -2,8 +2,8 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// Returns the subscriptions of both sides and the pending changes, all from one transaction: without its pending
-    /// change, a local subscription would count as one that the server has.
+    /// Returns the subscriptions of both sides and the pending changes, all from one transaction. Otherwise a new
+    /// subscription could be returned without its pending change, and would count as one that the server has.
     package func subscriptionBook() throws -> SubscriptionState {
         try read { db in
             let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
@@ -112,8 +112,8 @@ extension Library {
         }
     }
 
-    /// Restores a show that another device had unsubscribed, under its name if that is still free, and makes it due for
-    /// a refresh.
+    /// Restores a show that another device had unsubscribed, and makes it due for a refresh. If its name is taken now,
+    /// the folder gets a number.
     ///
     /// - Returns: The folder's name; `nil` if no device has unsubscribed the show, or it does not exist any more.
     package func restore(podcast: ShowID, fromServer url: String, now: Int64) throws -> String? {

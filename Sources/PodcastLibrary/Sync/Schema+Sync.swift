@@ -7,8 +7,8 @@ extension Schema {
     ///
     /// - `sync_feed`: the addresses in the server's list, as the server spells them. `podcast` is the id of the show
     ///   with that address; it remains after the show is removed.
-    /// - `sync_subscription`: subscription changes that the server has not confirmed. `sent` is the value sent without
-    ///   a response: the server may have accepted it.
+    /// - `sync_subscription`: subscription changes that the server has not confirmed. `sent` is the value in a request
+    ///   to which no response has arrived: the server may have accepted it.
     /// - `sync_episode`: the timestamp of each episode's state, by the server's clock.
     /// - `sync_pending`: episode states that the server has not confirmed. `at` is the time of the change by the local
     ///   clock, `floor` the lowest timestamp that it may be sent with, and `stamp` the timestamp that it was first sent

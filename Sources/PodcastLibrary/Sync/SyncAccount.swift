@@ -47,7 +47,8 @@ package struct PendingSubscription: Sendable, Equatable {
     package var podcast: ShowID
     /// Whether the show is now subscribed.
     package var subscribed: Bool
-    /// The value sent without a response: the server may have accepted it.
+    /// The value in a request to which no response has arrived: the server may have accepted it. `nil` if there is no
+    /// such request.
     package var sent: Bool?
     /// A serial number that distinguishes successive changes of an address.
     package var serial: Int64

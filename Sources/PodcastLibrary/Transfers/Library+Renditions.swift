@@ -19,9 +19,11 @@ extension Library {
         try query { db in try RenditionSQL.fetch(db, "1 ORDER BY r.episode", []) }
     }
 
-    /// Returns the evictable renditions in the order of eviction: those of played episodes first, then the least
-    /// recently opened. Pinned ones are omitted; those that are open or in transfer are included, since the library
+    /// Returns all renditions except pinned ones. Those that are open or in transfer are included, since the library
     /// does not know which they are.
+    ///
+    /// Those of played episodes come first, then the least recently opened. The daemon, which also knows the transfers,
+    /// decides the order of eviction.
     package func evictionCandidates() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(

@@ -61,7 +61,8 @@ package struct Download: Sendable, Equatable {
     package var session: String
     /// Whether a user has suspended the download.
     package var suspended: Bool
-    /// Whether the download was created automatically: it then waits for an unmetered link and mains power.
+    /// Whether the download was created automatically, and not requested since: it then waits for an unmetered link and
+    /// mains power.
     package var automatic: Bool
     package var created: Int64
     /// The reason for the failure, one line; `nil` unless it failed.

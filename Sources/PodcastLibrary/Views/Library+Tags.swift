@@ -125,8 +125,8 @@ extension Library {
 
     /// Returns the id of a tag, which is created if no show has it.
     ///
-    /// Does not use INSERT OR IGNORE, which consumes an id even on a conflict (https://sqlite.org/autoinc.html): inode
-    /// numbers have only 18 bits for the id of a tag.
+    /// Does not use INSERT OR IGNORE, which consumes an id even on a conflict (https://sqlite.org/autoinc.html): the
+    /// node ids of links have only 18 bits for the id of a tag.
     private static func id(of tag: String, _ db: Database) throws -> TagID {
         let folded = FileName.folded(tag)
         let known = try TagID.fetchOne(db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [folded])

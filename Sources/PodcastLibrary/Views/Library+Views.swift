@@ -153,7 +153,7 @@ extension Library {
         try write { db in try materializedViews.update(db, now: now) }
     }
 
-    /// The greatest id of a view: inode numbers of links have 18 bits for it.
+    /// The greatest id of a view: the node ids of links have 18 bits for it.
     private static let maxView: Int64 = 1 << 18 - 1
 
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {

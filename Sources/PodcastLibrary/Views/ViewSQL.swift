@@ -124,7 +124,8 @@ struct ViewPlace: Comparable {
 enum ViewSQL {
     /// The column with the time at which an episode was last played, in seconds since 1970.
     static let playedAt = "e.last_played"
-    /// The rank of an episode without the value that the view's order compares, such as a duration: after all others.
+    /// The rank of an episode that lacks the value by which the view is ordered, such as a duration. It puts the
+    /// episode after all others.
     static let last: Int64 = 1 << 52
 
     /// Temporary tables, and triggers that record in them the episodes that a transaction has changed, directly or by a
