@@ -85,8 +85,8 @@ package enum Command: Sendable, Codable, Equatable {
     /// Refreshes shows; all if the list is empty.
     case refresh(podcasts: [ShowID])
     case rename(podcast: ShowID?, episode: EpisodeID?, name: String)
-    /// Renames the episodes of these shows, or of all shows if the list is empty, by the shows' templates. The reply is
-    /// `renamed`.
+    /// Renames the episodes of these shows, or of all shows if the list is empty, by the shows' templates. Renames also
+    /// the folder of a show whose template requires portable names. The reply is `renamed`.
     case renameByTemplate(podcasts: [ShowID], isDryRun: Bool)
     /// Fetches a feed and returns the JSON of `podfs inspect`; stores nothing.
     case inspect(url: String)
@@ -129,14 +129,15 @@ package enum Command: Sendable, Codable, Equatable {
     case acknowledge(through: Int64)
     /// Searches the catalogues, with a maximum number of results; stores nothing.
     case search(term: String, limit: Int)
-    /// Searches like `search`, and creates rows for the results, which are removed a day after they were last found.
+    /// Searches like `search`, and creates rows for the results. A row is removed a day after the show was last found
+    /// or used.
     case searchFolder(term: String)
     /// Fetches the feed of a show that a search has found, unless it is fresh.
     case fetchShow(podcast: ShowID)
     /// Ensures that an asset is cached. `id` is the show's for `cover`, otherwise the episode's.
     case asset(AssetKind, id: Int64)
     /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. The reply is
-    /// `acted`, with the number of intact files and the defect of each other one.
+    /// `acted`, with the number of episodes without a defect, and the defect of each other one.
     case verify(episodes: [EpisodeID])
     /// Records the contents of a file in `Tagged`. Sizes are in bytes. The reply is `taggedFile`.
     case setTaggedFile(
@@ -163,7 +164,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case tasks([TaskInfo])
     case counters(Counters)
     case text(String)
-    /// The number of episodes that the action changed, and the failures.
+    /// The number of episodes or uploads for which the action succeeded, and a message for each failure.
     case acted(count: Int, problems: [String])
     case events([Event])
     /// The show's own settings by key, and the effect of a changed `keep`.
@@ -179,7 +180,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case sync(SyncStatus)
     /// The position in seconds to which the player should seek, once; `nil` if it should play on.
     case listening(resume: Double?)
-    /// The data with which a cancelled task can be continued; `nil` if no byte had arrived.
+    /// The data with which a cancelled task can be continued; `nil` if no byte, or every byte, had arrived.
     case resumeData(ResumeData?)
     /// The number of the file's version.
     case taggedFile(version: Int)
@@ -187,7 +188,7 @@ package enum Reply: Sendable, Codable, Equatable {
 
 /// The daemon's counts since its start.
 package struct Counters: Sendable, Codable, Equatable {
-    /// The number of episodes that probes have opened.
+    /// The number of episodes that probes have opened or read.
     package var probed: Int
 
     package init(probed: Int) { self.probed = probed }
@@ -243,7 +244,8 @@ package struct TaskInfo: Sendable, Codable, Equatable {
 
     package var id: TaskID
     package var kind: Kind
-    /// `SHOW/EPISODE` or `SHOW`; the title of an upload, the term of a search.
+    /// `SHOW/EPISODE`, `SHOW/FILE` for an asset, or `SHOW`; the title of an upload, the term of a search, the address
+    /// of a show that is being added.
     package var path: String
     /// The episode, if the task concerns one.
     package var episode: EpisodeID?

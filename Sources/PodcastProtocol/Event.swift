@@ -113,7 +113,7 @@ extension Event {
         }
     }
 
-    /// The stored listening in an event of that kind.
+    /// The state that a `listening` event reports; `nil` for other events.
     package var listening: StoredListening? {
         if case .listening(_, _, let listening) = body { listening } else { nil }
     }

@@ -13,7 +13,7 @@ package struct InstallationPaths: Sendable, Equatable {
     package var runtime: String
 
     /// - Parameter environment: The process's variables. Relative paths are ignored, as the specification requires.
-    /// - Returns: `nil` if HOME and the variable of `data`, `cache`, `config` or `state` are both missing.
+    /// - Returns: `nil` if HOME is missing, unless the variables of `data`, `cache`, `config` and `state` are all set.
     package init?(environment: [String: String]) {
         /// Returns the folder of a variable without slashes at its end: daemon and client compare paths as text.
         func base(_ variable: String) -> String? {
@@ -40,7 +40,7 @@ package struct InstallationPaths: Sendable, Equatable {
     package var libraryBackup: String { data + "/library.backup.sqlite" }
     /// The current subscriptions, including the secrets in their addresses.
     package var subscriptionsCopy: String { data + "/subscriptions.opml" }
-    /// The user names and passwords of feeds.
+    /// The user names and passwords of feeds and of the sync server.
     package var credentials: String { data + "/credentials.json" }
     /// The feed documents as last fetched.
     package var feeds: String { data + "/feeds" }
@@ -56,12 +56,11 @@ package struct InstallationPaths: Sendable, Equatable {
     /// The system's certificate authorities and those of `transfers.ca_file`, as one file for libcurl.
     package var authorities: String { state + "/authorities.pem" }
     package var log: String { state + "/daemon.log" }
-    /// Markers of the daemon's running automatic work. If the daemon dies, the next one reads from them which work was
-    /// running.
+    /// The markers of the unattended work that is running. If the daemon crashes, the next one reads them.
     package var workMarkers: String { state + "/work" }
-    /// The record of the automatic work during which daemons died.
+    /// The record of the unattended work during which daemons crashed.
     package var workCrashes: String { state + "/deaths.json" }
-    /// The file whose size is the number of consecutive daemons that died while starting.
+    /// The file whose size is the number of consecutive failed starts of the daemon.
     package var startMarker: String { state + "/starting" }
     /// The lock that a process holds while it starts a daemon, so that only one process does.
     package var startLock: String { runtime + "/start.lock" }

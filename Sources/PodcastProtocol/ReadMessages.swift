@@ -5,8 +5,8 @@ package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// Whether the response may contain `Grant.head`. The daemon sends it only if it includes `range` and there is no
-    /// cache file yet.
+    /// Whether the response may contain `Grant.head`. The daemon sends these bytes only if they include `range` and
+    /// there is no cache file yet.
     package var takesHead: Bool
     package var kind: ReaderKind
 

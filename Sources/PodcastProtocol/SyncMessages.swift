@@ -20,7 +20,7 @@ package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConve
         self.allowsHTTP = allowsHTTP
     }
 
-    /// Omits the password, since values are printed in logs.
+    /// A description without the password, since values are printed in logs.
     package var description: String { "login" }
 }
 
@@ -48,7 +48,7 @@ package struct SyncStatus: Sendable, Codable, Equatable {
     /// The numbers of unsent changes of subscriptions and of unsent episode actions.
     package var waitingSubscriptions = 0
     package var waitingActions = 0
-    /// The number of positions received for episodes that are not in the library yet.
+    /// The number of playback states of episodes that are not in the library.
     package var parkedActions = 0
 
     package init() {}

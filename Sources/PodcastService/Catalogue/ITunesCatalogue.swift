@@ -21,7 +21,7 @@ package struct ITunesCatalogue: Catalogue {
             fields: Self.fields)
     }
 
-    /// The address of the lookup is that of the search with another last component.
+    /// Builds a lookup request: its address is that of the search with another last component.
     package func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest? {
         guard case .apple(let id) = page else { return nil }
         var base = String(url.prefix { $0 != "?" && $0 != "#" })

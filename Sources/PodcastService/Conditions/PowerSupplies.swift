@@ -41,9 +41,14 @@ package struct PowerSupplies: Sendable {
 
     /// Returns whether the machine runs on battery, judging by all supplies.
     ///
-    /// An adapter that is online decides, even if a battery discharges beside it, as under a load above the adapter's
-    /// rating. Next comes a discharging battery, and only then the other sources: some report "online" while they
-    /// supply power to a device. A machine without a battery runs on mains whatever its sources report.
+    /// Uses the first of these rules that applies:
+    /// - A mains adapter is online: mains, even if a battery discharges, as it does under a load above the adapter's
+    ///   rating.
+    /// - A battery discharges: battery.
+    /// - Another source is online: mains. The battery is checked first, because some sources report "online" while they
+    ///   supply power to a device.
+    /// - A source is offline, and the machine has batteries whose states are all unknown: battery.
+    /// - Otherwise, and so for any machine without a battery: mains.
     static func isOnBattery(_ supplies: [Supply]) -> Bool {
         let batteries = supplies.filter { $0.kind == .battery }
         let sources = supplies.filter { $0.kind != .battery }

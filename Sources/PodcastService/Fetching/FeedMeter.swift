@@ -6,7 +6,7 @@ internal import TransferCore
 struct FeedProgress: Sendable, Equatable {
     /// Bytes received, after decompression.
     var received: Int64 = 0
-    /// Expected bytes; `nil` if the server does not say, or gives the compressed size.
+    /// Expected bytes; `nil` if the response has no Content-Length, or is compressed.
     var expected: Int64?
 }
 

@@ -112,7 +112,7 @@ package struct AutoDownload: Sendable, Equatable {
     private static func exclusionReason(of episode: RetainedEpisode) -> Reason? {
         if episode.complete { return .cached }
         if episode.isDeclined { return .declined }
-        // An episode that was played to the end is not fetched again.
+        // A played episode is not fetched again.
         if episode.played { return .played }
         if episode.isStream { return .stream }
         return episode.isMediaGone ? .gone : nil
@@ -145,7 +145,7 @@ extension AutoDownload {
 extension RetainedEpisode {
     fileprivate var kind: AutoDownloadRules.EpisodeType { type.flatMap(AutoDownloadRules.EpisodeType.init) ?? .full }
 
-    /// Whether it was played, or begun.
+    /// Whether it was played, or its position has reached `ListeningRules.inProgress`.
     fileprivate var isHeard: Bool { played || position ?? 0 >= ListeningRules.inProgress }
 }
 

@@ -3,11 +3,11 @@ package import PodcastLibrary
 
 /// The rules that select the episodes of a show for automatic downloads. `nil` means the general setting.
 package struct AutoDownloadRules: Sendable, Equatable {
-    /// The episodes that come first.
+    /// The order in which episodes are selected.
     package enum Order: String, Sendable, CaseIterable {
-        /// The newest episodes.
+        /// The newest episodes first.
         case newest
-        /// The unplayed episodes from the newest one that was heard onwards, oldest first. Suits serials.
+        /// The unplayed episodes, oldest first, starting at the newest episode that was heard. Suits serials.
         case oldestUnplayed = "oldest_unplayed"
     }
 

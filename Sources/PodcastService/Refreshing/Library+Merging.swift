@@ -3,8 +3,8 @@ internal import PodcastLibrary
 internal import TransferCore
 
 extension Library {
-    /// Merges a feed outside the caller's actor: the rows of a large feed take a second, and other clients must not
-    /// wait. `now` is in seconds since 1970.
+    /// Merges a feed outside the caller's actor: inserting the rows of a large feed takes a second, and other clients
+    /// must not wait. `now` is in seconds since 1970.
     @concurrent func mergeConcurrently(
         _ feed: Feed, into podcast: ShowID, _ response: FeedResponse, template: NameTemplate, now: Int64
     ) async throws -> MergeResult {

@@ -18,7 +18,7 @@ extension Refresher {
 
     /// Refreshes a show: reads the response if it has begun, else requests the feed.
     ///
-    /// - Returns: the result, and the outcome of the request for the per-host limits.
+    /// - Returns: the result of the refresh, and the outcome of its request, on which the limits of the host depend.
     func refreshNow(
         _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: StreamingResponse?
     ) async -> (RefreshResult, HostQueue.FetchOutcome) {

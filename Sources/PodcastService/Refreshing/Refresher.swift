@@ -206,8 +206,8 @@ final class Refresher: ServicePart {
 
     /// Waits until a feed of this host may be fetched, under the same limits as refreshes: total and per host.
     ///
-    /// - Returns: `nil` if the host has asked for a pause, so that the caller has to retry later; else a number for
-    ///   `releaseSlot`.
+    /// - Returns: a number for `releaseSlot`; `nil` if the host has asked for a pause, so that the feed cannot be
+    ///   fetched now.
     func acquireSlot(host: String) async -> ShowID? {
         guard feeds.withQueue({ $0.blockedUntil(host: host, now: uptime) }) == nil else { return nil }
         lastSlot = ShowID(lastSlot.rawValue - 1)
@@ -222,8 +222,8 @@ final class Refresher: ServicePart {
 
     /// Frees the slot that `acquireSlot` has granted.
     ///
-    /// - Parameter isRefused: whether the server answered 429. The host's other waiting imports then fail. A 503 does
-    ///   not count: a single one says too little about a host with hundreds of feeds.
+    /// - Parameter isRefused: whether the server answered 429. Other imports that wait for this host then get no slot.
+    ///   A 503 does not count: a single one says too little about a host with hundreds of feeds.
     func releaseSlot(_ id: ShowID, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: uptime) }
         if isRefused { refuseSlots() }
@@ -231,7 +231,7 @@ final class Refresher: ServicePart {
         reportIfIdle()
     }
 
-    /// Fails the imports that wait for a host that has asked for a pause.
+    /// Ends the waits in `acquireSlot` for hosts that have asked for a pause: `acquireSlot` returns `nil`.
     func refuseSlots() {
         for (id, turn) in slots {
             let isRefused = feeds.withQueue { queue in
@@ -272,8 +272,8 @@ final class Refresher: ServicePart {
         for group in waitingGroups.removeValue(forKey: id) ?? [] { group.add(result) }
     }
 
-    /// Reports the end of fetching when no feed is being fetched, not after each show: the query for the next refresh
-    /// scans the whole table.
+    /// Reports the end of fetching when no feed is being fetched. A report after each show would be expensive: the core
+    /// then reads the schedule, and the query for the next refresh scans the whole table.
     func reportIfIdle() {
         if !isFetching { driver.report(.fetching(false)) }
     }

@@ -17,7 +17,7 @@ package struct ServiceConfiguration: Sendable {
     package var onDownload: String?
     /// Shell command run for each new episode of a refresh.
     package var onNewEpisode: String?
-    /// Shell command run when an episode was listened to, or marked as played.
+    /// Shell command run when a player's report or a person marks an episode as played.
     package var onPlayed: String?
     /// Shell command run when the last task has finished.
     package var onIdle: String?
@@ -25,7 +25,7 @@ package struct ServiceConfiguration: Sendable {
     package var storage = StorageLimits()
     /// Source of the conditions on which discretionary work depends.
     package var conditions = ConditionSource.constant(.unknown)
-    /// The maximum age of a reading of the conditions while discretionary work depends on them.
+    /// The age at which the conditions are read again while discretionary work depends on them.
     package var conditionLifetime = Duration.seconds(60)
     /// Whether discretionary work may run on a metered link.
     package var allowsMetered = false

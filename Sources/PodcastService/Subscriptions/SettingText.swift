@@ -36,7 +36,7 @@ package enum SettingText {
 
     /// Returns the candidate closest to a misspelt word, if one is close enough.
     ///
-    /// The last part of a dotted name also matches, so that `template` finds `names.template`.
+    /// The part after the first dot of a name also matches, so that `template` finds `names.template`.
     package static func nearest(to word: String, in candidates: [String]) -> String? {
         let scored = candidates.map { candidate in
             let tail = candidate.split(separator: ".").dropFirst().joined(separator: ".")
@@ -44,7 +44,8 @@ package enum SettingText {
             return (candidate, tail.isEmpty ? whole : min(whole, distance(word, tail) + 1))
         }
         guard let best = scored.min(by: { $0.1 < $1.1 }) else { return nil }
-        // Two wrong letters, or up to a third of them, are a misspelling; more are a different word.
+        // A misspelt word has at most two wrong letters, or a third of its letters if that is more. With more, it is
+        // a different word.
         return best.1 <= max(2, word.count / 3) ? best.0 : nil
     }
 

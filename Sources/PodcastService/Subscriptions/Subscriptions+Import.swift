@@ -8,8 +8,8 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Importing lists. Each show is a command of its own: if the client disconnects, shows not yet begun are skipped and
-// those begun are completed or rolled back.
+// Importing lists. Each show is a command of its own. If the client disconnects, the fetches that have begun continue,
+// and the other imports fail.
 extension Subscriptions {
     /// The sync server that lists a show.
     struct ListingServer: Sendable {

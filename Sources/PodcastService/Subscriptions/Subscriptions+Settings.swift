@@ -34,6 +34,7 @@ extension Subscriptions {
                     try library.set(podcast: id, key: change.key.rawValue, value: change.value)
                 }
             }
+            // The feed may list more episodes than are restored now (podfs.conf(5), `keep`): fetch the whole feed next.
             if !after.isWithin(before) { try library.clearValidators(of: id) }
         }
         refresher.feeds.removeJob(id)

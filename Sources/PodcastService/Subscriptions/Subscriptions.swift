@@ -98,7 +98,8 @@ final class Subscriptions: ServicePart {
         }
     }
 
-    /// Renames shows and their episodes by their templates; all shows if `podcasts` is empty.
+    /// Renames the episodes of shows by the shows' templates; of all shows if `podcasts` is empty. Renames also the
+    /// folder of a show whose template requires portable names.
     ///
     /// - Returns: the former and the new paths.
     func renameByTemplate(_ podcasts: [ShowID], isDryRun: Bool) throws -> Reply {

@@ -24,7 +24,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Shows to remove, with the server's address of each.
     private var removed: [ShowID: String] = [:]
 
-    /// Maximum number of subscribed shows up to which the server's additions are accepted.
+    /// Maximum number of subscribed shows. Additions of the server that would exceed it are rejected.
     package static let mostSubscriptions = 5_000
     /// Maximum number of rejections that are reported individually.
     private static let mostReported = 5

@@ -112,8 +112,8 @@ package struct SyncMessages: Sendable {
     }
 }
 
-/// Parsing of the server's responses. Malformed entries, and those beyond `mostEntries`, are skipped. In lists of
-/// subscriptions and actions, the skipped entries are also counted.
+/// Parsing of the server's responses. Malformed entries are skipped, and so are those beyond the maximum number. In
+/// lists of subscriptions and actions, the skipped entries are also counted.
 package enum SyncAnswers {
     /// A response that cannot be parsed.
     package struct Malformed: Error, Equatable {
@@ -174,8 +174,8 @@ package enum SyncAnswers {
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
-    /// Maximum number of entries that are read: the last entries of a list of actions, the first entries of any other
-    /// list.
+    /// Maximum number of entries that are read: the last entries of a list of actions, the first entries of a list of
+    /// subscriptions or of normalised addresses.
     package static let mostEntries = 100_000
 
     /// Parses a response with subscription changes.

@@ -21,9 +21,10 @@ package struct SyncSchedule: Sendable, Equatable {
     /// so that a server's users do not all connect at once.
     package func next(now: Int64, random: Double) -> Int64 { now + (interval * (1 + random / 10)).seconds }
 
-    /// Returns the time of the next exchange after consecutive failures. The delay doubles from a minute to at most six
-    /// hours, plus up to a quarter at random; it never exceeds `interval` (at least a minute), except for Retry-After,
-    /// which is respected in full.
+    /// Returns the time of the next exchange after consecutive failures.
+    ///
+    /// The delay doubles from a minute to at most six hours, plus up to a quarter at random. It does not exceed
+    /// `interval`, or a minute if `interval` is shorter. A longer `retryAfter` is respected in full.
     package func next(now: Int64, failures: Int, retryAfter: Duration?, random: Double) -> Int64 {
         let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(0, failures - 1), 16)))
         let spread = pause * (1 + random / 4)

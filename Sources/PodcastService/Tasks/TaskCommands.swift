@@ -68,7 +68,7 @@ final class TaskCommands: ServicePart {
         }
     }
 
-    /// Ensures that an episode has a visible task.
+    /// Ensures that an episode has a task, which does not end with a client's connection.
     private func begin(_ episode: EpisodeID, _ batch: inout CoreDriver.Batch) throws {
         let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
         guard let task = try driver.task(of: row) else { return }

@@ -5,8 +5,8 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Retention and automatic downloads after a refresh: removes the episodes that `keep` excludes, and downloads those
-/// that `auto_download` selects.
+/// Retention and automatic downloads: removes the episodes that `keep` excludes, and downloads those that
+/// `auto_download` selects. Runs after a refresh of a show, and after a change of its settings.
 @ServiceActor
 final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
@@ -126,7 +126,7 @@ final class Tidier: ServicePart {
     }
 
     /// Returns whether a mount has the cache file of an episode open, which its lease on the file shows. The daemon may
-    /// not know of the open: a mount need not ask for it if the size is known or the file is complete.
+    /// not know of the open: a mount needs no grant if the size is confirmed or the file is complete.
     private func hasLease(on episode: Episode) -> Bool {
         guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
         return engine.isRead(rendition.file)

@@ -73,7 +73,7 @@ final class Uploads: ServicePart {
         }
     }
 
-    /// Time for which a running upload stays in the journal.
+    /// Maximum time for which a running upload stays in the journal.
     private static let journalTime = Duration.seconds(60)
 
     /// Removes an upload from the journal: it has finished, is suspended, or has run long enough.
