@@ -100,7 +100,7 @@ struct DaemonLinkTests {
         return DaemonLink(launcher: launcher, patience: patience)
     }
 
-    /// Runs `count` daemons in turn that die at the first request, and expects no answer before each.
+    /// Runs `count` daemons in turn that die at the first request. Expects `answers` to be empty before each starts.
     private func letDaemonsDie(_ count: Int, without answers: Journal<String>) async throws {
         for _ in 0..<count {
             #expect(answers.entries.isEmpty)
@@ -133,7 +133,7 @@ struct DaemonLinkTests {
     }
 
     @Test func everyRequestIsAnsweredOnceDespiteDyingDaemons() async throws {
-        // The first task runs daemons that die repeatedly, also between the greeting and the first request.
+        // The first task runs daemons that die: every fifth as soon as it is connected, the others at a request.
         let over = Journal<Bool>()
         let answered = Journal<Int>()
         let paths = mounted.paths

@@ -35,7 +35,7 @@ struct DirectoryCacheTests {
         _ = listing.open(1, Self.opening(1))
         listing.requested(1)
         #expect(listing.open(2, Self.opening(2)) == .bypasses)
-        // A stream that bypasses the cache does not prevent others from joining it.
+        // A stream that bypasses the cache does not prevent others from using it.
         #expect(listing.open(3, Self.opening(1)) == .shares)
         listing.close(1)
         #expect(listing.open(4, Self.opening(2)) == .bypasses)
@@ -113,7 +113,7 @@ struct DirectoryCacheTests {
         listing.requested(1)
         #expect(!listing.change())
         #expect(listing.finished(1))
-        // Each end reports that the stream has outdated names, until it is rewound.
+        // Until the stream is rewound its names are outdated, so `finished` returns true again.
         #expect(listing.finished(1))
         #expect(!listing.change())
         listing.close(1)
@@ -126,7 +126,7 @@ struct DirectoryCacheTests {
         listing.requested(1)
         listing.replied(1, to: 31)
         listing.close(1)
-        // A stream of the same names continues the cache.
+        // A stream of the same listing continues to fill the cache.
         #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(use: .shares))
         listing.requested(2)
         listing.replied(2, to: 41)
@@ -183,9 +183,9 @@ struct DirectoryCacheTests {
         #expect(listing.rewind(1, to: 2000))
     }
 
-    /// Simulates random orders of opens, reads, changes and other events against the kernel's rules: every stream
-    /// returns the names of one moment, not before its opendir(3), and after a rewinddir(3) not before the last change
-    /// of which the kernel had been notified.
+    /// Simulates random orders of opens, reads, changes and other events against the kernel's rules. Every stream
+    /// returns the names of one moment. That moment is not before the stream's opendir(3); after a rewinddir(3), it is
+    /// not before the last change that had reached the kernel as an invalidation.
     @Test(arguments: 0..<200) func everyStreamGivesTheNamesOfOneMoment(seed: UInt64) {
         var simulation = ListingSimulation(seed: seed)
         for _ in 0..<2_000 { simulation.step() }

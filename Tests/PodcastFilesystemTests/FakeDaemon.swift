@@ -8,9 +8,9 @@ import TransferCore
 
 /// A daemon that fetches nothing: it greets, and answers opens, reads and commands with scripted handlers.
 ///
-/// It lives until `die`, or to the end of the process, also if a test does not keep a reference.
+/// It runs until `die` or the end of the process, even if the test does not keep a reference.
 final class FakeDaemon: Sendable {
-    /// The handler of a request; without one the request stays unanswered.
+    /// The handler of a request. The default handler sends no answer.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
 
     private struct State {

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// The folder is missing here. Polling also serves if the system has no inotify watches left.
+    /// The folder is missing here. A folder is also polled if the user has no inotify instances or watches left.
     @Test func aFolderThatCannotBeWatchedIsPolled() async throws {
         let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
         let waits = Waits(watch)

@@ -37,7 +37,7 @@ extension KernelCacheSimulation {
         case .listing(let change):
             let isCurrent = cache.isCurrent(since: change)
             let row = isCurrent || !cache.isOutdated(number, since: change) ? program.row : rows[program.episode]
-            // An unreported change will be reported later, and then the kernel is notified.
+            // `program.row` may precede an unreported change. The report of that change invalidates the attributes.
             return receive(reply(facts(of: row)), &program)
         case .receivingEntry(let reply):
             accept(reply)

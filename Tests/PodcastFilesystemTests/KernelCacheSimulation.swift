@@ -15,7 +15,8 @@ struct KernelCacheSimulation {
         var sent: NodeFacts
         var size: Int64
         var isValid = true
-        /// Incremented by each invalidation and each accepted reply: replies to requests made before it are discarded.
+        /// The value of the simulation's `version` at the node's last invalidation, accepted reply or short read.
+        /// Replies to earlier requests are discarded.
         var version = 0
         var cached = 0
         var direct = 0
@@ -38,7 +39,7 @@ struct KernelCacheSimulation {
         var facts: NodeFacts
         /// Whether the kernel may cache the attributes.
         var isCached: Bool
-        /// The version of the attributes at the time of the request.
+        /// The value of the simulation's `version` at the time of the request.
         var asked: Int
     }
 
@@ -47,7 +48,7 @@ struct KernelCacheSimulation {
             case lookingUp
             /// A lookup or a listing has been answered.
             case receivingEntry(Reply)
-            /// `row` was read after the change with this number.
+            /// A folder is being listed; the program's `row` was read after the change with this number.
             case listing(change: UInt64)
             case opening
             /// The daemon is asked for the size; the library has only this guess.
@@ -62,7 +63,7 @@ struct KernelCacheSimulation {
             case reading(Int64)
             /// The request of a read beyond the cached size has been answered.
             case receivingEnd(Reply, offset: Int64)
-            /// The kernel has requested the page at this offset, at this version of the attributes.
+            /// The kernel has requested the page at this offset, when the simulation's `version` had this value.
             case loadingPage(Int64, version: Int)
             case closing
         }
@@ -88,6 +89,7 @@ struct KernelCacheSimulation {
     var now: Int64 = 100
     var inodes: [NodeNumber: Inode] = [:]
     var names: [Int: NodeNumber] = [:]
+    /// The kernel's attribute version: incremented by each invalidation, accepted reply and short read of any node.
     var version = 0
     var messages: [Message] = []
     var programs: [Int: Program] = [:]
@@ -175,7 +177,7 @@ struct KernelCacheSimulation {
 
     mutating func change() {
         let episode = Int.random(in: 0..<rows.count, using: &generator)
-        // The row has the current time.
+        // As in the library, each change sets the row's ctime.
         rows[episode].changed = now
         var isRenamed = false
         switch Int.random(in: 0..<6, using: &generator) {

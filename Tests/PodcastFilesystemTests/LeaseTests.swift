@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Leases on open cache files: the daemon cannot remove an open file, even before its first read.
+/// Leases on open cache files: the daemon cannot evict an open file, even before its first read.
 struct LeaseTests {
     private let content = TestContent(seed: 7, size: 500_000)
 
@@ -17,7 +17,7 @@ struct LeaseTests {
         NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
     }
 
-    /// Returns whether the daemon can remove a file, by an attempt: if it can, the file is gone.
+    /// Attempts to evict a file, as the daemon does. Returns whether the file was removed.
     private func isEvictable(_ file: CacheFile, _ mounted: Mounted) throws -> Bool {
         try ContentCache(directory: FilePath(mounted.paths.cache)).evict(file.name)
     }

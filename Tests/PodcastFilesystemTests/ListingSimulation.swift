@@ -40,10 +40,12 @@ struct ListingSimulation {
     private var known: [(listing: Int, end: UInt64?)] = []
     /// The current version of the listing. Versions have different numbers of names.
     private var current = 1
-    /// The last version that was reported to the filesystem, and the version at the last drop of the kernel's pages.
+    /// The last version that was reported to the filesystem.
     private var reportedListing = 1
+    /// The version that had been reported when the last delivered invalidation of the kernel's pages was sent, or the
+    /// last version reported while no stream used the cache.
     private var lastDropped = 1
-    /// Pending invalidations of the kernel's pages: for each, the version that the filesystem knew when it sent it.
+    /// Pending invalidations of the kernel's pages. Each is the version last reported before it was sent.
     private var drops: [Int] = []
     private var now = Instant.start
     private var invalidations: UInt64 = 0
@@ -131,8 +133,7 @@ struct ListingSimulation {
     private mutating func open() {
         guard programs.count < 5 else { return }
         lastHandle += 1
-        // The names may have been read by a slow thread, slightly before the reply, unless the filesystem has learned
-        // of a change since.
+        // A slow thread may have read the previous version, unless a newer one has been reported to the filesystem.
         let listing = Int.random(in: max(reportedListing, current - 1)...current, using: &generator)
         let answer = rule.open(
             lastHandle,
@@ -245,7 +246,7 @@ struct ListingSimulation {
         return nil
     }
 
-    /// Records the version of a stream that fills the kernel's cache.
+    /// Records the version of a stream that uses the kernel's cache, and the offset after its last name.
     private mutating func know(_ listing: Int, end: UInt64?) {
         if !known.contains(where: { $0.listing == listing }) { known.append((listing, end)) }
     }

@@ -39,7 +39,7 @@ final class ModelFilesystem: ModelSubject {
         home = try PodfsHome()
         guard let paths = InstallationPaths(environment: home.environment) else { throw ModelErrno(EINVAL) }
         self.paths = paths
-        // The script that starts the daemon sets its environment, which otherwise is the test's.
+        // The script sets the daemon's environment, which would otherwise be that of the test.
         let exports = home.environment.map { "export \($0.key)='\($0.value)'" }.joined(separator: "\n")
         let program = try home.directory.writeProgram(
             "podfs", text: "#!/bin/sh\n\(exports)\nexec '\(PodfsHome.executable)' \"$@\"\n")
@@ -288,7 +288,7 @@ private final class ModelKernel: ChangeNotifier {
     private struct State {
         var entries: [Key: (node: NodeID, kind: FileKind, until: ContinuousClock.Instant)] = [:]
         var attributes: [NodeID: (attributes: Attributes, until: ContinuousClock.Instant)] = [:]
-        /// The number of invalidations so far. The answer to a request made before the last one is not cached.
+        /// The number of invalidations so far. An answer is not cached if this number has changed since its request.
         var moment = 0
     }
 

@@ -4,7 +4,8 @@ import Testing
 
 /// A comparison of the filesystem, without a kernel, with the reference model.
 ///
-/// `PODFS_MODEL_OPERATIONS` is the number of operations (5,000), `PODFS_MODEL_SEED` the seed (1).
+/// The environment variable `PODFS_MODEL_OPERATIONS` sets the number of operations (default 5,000), and
+/// `PODFS_MODEL_SEED` the seed (default 1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
     @Test func theFilesystemMatchesTheModel() async throws {
         let began = Int64(Date().timeIntervalSince1970)

@@ -330,7 +330,7 @@ final class RecordingNotifier: ChangeNotifier {
     }
 }
 
-/// Entries in the order in which they were added, from any thread.
+/// A thread-safe list of entries, in the order in which they were added.
 final class Journal<Entry: Sendable>: Sendable {
     private let content = Mutex<[Entry]>([])
 

@@ -226,7 +226,7 @@ struct ParkedReadTests {
             : try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         let all = mounted.grant(file, content).present
         let answers: [(Grant, Errno)] = [
-            // The first two grants do not name the file that an open may hold; the third has too few bytes.
+            // The first two grants do not name the episode's cache file; the third lacks the last byte of the read.
             (Grant(generation: 1, total: 500_000, file: nil, present: all), isHeld ? .staleNFSFileHandle : .ioError),
             (
                 Grant(generation: 1, total: 500_000, file: "ff00", present: all),

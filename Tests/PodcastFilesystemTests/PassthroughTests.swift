@@ -119,7 +119,8 @@ struct PassthroughTests {
         #expect(mounted.read(node, direct.handle, 500_000, 1_001).answer == .bytes([]))
         mounted.release(node, first.handle)
         mounted.release(node, direct.handle)
-        // Without other handles, even an open with O_DIRECT is in cached mode.
+        // Without other handles, an open with O_DIRECT is in cached mode: for passthrough, its reads would have to be
+        // aligned as the cache file's disk requires.
         let alone = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(alone.backing == nil && !alone.directIO && alone.keepCache)
         #expect(try open(mounted, node).backing == nil)
@@ -152,7 +153,7 @@ struct PassthroughTests {
         }
         let id = try mounted.episode().id
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
-        // The daemon is notified of one open per second, not of each.
+        // The daemon is notified of at most one open per second and episode.
         let begin = time(nil)
         for _ in 0..<100 { mounted.release(node, try open(mounted, node).handle) }
         let seconds = time(nil) - begin + 1

@@ -115,7 +115,8 @@ struct SearchTests {
             let number = try #require(found).number
             #expect(numbers.updateValue("term \(index)", forKey: number) == nil)
         }
-        // The kernel references all terms: none is removed, and the kernel is asked to forget the oldest one.
+        // The kernel knows all terms, so none is removed. Beyond the capacity, each lookup of a new term returns an older
+        // one to invalidate.
         #expect(terms.count == 5_000)
         #expect(numbers.allSatisfy { terms.name(of: $0.key) == $0.value })
         let more = terms.lookUp("one more")
@@ -221,7 +222,7 @@ struct SearchTests {
         try Self.list(1, in: found.ids[0], mounted.library)
         let row = try #require(try mounted.library.episodes(of: found.ids[0]).first)
         let content = TestContent(seed: 1, size: 300_000)
-        // The daemon tracks opens of complete episodes too.
+        // The daemon must know of opens of complete episodes too: it removes the file after the last close.
         let file = try mounted.store(content, of: row)
         let node = NodeNumber(kind: .episode, generation: 1, row: row.id).node
         let reply = mounted.open(node)

@@ -13,7 +13,7 @@ struct ReadingTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// Serves the first thousand bytes of the first episode; the response ends when the client closes the connection.
+    /// Serves the first thousand bytes of the first episode; the response ends when the daemon closes the connection.
     private func publishHeld(size: Int = 3_000_000) {
         home.publish(size: size)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: size), etag: "\"m1\"")) { _ in .stall(after: 1_000)

@@ -112,7 +112,7 @@ struct RefreshBatchTests {
         try await subscribe(2, with: client)
         let episode = try #require(try daemon.library.entries(of: try show(1, of: daemon).id).first).id
         _ = try daemon.library.enqueue(episode: episode, session: "", automatic: true, now: 1_000)
-        // The query for automatic downloads that are no longer wanted fails.
+        // This makes the query for unwanted automatic downloads fail.
         try execute("ALTER TABLE download RENAME TO hidden")
         let results = try await refresh(client)
         #expect(results.map(\.name) == ["Show 1", "Show 2"])

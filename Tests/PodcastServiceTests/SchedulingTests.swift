@@ -222,7 +222,7 @@ struct SchedulingTests {
         _ = try await refresh(client)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
-        // Requesting the download again reverts that.
+        // The eviction has marked the episode as declined. A download command clears the mark.
         try await client.act(.download, newest)
         try await waitUntil(description: "the episode is complete again") { try daemon.episode(2).complete }
         await daemon.stop()
@@ -310,7 +310,7 @@ struct SchedulingTests {
         let (daemon, client) = try await start()
         try await set(client, daemon, "keep=1 episode")
         var shorter = FeedBuilder.show("Show", episodes: 3) { self.home.web.url("/feed-\($0).mp3") }
-        // The oldest leaves the feed.
+        // The oldest episode leaves the feed.
         shorter.items.removeLast()
         home.web.serve("/feed.xml", Resource(text: shorter.text))
         _ = try await refresh(client)

@@ -220,7 +220,7 @@ struct SessionTests {
         #expect(try await task.finalEvent().task?.state == .remote)
         #expect(data.present == "0-299999" && data.total == 600_000)
         #expect(try await client.tasks().isEmpty)
-        // Resume data can be stored anywhere, for any time.
+        // Resume data can be stored anywhere, for any length of time.
         let kept = try JSONDecoder().decode(ResumeData.self, from: try JSONEncoder().encode(data))
         session.close()
 

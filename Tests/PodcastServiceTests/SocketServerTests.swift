@@ -136,7 +136,7 @@ struct SocketServerTests {
         let lazy = try RawClient(path)
         lazy.send(.command, number: 1)
         let quick = try connect()
-        // The first response proves that the server's thread no longer waits for the slow client.
+        // The responses prove that the server's thread does not wait for the slow client.
         for index in 0..<100 { #expect(try await quick.exchange(.command, [UInt8(index)]).payload == [UInt8(index)]) }
         for number in 1...32 {
             let frame = try #require(try await lazy.next())
@@ -272,7 +272,7 @@ struct SocketServerTests {
                     received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
                     disconnected: { _ in }))
             server.start()
-            // The client's socket is created before the shortage begins; the server cannot create its own.
+            // The client's socket is created before the shortage begins; the server has only its spare descriptor.
             let client = try UnconnectedSocket(path)
             var taken: [Int32] = []
             while true {

@@ -111,7 +111,7 @@ struct AlternateTests {
                 let columns = try db.columns(in: table).map(\.name).joined(separator: ", ")
                 try db.execute(sql: "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM whole.\(table)")
             }
-            // The earlier version stored no alternates, and its digest of an item differs, since it covered less.
+            // The earlier version stored no alternates. Its digest of an item covered less, so the digests differ.
             try db.execute(
                 sql: """
                     DELETE FROM main.episode WHERE buried = \(EpisodeSQL.alternate);

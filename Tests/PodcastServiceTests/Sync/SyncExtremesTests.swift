@@ -70,8 +70,8 @@ import TransferCore
         #expect(try library.syncQueue().parked > 10)
     }
 
-    /// An earlier version of the daemon crashed at such a response. It had stored the timestamp, so every later daemon
-    /// crashed at the row.
+    /// An earlier version of the daemon crashed on such a response, after it had stored the timestamp. So every later
+    /// daemon crashed on the stored row.
     @Test func aDaemonSurvivesExtremeTimestampsInAnswersAndRows() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 2)
@@ -146,7 +146,7 @@ import TransferCore
                     frame, EpisodeReference(episode: EpisodeID(number) == id ? 0 : EpisodeID(number)).payload)
             }
             for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
-                // Encoded like `ReadRequest`, which itself rejects an invalid range.
+                // The payload of a `ReadRequest`, encoded here because a Swift `Range` cannot be invalid.
                 let words = [id.rawValue, number, from, to].flatMap { word in
                     withUnsafeBytes(of: word.littleEndian) { Array($0) }
                 }

@@ -104,7 +104,7 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// Retry-After is a number of seconds, or a date of the server's clock, which may be wrong.
+    /// Retry-After is a number of seconds, or a date by the server's clock, which may be wrong.
     @Test(arguments: ["gpodder", "nextcloud"], [false, true])
     func retryAfterIsObeyed(kind: String, isDate: Bool) async throws {
         let (daemon, client) = try await begin(kind: kind)
