@@ -23,7 +23,7 @@ struct LiveTaskTests {
         #expect(StatusReport(live.all, now: 1_000).tasks.first?.reason == "the server answered 500; next try in 12s")
         #expect(StatusReport(live.all, now: 1_013).tasks.first?.reason == "the server answered 500")
         #expect(StatusReport(live.all, now: 1_000).tasks.first?.sizeText == "~300 B")
-        // A real task takes its place.
+        // The daemon has created a task, which replaces the waiting open.
         live.apply(event(.state(report(.running, id: 8))))
         #expect(live.all.map(\.id) == [8])
         live.apply(event(.state(report(.remote, id: 8))))

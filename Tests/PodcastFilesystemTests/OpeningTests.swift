@@ -87,7 +87,7 @@ struct OpeningTests {
             return
         }
         #expect(open.keepCache && !open.directIO)
-        // A read beyond the end needs no bytes.
+        // A read beyond the end needs no bytes, so no daemon is started for it.
         #expect(mounted.readTail(try node(mounted), open.handle, 400_000, 10) == .bytes([]))
         #expect(!mounted.wasStarted)
     }

@@ -275,7 +275,7 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 1)
     }
 
-    // MARK: Interrupts and the end
+    // MARK: Interrupts and stopping
 
     @Test func anInterruptedReadIsAnsweredAndCancelled() async throws {
         let daemon = try FakeDaemon(mounted.paths)
@@ -392,7 +392,7 @@ struct ParkedReadTests {
             return mounted.link.isConnected
         }
         #expect(!mounted.wasStarted)
-        // It dies while no read waits: no daemon is started.
+        // The daemon dies while no read waits, so the mount starts none.
         daemon?.die()
         try await waitUntil { !mounted.link.isConnected }
         #expect(!mounted.wasStarted)

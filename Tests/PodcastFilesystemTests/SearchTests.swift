@@ -115,8 +115,8 @@ struct SearchTests {
             let number = try #require(found).number
             #expect(numbers.updateValue("term \(index)", forKey: number) == nil)
         }
-        // The kernel knows all terms, so none is removed. Beyond the capacity, each lookup of a new term returns an older
-        // one to invalidate.
+        // The kernel knows all terms, so none is removed. Beyond the capacity, each lookup of a new term returns an
+        // older one to invalidate.
         #expect(terms.count == 5_000)
         #expect(numbers.allSatisfy { terms.name(of: $0.key) == $0.value })
         let more = terms.lookUp("one more")

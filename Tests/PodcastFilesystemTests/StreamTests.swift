@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Episodes that are streams, as files.
+/// The playlist files of episodes that are streams.
 struct StreamTests {
     private let mounted: Mounted
 

@@ -38,7 +38,7 @@ struct ReadingTests {
 
     // MARK: Opening
 
-    /// The episode's size is known, so that the engine reports no event.
+    /// The episode's size is known, so the engine reports no event.
     @Test func anOpenWithoutAnEngineEventIsRecorded() async throws {
         home.publish()
         let (daemon, client) = try await start()

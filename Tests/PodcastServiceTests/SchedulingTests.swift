@@ -150,7 +150,7 @@ struct SchedulingTests {
         }
         let (daemon, client) = try await start()
         #expect(try show(daemon).episodes == 10)
-        // A scheduled refresh fetches the first page only; episodes on other pages do not count as removed.
+        // A refresh of all shows fetches the first page only; episodes on other pages do not count as removed.
         home.web.clearLog()
         _ = try await refresh(client)
         #expect(home.web.requests.count == 1)

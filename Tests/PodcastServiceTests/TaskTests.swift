@@ -245,7 +245,7 @@ struct TaskTests {
         await second.stop()
     }
 
-    /// Tasks that end in these ways do not complete.
+    /// A task that ends in one of these ways has no `completed` event.
     @Test(arguments: ["cancelled", "removed with its show"])
     func anIdleEventFollowsTheEndOfTheLastTask(end: String) async throws {
         let (daemon, client, id) = try await stalled()

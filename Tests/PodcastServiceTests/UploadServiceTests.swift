@@ -167,8 +167,7 @@ import TransferEngine
             $0.namesKeys = false
         }
         let (daemon, client) = try await start()
-        // The first upload leaves an item with the same title. That item has media, so the second upload does not use
-        // it.
+        // The first upload leaves an item with the same title. Since that item has media, the second does not use it.
         #expect(try await end(of: try await publish(request(), client).id, client).kind == .completed)
         server.misbehave { $0.method == "POST" && $0.index == 1 ? .dropAnswer : nil }
         let id = try await publish(request(), client).id

@@ -137,7 +137,7 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(server.actions.count == 60)
         #expect(try await status(client).waitingActions == 0)
-        // A single item that is too large does not block the others.
+        // A single action that the server rejects as too large is not sent again.
         server.change { $0.largestBody = 50 }
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 5))
         try await sync(client)
