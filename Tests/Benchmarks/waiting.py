@@ -115,7 +115,6 @@ def parked(contest):
                 raise SystemExit("a short read")
         times.append(time.monotonic() - begin)
         os.close(descriptor)
-    still = place.waiting_requests
     if place.waiting_requests < len(readers):
         raise RuntimeError("a reader got an answer")
     table.add("1 MiB of a cached episode meanwhile, past the page cache", "ms", {"podfs": [value * 1000 for value in times]})
