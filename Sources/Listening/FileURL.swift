@@ -3,7 +3,8 @@ package enum FileURL {
     /// The maximum length in bytes: a path of PATH_MAX with every byte percent-encoded, plus the text before it.
     package static let longest = 3 * 4_096 + 32
 
-    /// Returns the absolute path as bytes; `nil` for any other URL, and for a path with an invalid escape or a NUL.
+    /// Returns the absolute path as bytes; `nil` for any other URL, for one that is longer than `longest`, and for a
+    /// path with an invalid escape or a NUL.
     package static func path(_ url: String) -> [UInt8]? {
         guard url.utf8.count <= longest else { return nil }
         var rest = Array(url.utf8)[...]
@@ -16,7 +17,7 @@ package enum FileURL {
             rest = rest.dropFirst(host.count)
         }
         guard rest.first == UInt8(ascii: "/") else { return nil }
-        // A fragment or a query is not part of the path; in a name, both characters are escaped.
+        // A query or a fragment is not part of the path. In a file name, `?` and `#` are percent-encoded.
         rest = rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         var path: [UInt8] = []
         path.reserveCapacity(rest.count)

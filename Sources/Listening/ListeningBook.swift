@@ -27,7 +27,7 @@ package struct ListeningChange: Sendable, Equatable {
 /// again from the beginning and plays it for a minute.
 ///
 /// Two players may play the same episode. The position that counts is that of the player which started, continued or
-/// sought last. Once that player has paused or ended, the next player that reports anything takes its place.
+/// sought last. Once that player has paused or ended, the next player that reports anything replaces it.
 package struct ListeningBook: Sendable {
     /// The consequences of a report.
     package struct Verdict: Sendable, Equatable {
@@ -53,8 +53,9 @@ package struct ListeningBook: Sendable {
         var process: Int32?
         /// The position at which the stretch began.
         var stretch: Double
-        /// The last reported position, and the time of that report.
+        /// The furthest position reported in this stretch.
         var position: Double
+        /// The time of the last report.
         var reported: Instant
         var rate: Double
         var isPlaying = true
@@ -65,8 +66,8 @@ package struct ListeningBook: Sendable {
         /// Whether the player has started from the beginning and may still seek to the stored position, which is
         /// therefore not replaced yet.
         var isTentative: Bool
-        /// Whether this stretch has marked the episode as played. It does not mark it again after a person has cleared
-        /// the mark.
+        /// Whether this stretch has marked the episode as played. If a person clears the mark, the same stretch does
+        /// not set it again.
         var hasMarked = false
         /// The time of the last report that was due to be written, even if it changed nothing.
         var lastWriteDue: Instant?

@@ -57,7 +57,8 @@ package struct ListeningReport: Sendable, Codable, Equatable {
 
     /// Returns the report with a plausible duration, rate and position; `nil` if its position or player is invalid.
     ///
-    /// - Parameter known: The duration according to the feed, which bounds the position if the player reports none.
+    /// - Parameter known: The duration according to the feed. It bounds the position if the player reports no valid
+    ///   duration.
     package func validated(within known: Double?) -> ListeningReport? {
         guard position.isFinite, position <= ListeningRules.longest, !player.isEmpty,
             player.utf8.count <= Self.longestName

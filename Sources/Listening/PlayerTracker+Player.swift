@@ -15,6 +15,7 @@ extension PlayerTracker {
     struct Session: Sendable {
         let number: Int
         let episode: EpisodeID
+        /// Whether `paused` has been reported, and no reading has been processed during playback since.
         var isPaused = false
         var resume: Resume?
         var lastSeek: Instant?
@@ -179,7 +180,7 @@ extension PlayerTracker {
     private mutating func resume(_ id: PlayerID, _ player: inout Player, isRead: Bool, at now: Instant) -> Bool {
         guard let resume = player.session?.resume else { return false }
         let position = player.estimate(at: now)
-        // The player has resumed by itself, or does not answer.
+        // Drop the request if the player has resumed by itself, or has not answered by `resume.until`.
         guard position < ListeningRules.beginning + seconds(Self.resumeTimeout) * max(1, player.rate),
             isRead || now < resume.until
         else {

@@ -33,8 +33,8 @@ struct MessageReader {
         return strnlen(text, limit + 1) > limit ? "" : String(cString: text)
     }
 
-    /// Reads a dictionary of type `a{sv}`. `value` is called with each key, which is empty if it is longer than 64
-    /// bytes; it reads the key's variant, or returns `false` to skip it.
+    /// Reads a dictionary of type `a{sv}`. Calls `value` with each key; a key longer than 64 bytes becomes an empty
+    /// string. `value` reads the key's variant, or returns `false` to have the variant skipped.
     ///
     /// - Returns: `false` if the message is not of this form.
     func dictionary(_ value: (String) -> Bool) -> Bool {

@@ -60,7 +60,7 @@ final class PlayerBus {
         return time
     }
 
-    /// Processes at most `limit` messages, so that a player that floods the bus does not hold up the caller.
+    /// Processes at most `limit` messages, so that a player that floods the bus does not block the caller.
     ///
     /// - Returns: Whether there may be more; `nil` if the connection was lost.
     func process(limit: Int = 256) -> Bool? {

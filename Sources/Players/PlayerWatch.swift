@@ -79,6 +79,7 @@ package final class PlayerWatch: Sendable {
     private let options: Options
     private let mount: Mount
     private let state = Mutex(State())
+    /// The signal that wakes the thread; `nil` if eventfd(2) has failed. The watch then does nothing.
     private let wake: WakeSignal?
 
     package init(_ options: Options, mount: Mount) {

@@ -26,7 +26,8 @@ package struct DaemonLauncher: Sendable {
     }
 
     /// Connects to a running daemon, and blocks until it has responded. Makes an older daemon exit, and blocks until it
-    /// has exited. Throws `ClientError`: `incompatible` for a newer daemon, or one with another library or cache.
+    /// has exited. Throws `ClientError`: `incompatible` for a newer daemon, or one with another library or cache;
+    /// `unreachable` as in `DaemonConnection.connect`.
     ///
     /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
     /// - Returns: `nil` if no daemon runs, the running one does not respond, or it was older.

@@ -95,7 +95,8 @@ package final class FileSnapshot: Sendable {
             }
             return try copyByHand(source, to: target, file)
         }
-        // Virtual file systems (procfs, and FUSE on old kernels) report 0 copied bytes for a file that has content.
+        // Virtual file systems (procfs, and FUSE on old kernels) report 0 copied bytes for a file that has content. For
+        // any other file, this call only finds the end of the file.
         try copyByHand(source, to: target, file)
     }
 

@@ -41,7 +41,7 @@ package final class FeedParser {
     /// The number of bytes from which the encoding is determined. The XML declaration is within the first hundred; the
     /// text after it helps to guess.
     private static let headSize = 32 << 10
-    /// The size in bytes of the blocks passed to the scanner, which keeps an incomplete token for the next block.
+    /// The size in bytes of the blocks passed to the scanner, which buffers an incomplete token until the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes searched for a web page's title.
     private static let pageSize = 64 * 1024
@@ -78,8 +78,8 @@ package final class FeedParser {
 
     /// Parses the next bytes of the document. Must not be called after ``finish()``.
     package func parse(_ bytes: UnsafeRawBufferPointer) {
-        // Bytes beyond the limit are counted but not parsed, so that `isFull` tells a truncated document from one that
-        // just fits.
+        // Bytes beyond the limit are counted but not parsed, so that `isFull` distinguishes a truncated document from
+        // one that just fits.
         let room = limits.bytes - received
         guard room >= 0 else { return }
         received += bytes.count

@@ -84,7 +84,8 @@ enum ID3Chapters {
     }
 
     private static func chapter(_ frame: Frame, _ tag: Tag) -> Chapter? {
-        // The chapter's identifier and a zero byte, then four numbers of four bytes.
+        // The chapter's identifier and a zero byte, then four numbers of four bytes: start and end in milliseconds,
+        // then start and end as byte offsets. Only the start in milliseconds is used.
         let start = tag.bytes.bytes(at: frame.body.lowerBound, upTo: 1_024)
         guard let end = start.firstIndex(of: 0), frame.body.lowerBound + Int64(end) + 17 <= frame.body.upperBound,
             let numbers = tag.bytes.bytes(at: frame.body.lowerBound + Int64(end) + 1, count: 16)

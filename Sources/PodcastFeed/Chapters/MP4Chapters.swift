@@ -168,6 +168,7 @@ struct MP4Chapters {
     /// Reads `moov/udta/chpl`: version and flags, in version 1 four reserved bytes, a count of one byte, and for each
     /// chapter its start in units of 100 nanoseconds, the length of the title, and the title.
     private func listedChapters(of movie: Range<Int64>) -> [Chapter] {
+        // A list has at most 255 chapters, of at most 264 bytes each.
         guard let list = child("udta/chpl", of: movie),
             let all = media.bytes(
                 at: list.lowerBound, count: Int(min(list.upperBound - list.lowerBound, 256 * 300))),

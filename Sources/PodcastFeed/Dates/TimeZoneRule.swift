@@ -9,7 +9,7 @@ struct TimeZoneRule {
         var week: Int
         /// The weekday, 0 to 6; 0 is Sunday.
         var weekday: Int
-        /// Seconds after midnight; may be negative or more than a day (RFC 8536, section 3.3.1).
+        /// Seconds after midnight, by default 02:00; may be negative or more than a day (RFC 8536, section 3.3.1).
         var second = 7200
 
         /// Returns the change's local time in a year, in seconds since 1970-01-01; `nil` outside ``GregorianDay``'s

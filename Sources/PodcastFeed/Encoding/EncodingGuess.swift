@@ -1,9 +1,9 @@
 /// A guess at the encoding of text that is not UTF-8 and has no other label.
 ///
-/// Japanese is recognised by its kana. For other text, the language that the feed states determines the encoding. If
-/// it states none, or one that `byLanguage` does not list, the bytes determine the encoding: Cyrillic and Greek are
-/// recognised by words without ASCII letters and by their most frequent letters, Central European languages by letters
-/// whose codes are signs in Windows-1252.
+/// Japanese is recognised by its kana. For other text, the language that the feed states determines the encoding; only
+/// KOI8-R is distinguished from Windows-1251 by the bytes. If the feed states no language, or one that `byLanguage`
+/// does not list, the bytes determine the encoding: Cyrillic and Greek are recognised by words without ASCII letters
+/// and by their most frequent letters, Central European languages by letters whose codes are signs in Windows-1252.
 struct EncodingGuess {
     private let head: [UInt8]
 

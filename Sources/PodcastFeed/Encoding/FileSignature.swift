@@ -32,7 +32,8 @@ enum FileSignature {
         Signature([0x7F, 0x45, 0x4C, 0x46], "a program"),
     ]
 
-    /// The number of bytes that `name(of:)` needs.
+    /// The number of bytes to pass to `name(of:)`, if the file has as many. The signatures need twelve; the share of
+    /// control characters is computed over all of them.
     static let size = 512
 
     /// Returns the format with an article, such as `an MP3 file`; `nil` for bytes that may be text.
@@ -44,8 +45,8 @@ enum FileSignature {
         return isBinary(head) ? "binary data" : nil
     }
 
-    /// Whether the bytes are an MPEG audio frame without tags (ISO 11172-3, 2.4.1.3): eleven bits set, layer III, and
-    /// no reserved version, bit rate or sampling frequency.
+    /// Whether the bytes are an MPEG audio frame without tags (ISO 11172-3, 2.4.1.3): eleven bits set, layer III, a bit
+    /// rate that is neither free nor forbidden, and no reserved version or sampling frequency.
     private static func isAudioFrame(_ head: [UInt8]) -> Bool {
         guard head.count > 3, head[0] == 0xFF, head[1] & 0xE0 == 0xE0 else { return false }
         return head[1] & 0x18 != 0x08 && head[1] & 0x06 == 0x02 && (1...14).contains(head[2] >> 4)

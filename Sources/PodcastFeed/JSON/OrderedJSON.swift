@@ -11,22 +11,22 @@ package enum OrderedJSON: Sendable {
     case array([OrderedJSON])
     case object([(String, OrderedJSON)])
 
-    /// A string, or `null`.
+    /// Returns a string, or `null` for `nil`.
     package static func string(orNull value: String?) -> OrderedJSON {
         value.map { .string($0) } ?? .null
     }
 
-    /// A whole number, or `null`.
+    /// Returns a whole number, or `null` for `nil`.
     package static func int(orNull value: (some BinaryInteger)?) -> OrderedJSON {
         value.map { .int(Int64(clamping: $0)) } ?? .null
     }
 
-    /// A number, or `null`.
+    /// Returns a number, or `null` for `nil`.
     package static func double(orNull value: Double?) -> OrderedJSON {
         value.map { .double($0) } ?? .null
     }
 
-    /// `true`, `false` or `null`.
+    /// Returns `true` or `false`, or `null` for `nil`.
     package static func bool(orNull value: Bool?) -> OrderedJSON {
         value.map { .bool($0) } ?? .null
     }

@@ -13,8 +13,8 @@ package struct FeedLimits: Sendable, Equatable {
     /// The maximum size of a title, name, identifier or other line in bytes. A longer one is truncated at a character
     /// boundary.
     package var line = 4_096
-    /// The maximum size of a URL in bytes: twice what common servers accept. A longer one is omitted, since half a
-    /// URL is a wrong one.
+    /// The maximum size of a URL in bytes: twice what common servers accept. A longer one is omitted, since a
+    /// truncated URL is useless.
     package var url = 16_384
     /// The maximum size of a description in bytes. A longer one is truncated at a character boundary.
     package var text = 1 << 20

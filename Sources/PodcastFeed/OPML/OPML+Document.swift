@@ -3,7 +3,8 @@ extension OPML {
     ///
     /// The subscriptions without folders come first, then the folders, sorted by name, each with all its subscriptions.
     ///
-    /// Equal values give equal bytes. Characters that XML does not allow are omitted; all others survive a round trip.
+    /// Equal values produce equal bytes. Characters that XML does not allow are omitted; all others survive a round
+    /// trip.
     ///
     /// - Parameters:
     ///   - title: The title of the list, for the `head` element.

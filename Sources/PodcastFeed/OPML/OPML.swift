@@ -1,6 +1,6 @@
 /// A list of subscriptions in the exchange format of podcast programs (OPML 2.0, opml.org/spec2.opml).
 ///
-/// Folders are tags: a feed inside two nested folders has both names, like a feed that is listed in two folders.
+/// A folder is read as a tag: a feed inside two nested folders has both names, like a feed listed in two folders.
 package struct OPML: Sendable, Equatable {
     /// One feed of the list.
     package struct Subscription: Sendable, Equatable {

@@ -3,6 +3,6 @@ typealias FeedBytes = UnsafeBufferPointer<UInt8>
 
 /// Normalization of texts for comparison with those in feeds.
 package enum FeedText {
-    /// Normalizes a title: collapses white space and replaces character references.
+    /// Normalizes a title: collapses white space and replaces character references. Returns `nil` if nothing is left.
     package static func line(_ text: String) -> String? { FeedValues.line(text.utf8) }
 }

@@ -118,7 +118,7 @@ enum FeedValues {
         private var hasPoint = false
 
         var isEmpty: Bool { count == 0 && !hasPoint }
-        /// `nil` without digits.
+        /// The number; `nil` without digits.
         var value: Double? { count == 0 ? nil : Double(digits) / scale }
 
         /// Appends a byte.

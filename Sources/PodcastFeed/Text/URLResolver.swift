@@ -11,8 +11,8 @@ struct URLResolver {
         self.limits = limits
     }
 
-    /// Resolves a reference; `nil` if it is empty, if it or the URL exceeds the length limit, or if it is relative and
-    /// the total limit is exceeded.
+    /// Resolves a reference; `nil` if it is empty, or if it or the URL exceeds the length limit. Beyond the total
+    /// limit, also `nil` for a relative reference, and for an absolute one that becomes longer.
     mutating func resolve(_ text: FeedBytes, base: String?) -> String? {
         guard text.count <= limits.url else { return nil }
         let reference = text.trimmed

@@ -2,7 +2,7 @@
 struct TranscriptCue: Equatable {
     /// Seconds from the episode's start.
     var start: Double
-    /// `nil` if the source does not state it.
+    /// Seconds from the episode's start; `nil` if the source does not state it.
     var end: Double?
     var speaker: String?
     /// Plain text, or WebVTT's markup if `isMarkup`.
@@ -65,7 +65,7 @@ struct WebVTTWriter {
         else { return nil }
         var cue = one
         cue.end = max(end, last)
-        // Some writers give punctuation a segment of its own.
+        // Some programs write punctuation as a segment of its own.
         let isPunctuation = other.text.first.map { ".,?!;:…".contains($0) } ?? false
         cue.text += (isPunctuation ? "" : " ") + other.text
         return cue

@@ -19,7 +19,7 @@ struct TextCollector: ~Copyable {
         buffer.removeAll()
     }
 
-    /// Stops collecting; the text stays until the next element.
+    /// Stops collecting. The text remains in `buffer` until the next `begin`.
     mutating func end() {
         elementIndex = nil
     }
