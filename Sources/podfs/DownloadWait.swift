@@ -33,12 +33,12 @@ struct DownloadWait {
         var retryErrors = RetryErrorLog()
     }
 
-    /// The retry reasons that were already printed, so that each is printed once. Used if no progress line is shown.
+    /// The retry reason printed last for each download, to omit repetitions. Used if no progress line is shown.
     struct RetryErrorLog {
         private var printed: [TaskID: String] = [:]
 
-        /// Returns the line to print for an event; `nil` if its reason was already printed, if it has
-        /// none, or if it is a final event.
+        /// Returns the line to print for an event; `nil` if its reason is the one printed last, if it has none, or if
+        /// it is a final event.
         mutating func line(for event: Event) -> String? {
             guard let report = event.task, let task = report.id, let path = report.path, !event.endsTask else {
                 return nil

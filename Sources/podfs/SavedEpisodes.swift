@@ -73,7 +73,9 @@ struct SavedEpisodes {
         }
     }
 
-    /// Sets the mode and the mtime of a saved file. A hard link shares them with the cache file.
+    /// Sets the mode and the mtime of a saved file. A hard link shares them with the cache file, which then differs
+    /// from its recorded state (`FileState`). If the show is not removed after all, the daemon verifies the file before
+    /// it serves it again.
     private func setAttributes(of item: Item) throws {
         // The mode that programs usually give a new file.
         let mask = umask(0)

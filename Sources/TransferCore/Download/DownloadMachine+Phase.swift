@@ -48,7 +48,7 @@ extension DownloadMachine {
         /// Whether every byte of it is present.
         var isWhole: Bool { pin?.total.map { present.covers(0..<$0) } ?? false }
 
-        /// Whether every byte of `range` below the end of the file is present.
+        /// Returns whether every byte of `range` below the end of the file is present.
         func satisfies(_ range: Range<Int64>) -> Bool {
             guard let total = pin?.total else { return present.covers(range) }
             return range.lowerBound >= total || present.covers(range.lowerBound..<min(range.upperBound, total))

@@ -81,7 +81,8 @@ extension DownloadMachine {
         return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
     }
 
-    /// Whether bytes from a request that starts at `offset` can be joined to bytes that are present or in flight.
+    /// Returns whether bytes from a request that starts at `offset` can be joined to bytes that are present or in
+    /// flight.
     func canSeek(to offset: Int64) -> Bool {
         guard faults.allowRanges else { return false }
         // Before the first response nothing is known, and the first request may start anywhere.

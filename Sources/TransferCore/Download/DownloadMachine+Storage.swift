@@ -42,8 +42,8 @@ extension DownloadMachine {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
 
-    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure is not
-    /// remembered, so that a later reader is served.
+    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure has no
+    /// expiry: the next reader starts a new attempt at once.
     package mutating func exceedsSpace(_ error: TransferError, now: Instant) -> [Action] {
         guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)

@@ -89,12 +89,12 @@ package struct DownloadMachine: Sendable {
         return isFinishing || connections.areReceiving ? .running : .queued
     }
 
-    /// Whether the task waits only because automatic tasks may not run.
+    /// Whether the task waits because automatic tasks may not run.
     package var isWaitingForConditions: Bool {
         filling.goal == .whole && priority == .automatic && !filling.allowsAutomatic && isFetching && storageFull == nil
     }
 
-    /// Whether the task waits only because its file has no space yet.
+    /// Whether the task waits because its file has no space yet.
     package var isWaitingForSpace: Bool {
         filling.goal == .whole && awaitsSpace != nil && isFetching && storageFull == nil
     }
@@ -139,7 +139,7 @@ package struct DownloadMachine: Sendable {
     /// Whether there is a task, even a suspended one, or a reader waits.
     var isWanted: Bool { isFilling || hasBlockedReaders }
 
-    /// The offset of the next byte of a connection.
+    /// Returns the offset of the next byte of a connection.
     package func position(of id: ConnectionID) -> Int64? { connections[id]?.position }
 
     /// Returns whether the bytes of a connection may be stored now.
@@ -147,7 +147,7 @@ package struct DownloadMachine: Sendable {
         connections[id]?.body?.flow == .running
     }
 
-    /// Whether a connection exists and was not ended or released.
+    /// Returns whether a connection exists and was not ended or released.
     package func has(_ id: ConnectionID) -> Bool { connections[id] != nil }
 
     /// The latest time for the next call of `tick`, if any. After a `tick` it is later than that tick.

@@ -111,14 +111,15 @@ package enum MediaFormat: Sendable, CaseIterable {
         return nil
     }
 
-    /// Whether the bytes are the header of an ID3v2 tag (ID3v2.4 §3.1): the version numbers are small, and the highest
-    /// bit of each size byte is clear.
+    /// Returns whether the bytes are the header of an ID3v2 tag (ID3v2.4 §3.1): the version numbers are small, and the
+    /// highest bit of each size byte is clear.
     private static func isTag(_ bytes: [UInt8]) -> Bool {
         bytes.count >= 10 && bytes.starts(with: "ID3".utf8) && (2...4).contains(bytes[3]) && bytes[4] < 0xFF
             && bytes[6..<10].allSatisfy { $0 < 0x80 }
     }
 
-    /// Whether there are three consecutive packets with sync bytes; in packets of 192 bytes these follow a time stamp.
+    /// Returns whether there are three consecutive packets with sync bytes; in packets of 192 bytes these follow a time
+    /// stamp.
     private static func isTransportStream(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
         [(188, 0), (192, 4), (204, 0)].contains { size, offset in
             bytes.count > 2 * size + offset
@@ -171,7 +172,7 @@ private struct MPEGFrame {
         }
     }
 
-    /// Whether the next frame starts where this one ends, and belongs to the same stream.
+    /// Returns whether the next frame starts where this one ends, and belongs to the same stream.
     ///
     /// - Parameter orEnds: Whether the end of the bytes is accepted instead of the next frame.
     func isFollowed(in bytes: [UInt8], orEnds: Bool) -> Bool {

@@ -79,9 +79,9 @@ extension ResponseVerdict {
         }
     }
 
-    /// Whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it may
-    /// replace present bytes, which an error page must not do. Any other response is evaluated by its head at once, so
-    /// that an open does not wait longer, and by its bytes before they are stored.
+    /// Returns whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it
+    /// may replace present bytes, which an error page must not do. Any other response is evaluated by its head at once,
+    /// so that an open does not wait longer, and by its bytes before they are stored.
     ///
     /// - Parameter hasBytes: Whether bytes of the rendition are present.
     package static func needsContent(_ head: ResponseHead, offset: Int64, pin: Pin?, hasBytes: Bool) -> Bool {
@@ -94,8 +94,8 @@ extension ResponseVerdict {
         }
     }
 
-    /// Whether a part from the middle of a file comes from a server that has mislabelled the rendition before, or has
-    /// the rendition's validator. No format can be recognised in the middle of a file.
+    /// Returns whether a part from the middle of a file comes from a server that has mislabelled the rendition before,
+    /// or has the rendition's validator. No format can be recognised in the middle of a file.
     private static func isKnownToBeMislabelled(_ head: ResponseHead, offset: Int64, pin: Pin?) -> Bool {
         guard offset > 0, let pin else { return false }
         return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil

@@ -38,8 +38,8 @@ struct TextBeginning {
         return isUTF16 ? .document(.text) : .nothing
     }
 
-    /// Whether the first `count` bytes are UTF-8 text that contains neither DEL nor any of the WHATWG's binary data
-    /// bytes; always true for UTF-16.
+    /// Returns whether the first `count` bytes are UTF-8 text that contains neither DEL nor any of the WHATWG's binary
+    /// data bytes; always true for UTF-16.
     func isText(upTo count: Int) -> Bool {
         if isUTF16 { return true }
         let part = Array(bytes.prefix(count))

@@ -30,15 +30,15 @@ package enum Validator: Sendable, Hashable {
         return nil
     }
 
-    /// Whether a tag is strong according to RFC 9110 §8.8.3, without `obs-text`: non-ASCII bytes are not preserved in
-    /// text, so two such tags could become equal.
+    /// Returns whether a tag is strong according to RFC 9110 §8.8.3, without `obs-text`: non-ASCII bytes are not
+    /// preserved in text, so two such tags could become equal.
     private static func isStrongTag(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) }
     }
 
-    /// Whether a response is of the rendition that this validator identifies.
+    /// Returns whether a response is of the rendition that this validator identifies.
     ///
     /// - Returns: `nil` if the response does not say: a server may omit the field, or only some of its machines may
     ///   send it.

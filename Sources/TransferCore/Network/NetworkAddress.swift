@@ -123,9 +123,9 @@ package struct NetworkAddress: Sendable, Hashable {
         high == 0 && low >> 32 == Self.mappedPrefix ? UInt32(truncatingIfNeeded: low) : nil
     }
 
-    /// The space according to IANA's special-purpose address registries (RFC 6890), as of 2024. Addresses that these
-    /// registries do not list as globally reachable are `local`, so that a block assigned later is refused rather than
-    /// reached.
+    /// The space according to IANA's special-purpose address registries (RFC 6890), as of 2024. IPv4 addresses in no
+    /// special block are `public`. IPv6 addresses in no known block are `local`, so that a block assigned later is
+    /// refused rather than reached.
     package var space: AddressSpace {
         if ipv4 != nil { return Self.ipv4Blocks.first { $0.block.contains(self) }?.space ?? .public }
         let own = Self.ipv6Blocks.first { $0.block.contains(self) }?.space ?? .local

@@ -35,7 +35,8 @@ package struct ReachPolicy: Sendable, Equatable {
             let labels = name.split(separator: ".", omittingEmptySubsequences: false)
             guard name.utf8.count <= 253, labels.allSatisfy({ !$0.isEmpty }),
                 name.unicodeScalars.allSatisfy(Self.isInName),
-                // Reject four numbers that are not an address, and an address with an invalid prefix length.
+                // Reject four numbers that are not an address. An address with an invalid prefix length has a slash,
+                // which `isInName` rejects.
                 labels.last?.contains(where: { !$0.isNumber }) == true
             else { return nil }
             self = .host(name)
@@ -52,7 +53,7 @@ package struct ReachPolicy: Sendable, Equatable {
         assumed.first { $0.block.contains(address) }?.space ?? address.space
     }
 
-    /// Whether an address or a host is always allowed.
+    /// Returns whether an address or a host is always allowed.
     package func excepts(_ address: NetworkAddress?, host: String) -> Bool {
         let name = Self.normalized(host)
         return exceptions.contains { exception in
@@ -93,7 +94,7 @@ package struct ReachTrail: Sendable {
         case proxy
     }
 
-    /// - Parameter limit: The space of the address that led here; `nil` if a person entered it.
+    /// - Parameter limit: The space of the feed or server that refers to the first URL; `nil` if a person entered it.
     package init(policy: ReachPolicy, limit: AddressSpace?) {
         self.policy = policy
         self.limit = limit

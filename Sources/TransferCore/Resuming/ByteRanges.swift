@@ -9,7 +9,7 @@ extension RangeSet where Bound == Int64 {
         return sum
     }
 
-    /// Whether every byte of `range` is in the set. An empty range always is.
+    /// Returns whether every byte of `range` is in the set. An empty range always is.
     package func covers(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }
         for present in ranges where present.lowerBound <= range.lowerBound && range.lowerBound < present.upperBound {
@@ -18,7 +18,7 @@ extension RangeSet where Bound == Int64 {
         return false
     }
 
-    /// The first offset at or after `offset` that is not in the set.
+    /// Returns the first offset at or after `offset` that is not in the set.
     package func firstMissing(from offset: Int64) -> Int64 {
         for present in ranges where present.lowerBound <= offset && offset < present.upperBound {
             return present.upperBound

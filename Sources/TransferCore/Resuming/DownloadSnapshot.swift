@@ -46,8 +46,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.retryIn = retryIn
     }
 
-    /// Whether the machine's number of present bytes differs from the snapshot's, or the snapshot shows a rate, which
-    /// falls with time while no bytes arrive.
+    /// Returns whether the machine's number of present bytes differs from the snapshot's, or the snapshot shows a rate,
+    /// which falls with time while no bytes arrive.
     package func isOutdated(by machine: DownloadMachine) -> Bool {
         received != machine.present.byteCount || rate ?? 0 > 0
     }

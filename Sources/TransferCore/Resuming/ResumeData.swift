@@ -28,8 +28,9 @@ package struct ResumeData: Codable, Sendable, Equatable {
         self.url = url
     }
 
-    /// Whether a download of that rendition can continue from these bytes: the generation is the same, bytes are
-    /// present, and the known validators and sizes agree. Unknown ones contradict nothing.
+    /// Returns whether a download of the rendition with this generation, validator and size can continue from the
+    /// present bytes: the generation is the same, bytes are present, and the known validators and sizes agree. Unknown
+    /// ones contradict nothing.
     package func fits(generation: Int, validator: String?, total: Int64?) -> Bool {
         guard version == Self.currentVersion, generation == self.generation else { return false }
         if let own = self.validator, let validator, own != validator { return false }

@@ -79,8 +79,8 @@ package struct RateLimits: Sendable {
 
     /// The granularity of refills: smaller steps would cost processor time without a visible effect.
     private static let step = Duration.milliseconds(20)
-    /// The maximum time credited at once, so that the products fit into 64 bits. It suffices, since debts are paid in
-    /// less than half an hour.
+    /// The maximum time credited at once, so that the products fit into 64 bits. This suffices for the debt of
+    /// one piece: at one byte a second, the engine receives at most 1 KiB at once.
     private static let maxElapsed = Duration.seconds(1_800)
 
     /// - Parameter limit: Bytes per second of all connections; 0 for no limit.

@@ -39,6 +39,8 @@ extension UploadMachine {
 
     /// Handles a redirect. 301, 307 and 308 move the request unchanged. So does 302, except for a POST: before 303
     /// existed, programs sent 302 instead, and browsers treat it as a 303 (RFC 9110 §15.4.3).
+    ///
+    /// - Returns: `nil` if the response is none of these redirects.
     private mutating func redirected(_ request: Request, _ head: ResponseHead, to location: String?) -> [Action]? {
         let isPost = if case .post = request { true } else { false }
         guard [301, 307, 308].contains(head.status) || head.status == 302 && !isPost else { return nil }
@@ -217,7 +219,7 @@ extension UploadMachine {
         }
     }
 
-    /// Whether a response names this version of tus, in Tus-Version or Tus-Resumable.
+    /// Returns whether a response names this version of tus, in Tus-Version or Tus-Resumable.
     private static func offersTus(_ head: ResponseHead) -> Bool {
         let fields = [head["tus-version"], head["tus-resumable"]].compactMap { $0 }
         return fields.flatMap { $0.split(separator: ",") }.contains {

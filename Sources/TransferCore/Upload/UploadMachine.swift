@@ -166,7 +166,7 @@ package struct UploadMachine: Sendable {
     /// The latest time for the next call of `tick`, if any.
     package var deadline: Instant? { if case .waiting(let until) = state { until } else { nil } }
 
-    /// Whether a request is the current one.
+    /// Returns whether a request is the current one.
     package func awaits(_ id: RequestID) -> Bool {
         if case .requesting(id, _, _) = state { true } else { false }
     }
@@ -290,7 +290,7 @@ package struct UploadMachine: Sendable {
         case .repeatable: return send(.post(postURL))
         case .later(let error, let after): return scheduleRetry(after: error, pause: after, now: now, random: random)
         case .unknown(let reason):
-            // A person who resumes it has checked the server.
+            // A person resumes the upload only after checking the server, so the POST may then be sent again.
             return withdrawPost()
                 + fail(
                     TransferError(

@@ -15,7 +15,7 @@ package struct UploadResumeData: Sendable, Equatable {
     package var location: String?
     /// Whether that URL supports tus; `nil` if unknown.
     package var speaksTus: Bool?
-    /// The number of bytes that the server has, as it reports it over tus; 0 without tus.
+    /// The number of bytes on the server, as reported over tus; 0 without tus.
     package var offset: Int64
 
     package init(

@@ -37,7 +37,7 @@ enum FeedArgument {
         argument.trimmingCharacters(in: CharacterSet.whitespacesAndNewlines.union(CharacterSet(charactersIn: "<>\"")))
     }
 
-    /// Whether the text is a host name with a dot, or `localhost`, with an optional port.
+    /// Returns whether the text is a host name with a dot, or `localhost`, with an optional port.
     private static func isHost(_ text: Substring) -> Bool {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = parts.first, parts.count == 1 || UInt16(parts[1]) != nil else { return false }

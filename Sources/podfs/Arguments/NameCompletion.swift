@@ -5,12 +5,12 @@ import PodcastProtocol
 
 /// Shell completion of the names of shows and episodes. Reads the library; starts no daemon, and reports no errors.
 enum NameCompletion {
-    /// Completes a SHOW argument.
+    /// The completion of a SHOW argument.
     static let shows = CompletionKind.custom { _, _, prefix in
         quotedForShell(shows(beginning: unquoted(prefix)))
     }
 
-    /// Completes a PATH argument: shows, `SHOW/EPISODE`, and file paths.
+    /// The completion of a PATH argument: shows, `SHOW/EPISODE`, and file paths.
     static let paths = CompletionKind.custom { _, _, prefix in
         quotedForShell(paths(beginning: unquoted(prefix)))
     }

@@ -110,7 +110,7 @@ struct PathResolver {
 
     // MARK: Paths
 
-    /// Whether an argument can only be a file path, not the name of a show.
+    /// Returns whether an argument can only be a file path, not the name of a show.
     private static func isPath(_ argument: String) -> Bool {
         [".", "..", "~"].contains(argument) || ["/", "./", "../", "~/"].contains { argument.hasPrefix($0) }
     }

@@ -34,7 +34,7 @@ struct DemoAnswer: Sendable {
         return HTTPResponse(statusCode: .partialContent, headers: headers, body: await body(range))
     }
 
-    /// Whether the value of If-None-Match contains the entity tag, by weak comparison (RFC 9110 §13.1.2).
+    /// Returns whether the value of If-None-Match contains the entity tag, by weak comparison (RFC 9110 §13.1.2).
     private func matches(_ field: String) -> Bool {
         field.split(separator: ",").contains { candidate in
             let candidate = candidate.drop { $0 == " " }

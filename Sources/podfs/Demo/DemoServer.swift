@@ -5,8 +5,8 @@ import Platform
 
 /// The web server of the demonstration: feeds and media on a loopback port.
 ///
-/// Media are sent at a limited rate, so that the progress is visible. The media and their entity tags are the same in
-/// every run, so that an interrupted download resumes.
+/// Media are sent at a limited rate, so that the progress is visible. The bytes and the entity tag of a file never
+/// change, so that an interrupted download resumes.
 actor DemoServer {
     /// The rate of each media response.
     private let bytesPerSecond: Int

@@ -73,7 +73,7 @@ extension Doctor {
         return .ok("daemon", name)
     }
 
-    /// Reports unattended work that is skipped for a day because two daemons in succession died during it.
+    /// Reports unattended work that is skipped for a day because two daemons in a row crashed during it.
     func skippedWork() -> [Finding] {
         WorkJournal.skipped(installation.paths, now: Int64(time(nil))).map { entry in
             .warning(

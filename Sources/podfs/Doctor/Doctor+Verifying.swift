@@ -60,8 +60,8 @@ extension Doctor {
         }
     }
 
-    /// Whether a file has its recorded state and digest. Also `false` for a file that was just evicted; the daemon then
-    /// reports no problem with it.
+    /// Returns whether a file has its recorded state and digest. Also `false` for a file that was just evicted; the
+    /// daemon then reports no problem with it.
     ///
     /// - Parameter progress: Called repeatedly with the number of bytes read since its previous call.
     private func isGood(_ item: Item, progress: (Int) -> Void) -> Bool {

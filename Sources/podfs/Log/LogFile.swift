@@ -7,7 +7,7 @@ struct LogFile: Sendable {
     /// The size in bytes at which the file is full.
     var limit: Int64 = 1 << 20
 
-    /// The path of the full file.
+    /// The path to which a full file is renamed.
     var oldPath: String { path + ".1" }
 
     /// Renames the file if it is full; call it before the file is opened for a new process.

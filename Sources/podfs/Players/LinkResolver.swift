@@ -33,7 +33,7 @@ enum LinkResolver {
         close(ends[1])
         guard let child else { return nil }
         let answer = read(ends[0], until: SystemClock.monotonic.now + timeout)
-        // The child has exited, or is blocked by a disk: then it dies only when the disk responds.
+        // A child that a disk blocks dies only when the disk responds, so this thread does not wait for it.
         kill(child, SIGKILL)
         reapInBackground(child)
         guard let answer else { return nil }

@@ -24,7 +24,7 @@ final class HeapTrimmer: Sendable {
 
     /// - Parameters:
     ///   - pause: The idle time after which memory is returned.
-    ///   - trim: The function that returns it.
+    ///   - trim: The function that returns memory.
     init(pause: DispatchTimeInterval = .seconds(10), trim: @escaping @Sendable () -> Void = { malloc_trim(0) }) {
         self.pause = pause
         self.trim = trim

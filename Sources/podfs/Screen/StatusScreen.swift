@@ -145,7 +145,7 @@ struct StatusScreen {
         ]
     }
 
-    /// Whether a task has a bar: every download, and other tasks once they have transferred bytes.
+    /// Returns whether a task has a bar: every download, and other tasks once they have transferred bytes.
     private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == "download" || task.received > 0 }
 
     private static func style(of state: TaskState) -> Style? {

@@ -38,7 +38,7 @@ struct Units: Sendable {
         }
     }
 
-    /// Whether a text, which would be written unchanged into a unit file, contains a control character.
+    /// Returns whether a text, which would be written unchanged into a unit file, contains a control character.
     static func hasControlCharacter(_ text: String) -> Bool {
         text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     }

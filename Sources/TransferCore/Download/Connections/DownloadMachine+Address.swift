@@ -37,7 +37,7 @@ extension DownloadMachine {
         guard isFinishing else { return [] }
         leaveFinishing()
         let actions = beginGeneration(keeping: nil, pin: nil, now: now)
-        // `beginGeneration` counts contradictions between responses. A wrong hash is none: the count begins again.
+        // `beginGeneration` counts contradictions between responses. A wrong hash is not one, so the count is reset.
         faults.renewals = 0
         return actions + (failure == nil ? giveUpSource(error, now: now) : [])
     }

@@ -7,7 +7,7 @@ extension DownloadMachine {
         if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
     }
 
-    /// Whether the head of a response has to be reported together with the first bytes of its body.
+    /// Returns whether the head of a response has to be reported together with the first bytes of its body.
     package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
         guard let connection = connections[id] else { return false }
         // An open should not be answered with the size of an error page while another source may have the file.
@@ -62,8 +62,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Whether a response cannot be joined to the other bytes of the file: no validator proves its rendition, and it
-    /// does not start at present bytes that could be compared.
+    /// Returns whether a response cannot be joined to the other bytes of the file: no validator proves its rendition,
+    /// and it does not start at present bytes that could be compared.
     private func cannotJoin(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
         let joins = !present.isEmpty || connections.areReceiving(beside: id)
         if !joins {
@@ -75,7 +75,7 @@ extension DownloadMachine {
         return !present.contains(offset)
     }
 
-    /// Whether bytes are present beyond the end stated by a response.
+    /// Returns whether bytes are present beyond the end stated by a response.
     private func contradictsPresent(_ found: Pin) -> Bool {
         guard let total = found.total, let last = present.ranges.last else { return false }
         return last.upperBound > total
@@ -152,8 +152,8 @@ extension DownloadMachine {
         return adopt(known) + plan(now)
     }
 
-    /// Returns another connection that already streams the whole file; it is ahead of `id`, whose body starts at byte
-    /// 0.
+    /// Returns another connection that already streams the whole file. It is ahead of `id`, since the body of `id`
+    /// starts at byte 0.
     private func streamAhead(of id: ConnectionID) -> ConnectionID? {
         connections.ids.first { other in
             guard other != id, let connection = connections[other], let body = connection.body else { return false }

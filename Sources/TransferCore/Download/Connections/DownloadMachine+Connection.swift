@@ -96,7 +96,7 @@ extension DownloadMachine {
             set { table[id] = newValue }
         }
 
-        /// Whether a connection other than `id` receives bytes.
+        /// Returns whether a connection other than `id` receives bytes.
         func areReceiving(beside id: ConnectionID) -> Bool { table.contains { $0.key != id && $0.value.isReceiving } }
 
         mutating func add(_ connection: Connection) -> ConnectionID {

@@ -2,8 +2,8 @@ package import Platform
 
 // Handling of received bytes and of the ends of connections.
 extension DownloadMachine {
-    /// Returns how the driver must process the next bytes of a connection. The driver calls it for every received
-    /// piece.
+    /// Returns how the driver must process the next bytes of a connection. The driver calls it again until all received
+    /// bytes are processed.
     package func step(_ id: ConnectionID) -> Step {
         guard let connection = connections[id], connection.isReceiving else { return .stop }
         let position = connection.position
@@ -96,8 +96,8 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
-        // The end of a body is the end of a file of unknown size, except for a 206 with new bytes or to a request with
-        // an end: more bytes may follow.
+        // If the size of the file is unknown, the end of a body is the end of the file. More bytes may follow a 206,
+        // if it contained new bytes or its request had an end.
         let isWhole = connection.request.end == nil || !body.isPart
         if pin?.total == nil, isWhole, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
@@ -111,9 +111,9 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Handles a lost connection, possibly during a body. If `Limits.sameEnds` bodies in a row end at the same byte,
-    /// and no other connection receives bytes, the source is given up: the server has no more bytes, whatever it
-    /// announces. Timeouts are not counted, since the transfer may continue after a stall.
+    /// Handles a connection that was lost, or that ended before its last expected byte. If `Limits.sameEnds` bodies in
+    /// a row end at the same byte, and no other connection receives bytes, the source is given up: the server has no
+    /// more bytes, whatever it announces. Timeouts are not counted, since the transfer may continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
     ) -> [Action] {
@@ -188,7 +188,7 @@ extension DownloadMachine {
         return readers.answerReads { rendition.satisfies($0) }
     }
 
-    /// If every byte is present, ends or releases the connections, answers the readers and finishes the file; otherwise
+    /// Finishes the file if every byte is present: ends or releases the connections, and answers the readers. Otherwise
     /// returns `nil`.
     mutating func finishIfWhole() -> [Action]? {
         guard let total = pin?.total, case .fetching = phase, rendition.isWhole else { return nil }

@@ -33,8 +33,8 @@ extension DownloadMachine {
         return min(end, pin?.total ?? end)
     }
 
-    /// Whether a probe can be served by a range starting at `offset`. The end of a file of unknown size can only be
-    /// found by a stream.
+    /// Returns whether a probe can be served by a range starting at `offset`. The end of a file of unknown size can
+    /// only be found by a stream.
     func canProbe(at offset: Int64) -> Bool { canSeek(to: offset) && (pin == nil || pin?.total != nil) }
 
     /// Serves probes by a stream from the start of the file, up to `Limits.probeStream`, if no range can be requested

@@ -2,8 +2,9 @@ package import Platform
 
 // Requests of readers and people.
 extension DownloadMachine {
-    /// Opens the file. Answered at once if a response has already confirmed the file or a failure is remembered,
-    /// otherwise when the head of a response has arrived. Each successful open must be followed by one `close`.
+    /// Opens the file. Answered at once if a response has already confirmed the file, a failure is remembered, or there
+    /// is no space; otherwise when the head of a response has arrived. Each successful open must be followed by one
+    /// `close`.
     ///
     /// - Parameter kind: For a probe the first request asks for the first block only, which is stored.
     package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Instant) -> [Action] {
@@ -18,8 +19,8 @@ extension DownloadMachine {
     }
 
     /// Requests `range` of `generation` for a reader. Answered when every byte of the range below the end of the file
-    /// is present; fails at once if the generation is an old one, or a failure is remembered. A player's read starts a
-    /// task; a probe's read does not.
+    /// is present; fails at once if the generation is an old one, a failure is remembered, or there is no space. A
+    /// player's read starts a task; a probe's read does not.
     package mutating func read(
         _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Instant
     ) -> [Action] {
@@ -83,8 +84,8 @@ extension DownloadMachine {
         return [.prioritized(priority)]
     }
 
-    /// Sets whether automatic tasks may run. A reader is served anyway, and turns an automatic task into a requested
-    /// one.
+    /// Sets whether automatic tasks may run. Readers are served anyway, and a player's read turns an automatic task
+    /// into a requested one.
     package mutating func setAllowsAutomatic(_ allowed: Bool, now: Instant) -> [Action] {
         guard allowed != filling.allowsAutomatic else { return [] }
         return changeFilling(now) { $0.allowsAutomatic = allowed }

@@ -37,7 +37,7 @@ struct EventsCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         _ = try installation.configuration()
-        // The sequence number of the last printed event; at first the value of `--since`. Later events are printed.
+        // The sequence number after which events are printed: at first `--since`, then that of the last printed event.
         var last = since
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
@@ -57,8 +57,8 @@ struct EventsCommand: PodfsCommand {
                 try print(event)
                 last = event.sequence
             }
-            // The daemon has exited. The next one has the stored final events of tasks that ended in the meantime;
-            // without `--since`, events that were stored before this connection are not printed.
+            // The daemon has exited. The next one has the stored final events of tasks that ended in the meantime.
+            // Without `--since`, events that were stored before the first connection are not printed.
             last = last ?? newestStored
         }
     }
@@ -75,7 +75,7 @@ struct EventsCommand: PodfsCommand {
 }
 
 extension Event {
-    /// Returns the event as a line of `podfs events --json`.
+    /// The event as a line of `podfs events --json`.
     fileprivate var json: String {
         var value: [(String, OrderedJSON)] = [
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
@@ -94,7 +94,7 @@ extension Event {
         return String(decoding: OrderedJSON.object(value).encoded(pretty: false), as: UTF8.self)
     }
 
-    /// Returns the event as a readable line.
+    /// The event as a readable line.
     fileprivate var line: String {
         var words = [TimeText.iso8601(time), kind.rawValue]
         if kind == .state || kind == .progress, let task { words.append(task.state.rawValue) }

@@ -55,7 +55,7 @@ struct UnmountCommand: PodfsCommand {
         let process = pid.map { clinux_pidfd_open($0) } ?? -1
         defer { if process >= 0 { close(process) } }
         if try !tryUnmount(path) {
-            // The signal fails all parked reads, so that the readers close their files.
+            // The signal fails all parked requests, so that programs close their files.
             if let pid { kill(pid, SIGUSR1) }
             try retryUnmount(path, pid)
         }
