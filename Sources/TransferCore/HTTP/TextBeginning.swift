@@ -94,8 +94,8 @@ struct TextBeginning {
         return .document(Self.pageElements.contains(String(name)) || !text.hasPrefix("<") ? .webPage : .xml)
     }
 
-    /// Classifies markup whose first element has not arrived by its first characters, once the window is full or no
-    /// more bytes will follow.
+    /// Classifies markup whose first element has not arrived. Decides by the first characters, once the window is full
+    /// or no more bytes will follow.
     private func unfinishedMarkup(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)

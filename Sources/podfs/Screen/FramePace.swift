@@ -8,7 +8,7 @@ struct FramePace {
     /// The time of a requested frame that is not drawn yet; `nil` if there is none.
     private var due: Double?
 
-    /// Requests a frame at `when`, or later if the last one was drawn a moment ago.
+    /// Requests a frame at `when`, or `interval` after the last drawn one if that is later.
     ///
     /// - Returns: The seconds after which to call `recordIfDue`; `nil` if a call is already scheduled.
     mutating func requestFrame(at when: Double, now: Double) -> Double? {

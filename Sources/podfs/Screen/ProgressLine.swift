@@ -19,7 +19,7 @@ final class ProgressLine: Sendable {
         var hasEnded = false
     }
 
-    /// Whether the descriptor is a terminal that can redraw a line. Otherwise callers need not compute its text.
+    /// Whether the descriptor is a terminal that can redraw a line. If not, callers need not compute texts.
     let isShown: Bool
     private let descriptor: Int32
     private let state = Mutex(State())
