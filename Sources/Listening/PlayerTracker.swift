@@ -87,19 +87,21 @@ package struct PlayerTracker: Sendable {
         case .disappeared(let id):
             with(id) { player, tracker in tracker.endSession(id, &player, at: now) }
             players[id] = nil
-        case .changed(let id, let properties):
+        case .changed(let id, var properties):
+            properties.position = properties.position.flatMap(validPosition)
+            if let length = properties.track?.length { properties.track?.length = validPosition(length) }
             with(id) { player, tracker in
                 guard player.budget.spend(at: now) else { return }
                 tracker.change(id, &player, properties, at: now)
             }
         case .seeked(let id, let position):
             with(id) { player, tracker in
-                guard player.budget.spend(at: now), isPosition(position) else { return }
-                tracker.seek(id, &player, to: max(0, position), at: now)
+                guard player.budget.spend(at: now), let position = validPosition(position) else { return }
+                tracker.seek(id, &player, to: position, at: now)
             }
         case .position(let id, let position):
             with(id) { player, tracker in
-                tracker.measure(id, &player, position.flatMap { isPosition($0) ? max(0, $0) : nil }, at: now)
+                tracker.measure(id, &player, position.flatMap(validPosition), at: now)
             }
         case .located(let id, let url, let episode):
             with(id) { player, tracker in
@@ -198,6 +200,7 @@ package struct PlayerTracker: Sendable {
     }
 }
 
-private func isPosition(_ position: Double) -> Bool {
-    position.isFinite && abs(position) <= ListeningRules.longest
+/// Returns a position or length that a player announced, at least 0; `nil` if it is impossible.
+private func validPosition(_ position: Double) -> Double? {
+    position.isFinite && abs(position) <= ListeningRules.longest ? max(0, position) : nil
 }

@@ -3,11 +3,14 @@ internal import Glibc
 /// The address of the user's session bus.
 package enum SessionBus {
     /// The address in `DBUS_SESSION_BUS_ADDRESS`, else that of the socket `bus` in `XDG_RUNTIME_DIR`; `nil` if there is
-    /// neither, or if a connection to the address in the variable would start a process. Never starts a bus.
+    /// neither, or if a connection to an address in the variable would start a process. Never starts a bus.
     package static func address(_ environment: [String: String]) -> String? {
         if let given = environment["DBUS_SESSION_BUS_ADDRESS"], !given.isEmpty {
-            // These transports start a process.
-            return given.hasPrefix("autolaunch:") || given.hasPrefix("unixexec:") ? nil : given
+            // These transports start a process. The variable may list several addresses.
+            let startsProcess = given.split(separator: ";").contains {
+                $0.hasPrefix("autolaunch:") || $0.hasPrefix("unixexec:")
+            }
+            return startsProcess ? nil : given
         }
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.utf8.first == UInt8(ascii: "/") else { return nil }
         let socket = folder + "/bus"

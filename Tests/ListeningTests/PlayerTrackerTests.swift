@@ -173,9 +173,31 @@ import TransferCore
             #expect(room.effects.isEmpty)
             room.send(.changed(Self.vlc, PlayerProperties(rate: wrong)))
             #expect(room.effects.isEmpty)
+            room.send(.changed(Self.vlc, PlayerProperties(position: wrong)))
+            #expect(room.effects.isEmpty)
         }
         room.send(.position(Self.vlc, -50))
         #expect(room.reports == ["seeked 0.0"])
+        room.send(
+            .changed(
+                Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url, id: "/t/1", length: .infinity))))
+        room.send(.changed(Self.vlc, PlayerProperties(status: .stopped)), after: 1)
+        guard case .report(_, _, let last)? = room.effects.last else {
+            Issue.record("\(room.effects)")
+            return
+        }
+        #expect(last.phase == .stopped && last.duration == nil)
+    }
+
+    /// The driver converts the position to microseconds, as a 64-bit integer.
+    @Test func anImpossiblePositionIsNotTheStartOfASeek() {
+        var room = Room()
+        room.start(status: .paused)
+        room.send(.answered(Self.vlc, session: 1, resume: 497))
+        room.send(.changed(Self.vlc, PlayerProperties(position: -1e300)), after: 0.3)
+        #expect(!isSeek(room.effects))
+        room.send(.changed(Self.vlc, PlayerProperties(position: -3)))
+        #expect(room.effects == [.seek(Self.vlc, track: "/t/1", to: 497, from: 0)])
     }
 
     @Test func aFloodOfSignalsIsThrottled() throws {

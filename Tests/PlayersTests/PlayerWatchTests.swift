@@ -125,6 +125,8 @@ struct PlayerWatchTests {
         #expect(SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"]) == "unix:path=/x")
         #expect(SessionBus.address([:]) == nil)
         #expect(SessionBus.address(["XDG_RUNTIME_DIR": folder.path]) == nil)
-        #expect(SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"]) == nil)
+        for address in ["autolaunch:", "unix:path=/x;unixexec:path=/bin/true", "unix:path=/x;autolaunch:"] {
+            #expect(SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": address]) == nil)
+        }
     }
 }
