@@ -90,6 +90,26 @@ import Testing
         #expect(bench.machine.mismatched(differs, now: bench.now) == [], "the file is no longer being finished")
     }
 
+    /// The file has changed so often that one more change would fail the download.
+    @Test func aWrongHashDoesNotCountAsAChangeOfTheFile() {
+        let bench = bench(2)
+        _ = bench.fill()
+        var connection = 1
+        _ = bench.head(connection, MachineBench.whole(1_000))
+        while bench.machine.generation <= bench.machine.limits.renewals {
+            _ = bench.received(connection, 500)
+            _ = bench.failed(connection)
+            _ = bench.tick()
+            connection += 1
+            let tag = "\"v\(bench.machine.generation + 1)\""
+            _ = bench.head(connection, MachineBench.whole(1_000, tag: tag))
+        }
+        #expect(bench.received(connection, 1_000).contains(.finish(generation: bench.machine.generation)))
+        let differs = TransferError(.unusable, "its hash differs")
+        #expect(bench.machine.mismatched(differs, now: bench.now).last == .connect(connection + 1, whole(1)))
+        #expect(bench.machine.failure == nil)
+    }
+
     @Test func twoRefusedConnectionsAdvanceTheSourceOnce() {
         let bench = bench(3)
         _ = bench.read(1, 0..<10)

@@ -36,10 +36,9 @@ extension DownloadMachine {
     package mutating func mismatched(_ error: TransferError, now: Instant) -> [Action] {
         guard isFinishing else { return [] }
         leaveFinishing()
-        let actions = beginGeneration(keeping: nil, pin: nil, now: now)
-        // `beginGeneration` counts contradictions between responses. A wrong hash is not one, so the count is reset.
+        // `beginGeneration` counts contradictions between responses, and fails after too many. A wrong hash is not one.
         faults.renewals = 0
-        return actions + (failure == nil ? giveUpSource(error, now: now) : [])
+        return beginGeneration(keeping: nil, pin: nil, now: now) + giveUpSource(error, now: now)
     }
 
     /// Requests a newer address from the owner after a refusal, since the feed may have changed, and ends all
