@@ -271,12 +271,25 @@ struct LibraryMergeTests {
         let id = try library.subscribe([]).podcast.id
         _ = try library.subscribe([], url: "https://e.com/other", title: "Other")
         _ = try library.merge([], into: id)
-        try library.move(podcast: id, to: "https://new.example/feed", now: noon + 5)
+        #expect(try library.move(podcast: id, to: "https://new.example/feed", now: noon + 5).isEmpty)
         let podcast = try #require(try library.podcast(url: "https://new.example/feed"))
         #expect(podcast.id == id && podcast.etag == nil)
         #expect(throws: LibraryError.alreadySubscribed(name: "Other")) {
             try library.move(podcast: id, to: "https://e.com/other", now: noon)
         }
+    }
+
+    @Test func aMoveReplacesASearchResultAndReturnsItsFiles() throws {
+        let id = try library.subscribe([]).podcast.id
+        let found = try library.subscribe(
+            url: "https://e.com/found", feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")], title: "Found"),
+            name: nil, response: FeedResponse(finalURL: "https://e.com/found", status: 200), template: .standard, now: noon,
+            ephemeral: true)
+        let episode = try #require(found.inserted.first)
+        try library.pin(Rendition(episode: episode, generation: 1, file: "f1", size: 7, received: 7), now: noon)
+        #expect(try library.move(podcast: id, to: "https://e.com/found", now: noon).map(\.file) == ["f1"])
+        #expect(try library.podcast(id: found.podcast.id) == nil && library.renditions().isEmpty)
+        #expect(try library.podcast(url: "https://e.com/found")?.id == id)
     }
 
     @Test func aSearchResultBecomesASubscriptionWithItsIds() throws {

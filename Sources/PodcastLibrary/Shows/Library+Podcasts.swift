@@ -110,15 +110,20 @@ extension Library {
     ///
     /// - Parameter space: The address space of the new address. Since a server chose the address, the feed must not
     ///   move to a more private space later.
+    /// - Returns: The renditions of the search result, whose cache files are now unreferenced.
     /// - Throws: `alreadySubscribed` if another subscribed show has the new address; `noSuchPodcast`.
-    package func move(podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64) throws {
+    package func move(
+        podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64
+    ) throws -> [Rendition] {
         try write { db in
+            var renditions: [Rendition] = []
             if let other = try Row.fetchOne(
                 db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
             {
                 guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
                 // A search result does not prevent the move.
                 let id: ShowID = other[0]
+                renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [id])
                 try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [id])
             }
             try db.execute(
@@ -130,6 +135,7 @@ extension Library {
             guard try db.changesCount > 0 || Self.podcastExists(podcast, db) else {
                 throw LibraryError.noSuchPodcast(podcast)
             }
+            return renditions
         }
     }
 

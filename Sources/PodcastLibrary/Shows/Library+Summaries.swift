@@ -146,7 +146,7 @@ extension Library {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
-                    e.confirmed_size, e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
+                    \(EpisodeSQL.size), e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
                     e.podcast, e.guid, e.episode, e.episode_type, e.explicit \
                     FROM \(source) LEFT JOIN rendition r ON r.episode = e.id \
                     LEFT JOIN episode_details d ON d.episode = e.id \
@@ -214,8 +214,8 @@ extension Library {
     private static func alternates(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [AlternateSummary] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT a.name, e.type, a.language, e.confirmed_size, e.length, e.duration, e.changed \
-                FROM \(AlternateSQL.table) WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
+                SELECT a.name, e.type, a.language, \(EpisodeSQL.size), e.length, e.duration, e.changed \
+                FROM \(AlternateSQL.table) LEFT JOIN rendition r ON r.episode = e.id WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
                 ORDER BY a.position LIMIT ?
                 """)
         return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll { row in

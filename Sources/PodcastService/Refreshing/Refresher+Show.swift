@@ -233,7 +233,12 @@ extension Refresher {
     /// the subscription stays unchanged, and the new address is stored among the former ones.
     private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
         do {
-            try library.move(podcast: podcast.id, to: address, space: space, now: now())
+            let unreferenced = try library.move(podcast: podcast.id, to: address, space: space, now: now())
+            driver.report(unreferenced.map { .ended(MediaID($0.episode)) })
+            for rendition in unreferenced {
+                engine.discard(MediaID(rendition.episode))
+                engine.removeFile(rendition.file)
+            }
             try library.store(address: podcast.url, of: podcast.id)
             feeds.removeJob(podcast.id)
             copies.subscriptionsChanged()

@@ -97,7 +97,7 @@ import TransferCore
         let (podcast, _) = try show()
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
         try sendAll()
-        try library.move(podcast: podcast, to: "https://new.example/feed", now: now)
+        _ = try library.move(podcast: podcast, to: "https://new.example/feed", now: now)
         let moved = try library.subscriptionBook().pending
         #expect(
             Dictionary(uniqueKeysWithValues: moved.map { ($0.url, $0.subscribed) })
