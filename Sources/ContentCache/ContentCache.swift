@@ -264,12 +264,13 @@ package final class ContentCache: Sendable {
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
         if isFirst, try writeBlank(data, as: path, durably: durably) { return }
-        let spare = reserve.withLock { reserve in
-            reserve.spares.popLast() ?? reserve.name(Self.sparePrefix, in: directory)
+        let (spare, isNew) = reserve.withLock { reserve in
+            reserve.spares.popLast().map { ($0, false) } ?? (reserve.name(Self.sparePrefix, in: directory), true)
         }
         var isSpare = true
         defer { if isSpare { reserve.withLock { $0.spares.append(spare) } } }
-        try Self.write(data, to: spare, durably: durably)
+        // The truncation that makes a rename safe without a sync has no effect on a new file.
+        try Self.write(data, to: spare, durably: durably || isNew)
         if isFirst || clinux_exchange(spare.string, path.string) != 0 {
             // There is no previous checkpoint, or the file system cannot exchange two files.
             guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
@@ -292,8 +293,8 @@ package final class ContentCache: Sendable {
         return isPlaced
     }
 
-    /// Truncates and writes a file. Because of the truncation ext4 and XFS write the new content to the disk before a
-    /// later rename of the file, even without a sync.
+    /// Truncates and writes a file. If the truncation discards content, ext4 and XFS write the new content to the disk
+    /// when the file is closed, so that a later rename cannot expose an empty file, even without a sync.
     private static func write(_ data: Data, to path: FilePath, durably: Bool) throws {
         let descriptor = try FileDescriptor.open(
             path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
