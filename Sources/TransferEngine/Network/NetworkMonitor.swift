@@ -33,7 +33,7 @@ final class NetworkMonitor {
         }
         guard isBound else { return nil }
         // After `bind`, so that no change in between is lost.
-        addresses = NetworkAddresses(assigned: Self.assigned())
+        addresses = NetworkAddresses(assigned: Self.assigned() ?? [])
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -48,7 +48,8 @@ final class NetworkMonitor {
                 if count > 0 {
                     news = addresses.apply(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 } else if count < 0, errno == ENOBUFS {
-                    news = addresses.replace(Self.assigned())
+                    guard let assigned = Self.assigned() else { continue }
+                    news = addresses.replace(assigned)
                 } else {
                     return
                 }
@@ -59,10 +60,11 @@ final class NetworkMonitor {
         return change
     }
 
-    /// Returns the addresses of all interfaces. The corresponding C function is `getifaddrs`.
-    private static func assigned() -> Set<NetworkAddress> {
+    /// Returns the addresses of all interfaces; `nil` if they cannot be read, for example because no descriptor is left.
+    /// The corresponding C function is `getifaddrs`.
+    private static func assigned() -> Set<NetworkAddress>? {
         var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return [] }
+        guard getifaddrs(&list) == 0 else { return nil }
         defer { freeifaddrs(list) }
         var found: Set<NetworkAddress> = []
         var next = list
