@@ -3,8 +3,8 @@
 // There is no standard for them. A list is an array, or an object with an array `videos`, of objects with a media URL
 // and a title. The common names of these members are supported.
 extension JSONFeed {
-    /// The type assumed for a file without a MIME type, unless its stated type or its URL's extension shows that it is
-    /// audio or video. A video, since the usual member is called `movie`.
+    /// The type assumed for a file without a MIME type, unless its URL's extension shows what it is. A video, since the
+    /// usual member is called `movie`.
     private static let mediaType = "video/mp4"
 
     mutating func video(_ object: JSONScanner.Value, line start: Int) -> Item {
@@ -39,8 +39,8 @@ extension JSONFeed {
         let type = (line(object["type"]) ?? line(inner?["type"]))?.lowercased()
         var enclosure = Enclosure(
             url: media, length: length.flatMap { FeedValues.length($0) }, type: type)
-        if !enclosure.isAudioOrVideo, !(type?.contains("/") ?? false) { enclosure.type = Self.mediaType }
-        item.enclosures = [enclosure]
+        if enclosure.kind == .unknown, !(type?.contains("/") ?? false) { enclosure.type = Self.mediaType }
+        (item.enclosures, item.attachments) = Enclosure.divided([enclosure])
         return item
     }
 
