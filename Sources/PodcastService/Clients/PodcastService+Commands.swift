@@ -40,8 +40,8 @@ extension PodcastService {
             guard
                 case .feed(let feed, _) = try await context.fetcher.fetch(
                     url, reach: reach,
-                    credentials: PrivateAddress(url).credentials ?? context.netrc.credentials(for: url)
-                )
+                    credentials: PrivateAddress(url).credentials
+                        ?? context.netrc.credentials(for: url, given: reach == nil ? url : nil))
             else {
                 throw Failure(message: "\(PrivateAddress(url).visible): no answer")
             }
