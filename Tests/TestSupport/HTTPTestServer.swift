@@ -95,7 +95,7 @@ package final class HTTPTestServer: Sendable {
             found = requests.first(where: predicate)
             return found != nil
         }
-        guard let found else { throw DeadlineError("a certain request comes") }
+        guard let found else { throw DeadlineError("a matching request arrives") }
         return found
     }
 

@@ -112,6 +112,7 @@ package struct TaskRegistry: Sendable {
         if let known = downloads[row.media] {
             task.snapshot = known.snapshot
             task.asked = known.asked
+            task.nextTry = known.nextTry
             task.recordedAt = known.recordedAt
             task.recordedBytes = known.recordedBytes
         }

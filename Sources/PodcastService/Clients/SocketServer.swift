@@ -59,11 +59,14 @@ package final class SocketServer: Sendable {
         }
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let listener = socket(AF_UNIX, flags, 0)
+        guard listener >= 0 else {
+            throw Problem(description: "cannot listen at \(path): \(String(cString: strerror(errno)))")
+        }
         unlink(path)
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
         }
-        guard listener >= 0, bound == 0, chmod(path, 0o600) == 0, listen(listener, 128) == 0 else {
+        guard bound == 0, chmod(path, 0o600) == 0, listen(listener, 128) == 0 else {
             let reason = String(cString: strerror(errno))
             close(listener)
             throw Problem(description: "cannot listen at \(path): \(reason)")

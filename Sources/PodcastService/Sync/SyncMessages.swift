@@ -316,8 +316,10 @@ package enum SyncTime {
         if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst().drop { (0x30...0x39).contains($0) } }
         guard let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return moment }
         let zone = rest.dropFirst().filter { (0x30...0x39).contains($0) }.map { Int64($0) - 0x30 }
-        guard zone.count == 4 else { return moment }
-        let offset = (zone[0] * 10 + zone[1]) * 3_600 + (zone[2] * 10 + zone[3]) * 60
+        // ISO 8601 permits a zone without minutes.
+        guard zone.count == 4 || zone.count == 2 else { return moment }
+        let minutes = zone.count == 4 ? zone[2] * 10 + zone[3] : 0
+        let offset = (zone[0] * 10 + zone[1]) * 3_600 + minutes * 60
         return moment - (sign == UInt8(ascii: "+") ? offset : -offset)
     }
 

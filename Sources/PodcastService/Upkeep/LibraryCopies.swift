@@ -54,8 +54,11 @@ final class LibraryCopies: ServicePart {
 
     /// Writes a pending copy before the daemon exits.
     private func finishWriting() async {
-        writer?.cancel()
-        await writer?.value
+        // The end of one writer starts the next if the subscriptions have changed meanwhile.
+        while let writer {
+            writer.cancel()
+            await writer.value
+        }
         while await writeSubscriptionsCopy() {}
     }
 

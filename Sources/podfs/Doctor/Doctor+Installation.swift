@@ -22,7 +22,10 @@ extension Doctor {
         for folder in [paths.data, paths.cache, paths.config, paths.state, paths.runtime] {
             if let finding = examine(folder: folder) { found.append(finding) }
         }
-        for file in [paths.library, paths.libraryBackup, paths.subscriptionsCopy, paths.credentials] {
+        let files = [
+            paths.library, paths.libraryBackup, paths.subscriptionsCopy, paths.credentials, paths.uploadCredentials,
+        ]
+        for file in files {
             var status = stat()
             guard stat(file, &status) == 0 else { continue }
             if status.st_uid != geteuid() {
