@@ -13,7 +13,7 @@ package struct DaemonCore: Sendable {
     package private(set) var space: SpaceKeeper
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
-    /// The number of running commands, exchanges and other work; the daemon does not exit while it is above 0.
+    /// The number of running commands, sync exchanges and other work; the daemon does not exit while it is above 0.
     private var underWay = 0
     /// Whether feeds are being fetched, or fetched feeds have not been processed yet.
     private var isFetching = false
@@ -114,7 +114,7 @@ package struct DaemonCore: Sendable {
         upkeep.reschedule()
     }
 
-    /// Ends a batch: returns the effects that depend on all inputs since the last call.
+    /// Finishes a batch: returns the effects that depend on all inputs since the last call.
     package mutating func finishBatch(at now: Moment) -> [Effect] {
         let batch = outcome
         outcome = Outcome()

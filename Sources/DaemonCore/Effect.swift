@@ -17,7 +17,8 @@ package enum Effect: Sendable, Equatable {
     /// Stops all writes to the cache; `nil` permits them again.
     case stopWriting(StorageShortage?)
     case allowDiscretionary(Bool)
-    /// Cancels a task whose client has disconnected, unless a program has its episode open.
+    /// Cancels a task whose client has disconnected, unless a program has the episode open. `isEphemeral`: whether to
+    /// remove the episode's cache file, too, unless the episode is pinned.
     case abandon(MediaID, isEphemeral: Bool)
 
     // Queries: each is answered by an input.

@@ -81,7 +81,7 @@ package enum Input: Sendable {
     case changedView(name: String, isRemoved: Bool = false)
 
     // Running work, and due times.
-    /// The start of a command, an exchange or other work: the daemon does not exit until it has finished.
+    /// The start of a command, a sync exchange or other work: the daemon does not exit until it has finished.
     case began
     case finished
     /// Whether feeds are being fetched, or fetched feeds have not been processed yet.

@@ -58,8 +58,8 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// Never before `now` + `minimum` or the time the server demands, and never after `now` + `maximum` unless the
     /// server demands it (then at most a tenth later).
     ///
-    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % either way; a refresh that waits
-    ///   for a server or for an episode is only delayed, by up to 10 % or up to `minimum` respectively.
+    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % either way. A refresh that waits
+    ///   for a server is only delayed, by up to 10 %, and one that waits for an episode by up to `minimum`.
     package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
         let serverDelay = serverDelay(facts.head, now: now)
         let window = window(facts, serverDelay: serverDelay, now: now)

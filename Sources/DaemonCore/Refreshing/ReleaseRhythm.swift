@@ -21,7 +21,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
 
     /// The date of the newest published episode; `nil` if there is none.
     package let newest: Int64?
-    /// The median gap between releases; `nil` with fewer than two gaps. Robust against a holiday or a double issue.
+    /// The median of the newest 20 gaps between releases; `nil` with fewer than two gaps. Robust against a holiday
+    /// or a double issue.
     package let gap: Int64?
     package let windows: [Window]
 

@@ -63,10 +63,10 @@ struct StorageRound {
 
     /// The precedence of transfers: open files, then transfers that may proceed, then the others. Within each group,
     /// the first difference decides: not waiting for a retry, a known size, requested rather than automatic, with a
-    /// reservation (so that no transfer of equal rank takes it), and the earlier request.
+    /// reservation (so that no transfer of equal rank takes it), and the lower number, which was created earlier.
     ///
     /// A transfer of unknown size never has a complete reservation, so its reservation does not count: of several, the
-    /// one requested first continues at the others' expense. Otherwise two could take each other's space forever.
+    /// one created first continues at the others' expense. Otherwise two could take each other's space forever.
     private struct Rank: Comparable {
         let standing: Int
         let number: TaskID

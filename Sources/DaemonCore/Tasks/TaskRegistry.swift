@@ -47,7 +47,7 @@ package struct TaskRegistry: Sendable {
         downloads.contains { $1.canProceed && waiting[$0] == nil } || uploads.values.contains(where: \.canProceed)
     }
 
-    /// Whether an automatic download is running or queued.
+    /// Whether an automatic download that nobody has requested is running or queued.
     var hasDiscretionary: Bool {
         downloads.values.contains { $0.isAutomatic && $0.snapshot.priority == .automatic && $0.isUnderWay }
     }

@@ -4,9 +4,9 @@ internal import Platform
 package struct UpkeepPlanner: Sendable {
     /// The part of the daemon's state that the schedule depends on.
     struct State {
-        /// Whether no client is connected, nothing is running, and no task could proceed.
+        /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
         var isIdle: Bool
-        /// Whether work is running whose end will change the due times.
+        /// Whether work is running; the due times change when it has finished.
         var isBusy: Bool
         /// When the conditions have to be read again, if work depends on them.
         var conditionsDue: Instant?

@@ -24,7 +24,8 @@ package enum Unmount {
         let arguments = ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path]
         let status: Int32
         do {
-            // The helper needs no environment, and its loader would ignore the parent's.
+            // fusermount3 needs no environment, and the loader of a set-user-ID program ignores variables
+            // such as LD_LIBRARY_PATH.
             status = waitForExit(of: try ProcessSpawner("fusermount3", arguments, environment: [:]).start())
         } catch {
             throw SessionError(

@@ -4,7 +4,7 @@ import Glibc
 /// A filesystem's connection to the kernel, from mount to unmount.
 ///
 /// Call order: `init`, `mount(at:)` or `adopt(descriptor:)`, `run(threads:)`, and `unmount()` from another thread. A
-/// session is used once. `init` starts a thread, so a process that moves to the background must do that first.
+/// session is used once. `init` starts a thread, so a process that moves to the background must do so before `init`.
 ///
 /// The process must not open anything in its own mount: it could neither exit nor be killed, since closing such a file
 /// sends a request to the process itself.
@@ -197,8 +197,8 @@ package final class Session: Sendable {
 
     /// Runs one thread of the loop.
     private static func serve(_ core: SessionCore, _ state: Monitor<State>) {
-        // libfuse allocates the buffer at the first request: a little more than 1 MiB, of which only used pages become
-        // resident.
+        // libfuse allocates the buffer at the first request: a little more than 1 MiB. Only the pages that are used
+        // become resident.
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
         var failure: SessionError?
@@ -263,8 +263,8 @@ package final class Session: Sendable {
             guard let device else { return mountpoint }
             return MountTable.device(at: mountpoint) == device ? mountpoint : nil
         }
-        // Either unmounted, in which case the device number may have been reused, or aborted and still mounted. Only in
-        // the latter case does statvfs(3) fail with ENOTCONN; it then sends no request to any process.
+        // The filesystem is either unmounted, and its device number may have been reused, or aborted and still mounted.
+        // Only if it is aborted does statvfs(3) fail with ENOTCONN, without a request to any process.
         var statistics = statvfs()
         guard let device, MountTable.device(at: mountpoint) == device, statvfs(mountpoint, &statistics) != 0,
             errno == ENOTCONN

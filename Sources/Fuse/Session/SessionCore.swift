@@ -97,8 +97,8 @@ final class SessionCore: Sendable {
 // MARK: Passthrough
 
 extension SessionCore {
-    /// Records whether INIT offers passthrough, which libfuse before 3.17 does not report. Called with every request,
-    /// before libfuse handles it, on the same thread.
+    /// Records that an INIT has arrived, and whether it offers passthrough, which libfuse before 3.17 does not report.
+    /// Called with every request, before libfuse handles it, on the same thread.
     func inspect(_ request: UnsafeRawBufferPointer) {
         let header = MemoryLayout<fuse_in_header>.size
         // `struct fuse_init_in`: major, minor, max_readahead, flags, flags2.
@@ -121,8 +121,8 @@ extension SessionCore {
         else {
             return false
         }
-        // The depth must exceed the depth of the folder's filesystem, which is taken to be 1 if that filesystem can be
-        // stacked on another, otherwise 0. The depth is not always set to 2, the kernel's maximum
+        // The depth must exceed the depth of the folder's filesystem, which is assumed to be 1 if that filesystem can
+        // be stacked on another, otherwise 0. The depth is not always set to 2, the kernel's maximum
         // (FILESYSTEM_MAX_STACK_DEPTH), because then nothing could be stacked on this filesystem.
         let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
         initReply.withLock { $0.stackDepth = isStacked ? 2 : 1 }

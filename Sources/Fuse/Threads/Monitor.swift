@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value behind a mutex, whose changes threads can wait for: `pthread_mutex_t` with `pthread_cond_t`.
+/// A value behind a mutex; threads can wait for its changes. The C types are `pthread_mutex_t` and `pthread_cond_t`.
 ///
 /// `Mutex` of the Synchronization module has no condition variable. Waiting blocks the calling thread.
 ///

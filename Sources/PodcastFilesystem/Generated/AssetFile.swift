@@ -52,9 +52,9 @@ extension NodeNumber.Kind {
 }
 
 extension AssetKind {
-    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts it reads only
-    /// up to this size: it would miss the end of a larger file, but simply gets fewer bytes of a smaller one. Art has a
-    /// few hundred kilobytes, the transcript of a long episode less than one megabyte.
+    /// The size in bytes that is listed before the first fetch. Generous, because a program that trusts the listed size
+    /// would miss the end of a larger file, but reads a smaller file completely. Art is a few hundred kilobytes in
+    /// size, the transcript of a long episode less than one megabyte.
     fileprivate var estimatedSize: Int64 {
         switch self {
         case .cover, .art: 2 << 20

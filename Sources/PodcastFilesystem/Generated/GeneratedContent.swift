@@ -1,8 +1,8 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The content of a generated file when it was opened: bytes in memory, which a part of a file on disk may follow, from
-/// an offset to its end.
+/// The content of a generated file when it was opened: bytes in memory, optionally followed by a file on disk from an
+/// offset to its end.
 ///
 /// The file on disk is only replaced, never modified, so the descriptor refers to the opened version.
 final class GeneratedContent: Sendable {

@@ -2,7 +2,8 @@ internal import TransferCore
 
 /// The changes reported by the daemon in their order, to determine whether data read earlier is still current.
 struct ChangeLog: Sendable {
-    /// The maximum number of episodes recorded individually. A feed of 100,000 items can change that many at once.
+    /// The maximum number of episodes recorded individually. A refresh of a feed with 100,000 items can
+    /// change all of them at once.
     static let capacity = 4_096
 
     /// The number of the last change.

@@ -71,7 +71,7 @@ extension PodcastFilesystem {
     /// exist.
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         let behaviour = behaviour(of: number)
-        // Before any row is read, so that concurrent changes are detected.
+        // The basis is read before any row, so that concurrent changes are detected.
         let basis = behaviour.isListingCacheable ? try basis(of: number) : nil
         if let basis, let known = state.withLock({ $0.kernel.directories.names(basis) }) { return known }
         let change = basis?.change ?? state.withLock { $0.kernel.changes.last }

@@ -5,7 +5,7 @@ struct AttributeList {
 
     mutating func add(_ name: String, _ value: (some CustomStringConvertible)?) {
         guard let value else { return }
-        // A value has at most 64 KiB (xattr(7)); longer show notes are cut at a character.
+        // The maximum size of a value is 64 KiB (xattr(7)); longer show notes are cut between two characters.
         var text = value.description
         if text.utf8.count > 65_536 {
             text = String(decoding: text.utf8.prefix(65_536 - 4), as: UTF8.self)

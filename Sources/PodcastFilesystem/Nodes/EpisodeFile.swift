@@ -21,7 +21,7 @@ struct EpisodeFile: NodeBehaviour {
     func facts(open: OpenFile?) throws -> NodeFacts? {
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
         var facts = mount.facts(of: entry)
-        // A handle of an older rendition keeps that rendition's size.
+        // For a handle of an older rendition, the size is that rendition's.
         if NodeNumber(entry) != node, let open {
             facts.size = open.media.withLock { $0.total } ?? facts.size
         }

@@ -30,7 +30,8 @@ struct Interpreter {
         self.options = options
     }
 
-    /// From python(1), perlrun(1), ruby(1), lua(1), php(1), guile(1) and the `--help` of node, bun and deno.
+    /// The options of each interpreter, by its name without the version: from python(1), perlrun(1), ruby(1), lua(1),
+    /// php(1), guile(1) and the `--help` of node, bun and deno.
     private static let options: [String: Options] = {
         let python = Options(
             values: ["W", "X"], texts: ["c"], module: "m", longValues: ["--check-hash-based-pycs", "--jit"])

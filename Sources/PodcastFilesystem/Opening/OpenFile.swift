@@ -45,7 +45,7 @@ final class OpenFile: Sendable {
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
     /// Whether an episode was opened with O_DIRECT, so that its reads bypass the page cache: each comes from a program,
-    /// even one beyond the end, and none from the kernel's readahead. Always true for generated files, and unused.
+    /// even one beyond the end, and none from the kernel's readahead. Not used for generated files, where it is true.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?

@@ -115,7 +115,7 @@ extension PodcastFilesystem {
                 assetFailures.set(nil, of: number)
                 open(number, content, preference, waiting)
             case .failure(let failure):
-                // Before the reply, since a program whose open fails may read the attribute immediately.
+                // The reason is set before the reply, since a program may read the attribute as soon as its open fails.
                 assetFailures.set(failure.message, of: number)
                 guard kind == .chapters,
                     let content = try? ChaptersFile(node: number, mount: self).contentWithoutServer()
@@ -240,8 +240,8 @@ extension PodcastFilesystem {
         var mode = state.kernel.open(number, preference)
         let handle = state.files.add(file)
         if mode == nil {
-            // In the same critical section, so that no concurrent open chooses another mode or registers another
-            // backing file.
+            // The file is registered in the same critical section, so that no concurrent open chooses another mode or
+            // registers another backing file.
             let backed = BackedFile(file, kernelLink.withLock { $0?.backings })
             state.files.nodes[number]?.backed = backed
             mode = state.kernel.opened(number, backing: backed?.backing.id)

@@ -9,7 +9,8 @@ package struct ChapterList: Sendable {
 
     /// - Parameters:
     ///   - title: The episode's title.
-    ///   - duration: The episode's duration in seconds, if known: chapters after it are ignored.
+    ///   - duration: The episode's duration in seconds, if known: chapters after it are omitted, unless they are more
+    ///     than half of all.
     package init(_ chapters: [Chapter], title: String, duration: Double? = nil) {
         self.chapters = chapters.playable(until: duration)
         self.title = title

@@ -138,7 +138,7 @@ package struct StatusPage: Sendable {
     private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
 
     private func add(_ task: StatusReport.Task, to page: inout PageText) {
-        // The style sheet has a rule for each of these states.
+        // The style sheet covers only the counted states; a task in any other state looks like a queued one.
         let style = StatusReport.counted.contains(task.state) ? task.state : .queued
         page.add("<li class=\"\(style.rawValue)\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)

@@ -8,7 +8,7 @@ internal import PodcastFeed
 /// http, https and mailto addresses. Text without markup is split into paragraphs, and its addresses become links. The
 /// output consists of complete, properly nested elements, for a `div` of a page.
 package enum SanitizedHTML {
-    /// The maximum number of input bytes; the rest is ignored. Show notes have a few thousand.
+    /// The maximum number of input bytes; the rest is ignored. Show notes are a few thousand bytes in size.
     static let inputLimit = 1 << 20
     /// The maximum nesting depth; deeper elements are replaced by their content.
     private static let depthLimit = 64
@@ -50,7 +50,7 @@ package enum SanitizedHTML {
 
     /// Returns an address that is safe in a link; `nil` unless it is http, https or mailto.
     package static func allowedAddress(_ text: String) -> String? {
-        // Fast path for nearly all addresses, of which there are thousands.
+        // A fast path for nearly all addresses, since there may be thousands.
         if text.utf8.starts(with: "https://".utf8) || text.utf8.starts(with: "http://".utf8),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         {

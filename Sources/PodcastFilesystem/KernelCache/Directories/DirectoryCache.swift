@@ -61,8 +61,8 @@ struct DirectoryCache: Sendable, Equatable {
     /// these separately, and each request takes eight times as long as an entry in a listing with attributes.
     static let share: UInt64 = 8
 
-    /// The inputs of the last stream that filled the cache, or that shared a partially filled one after most attributes
-    /// had expired; `nil` before the first stream, after the kernel rejected the opendir reply of the filling stream,
+    /// The inputs of the last stream that filled the cache, or that shared a partially filled one when `hasAttributes`
+    /// was false; `nil` before the first stream, after the kernel rejected the opendir reply of the filling stream,
     /// and after an open stream was rewound to another listing.
     private var lastFill: OpenInputs?
     /// The stream that clears the cache, until the kernel is known to have done so.
@@ -106,7 +106,7 @@ struct DirectoryCache: Sendable, Equatable {
         return Answer(use: .fills, end: end)
     }
 
-    /// Whether the kernel still has most of the attributes that were sent with the names.
+    /// Whether the kernel still has enough of the attributes that were sent with the names; see `maxAge` and `share`.
     private func hasAttributes(of lastFill: OpenInputs, _ inputs: OpenInputs) -> Bool {
         inputs.now - lastFill.now < Self.maxAge
             && (inputs.invalidations &- lastFill.invalidations) * Self.share <= UInt64(inputs.count)

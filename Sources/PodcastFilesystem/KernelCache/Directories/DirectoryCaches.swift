@@ -124,7 +124,7 @@ struct DirectoryCaches: Sendable {
     subscript(folder: NodeNumber) -> DirectoryCache? {
         get { folders[folder]?.cache }
         _modify {
-            // Moved out and back, so that modifying it does not copy the table of streams.
+            // The cache is moved out and back, so that a modification does not copy the table of streams.
             let index = folders.index(forKey: folder)
             var cache = index.map { folders.values[$0].cache }
             if let index { folders.values[index].cache = DirectoryCache() }

@@ -35,7 +35,8 @@ struct ViewRecords: Sendable {
     ///
     /// - Parameter revision: The view's revision, read before the links.
     /// - Returns: The invalidations of names that are gone or refer to another episode, of changed links, and of the
-    ///   folder and its playlist. For the first listing of a view: those of the view whose record it has replaced.
+    ///   folder and its playlist. For the first listing of a view: those for the view whose record was removed because
+    ///   there were more than `capacity`.
     mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
         let new = Dictionary(
             links.map {
