@@ -2,9 +2,9 @@ package import Platform
 
 /// A moment on both of the daemon's clocks.
 package struct Moment: Sendable, Equatable {
-    /// Used for schedules and events.
+    /// The time of the wall clock, used for schedules and events.
     package var wall: WallTime
-    /// Includes the time for which the machine was suspended; used for intervals.
+    /// The time of a clock that continues while the machine is suspended; used for intervals.
     package var uptime: Instant
 
     package init(wall: WallTime, uptime: Instant) {

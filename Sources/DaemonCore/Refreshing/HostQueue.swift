@@ -10,7 +10,7 @@ package struct HostQueue: Sendable {
         var waiting: [(number: Int, id: ShowID)] = []
         var first = 0
         var running = 0
-        /// Consecutive 429 and 503 responses.
+        /// The number of consecutive 429 and 503 responses, not counting those during a pause.
         var refusals = 0
         /// The end of the current or last pause.
         var blockedUntil: Instant?

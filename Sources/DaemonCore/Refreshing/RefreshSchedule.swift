@@ -13,7 +13,7 @@ package struct RefreshFacts: Sendable, Equatable {
     package var published: [Int64]
     /// The rhythm computed from the publication dates; `nil` computes it from `published`, which is ignored otherwise.
     package var rhythm: ReleaseRhythm?
-    /// Consecutive failed refreshes, including this one; 0 after a success.
+    /// The number of consecutive failed refreshes, including this one; 0 after a success.
     package var failures: Int
 
     package init(
@@ -34,9 +34,12 @@ package struct RefreshFacts: Sendable, Equatable {
 /// In order of precedence:
 /// 1. the server's demands: Retry-After up to a week, freshness (`max-age`, `Expires`) up to `maximum`;
 /// 2. `minimum` and `maximum`, which the user may configure;
-/// 3. after failures, exponential back-off;
-/// 4. `ttl` and the document's other intervals, as the minimum between two refreshes, up to six hours;
+/// 3. `ttl` and the document's other intervals, as the minimum between two refreshes, up to six hours;
+/// 4. after failures, exponential back-off;
 /// 5. the show's release rhythm.
+///
+/// A refresh in the document's quiet hours or days is postponed by whole hours until after them, unless it would then
+/// be later than rules 1 and 2 allow.
 package struct RefreshSchedule: Sendable, Equatable {
     /// `refresh.min` and `refresh.max`, in seconds.
     package let minimum: Int64
@@ -112,8 +115,8 @@ package struct RefreshSchedule: Sendable, Equatable {
 
     private func wish(_ facts: RefreshFacts, now: Int64) -> ReleaseRhythm.Wish {
         if facts.failures > 0 {
-            // A permanent refusal (401, 404…) usually means that the feed moved or was removed: back-off starts two
-            // steps later.
+            // A permanent refusal (401, 404…) usually means that the feed moved or was removed: back-off skips its
+            // first two steps.
             let isPermanent = facts.head.map { Self.isPermanent($0.status) } ?? false
             let steps = min(facts.failures - 1 + (isPermanent ? 2 : 0), 20)
             let (product, overflow) = minimum.multipliedReportingOverflow(by: 1 << Int64(steps))

@@ -29,7 +29,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static let hour: Int64 = 3_600
     private static let day: Int64 = 86_400
     private static let week: Int64 = 7 * 86_400
-    /// Episodes closer together count as one release: a batch, or a bonus beside its episode.
+    /// The interval below which episodes count as one release: a batch, or a bonus beside its episode.
     private static let batchSpan: Int64 = 30 * 60
     /// The length of the history used: enough weeks to distinguish a habit from chance, few enough to follow a new one.
     private static let historyLength: Int64 = 12 * week

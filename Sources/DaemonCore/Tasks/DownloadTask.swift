@@ -23,7 +23,7 @@ package struct DownloadTask: Sendable, Equatable {
     package internal(set) var snapshot: DownloadSnapshot
     /// The time of the next attempt after a failure, in whole seconds; `nil` if none is scheduled.
     var nextTry: WallTime?
-    /// When `received` was last written to the library.
+    /// The time at which `received` was last written to the library.
     var recordedAt: Instant?
     /// The value of `received` that was last written to the library.
     package internal(set) var recordedBytes: Int64

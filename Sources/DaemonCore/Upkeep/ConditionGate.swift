@@ -8,7 +8,7 @@ struct ConditionGate: Sendable {
     private let lifetime: Duration
     /// Whether discretionary work may run.
     private(set) var allows = true
-    /// When the conditions were last read.
+    /// The time of the last reading.
     private var readAt: Instant?
     private var isReading = false
 

@@ -8,7 +8,7 @@ package struct UpkeepPlanner: Sendable {
         var isIdle: Bool
         /// Whether work is running; the due times change when it has finished.
         var isBusy: Bool
-        /// When the conditions have to be read again, if work depends on them.
+        /// The time at which the conditions have to be read again, if work depends on them.
         var conditionsDue: Instant?
     }
 
@@ -17,19 +17,19 @@ package struct UpkeepPlanner: Sendable {
     private(set) var due: [Chore: WallTime] = [:]
     /// Whether the due times may have changed since they were last read.
     private var isStale = true
-    /// When the due times were last read.
+    /// The time at which the due times were last read.
     private var readAt: Instant?
-    /// When a due chore was last performed.
+    /// The time at which a due chore was last performed.
     private var performedAt: Instant?
     /// The start of the daemon's idle time; `nil` while it is not idle.
     private var idleSince: Instant?
     /// Whether `leave` was ordered since the daemon became idle.
     private(set) var isLeaving = false
-    /// When the next `tick` is scheduled.
+    /// The time for which the next `tick` is scheduled.
     private var wakesAt: Instant?
-    /// When the last `tick` arrived.
+    /// The time at which the last `tick` arrived.
     private var tickedAt: Instant?
-    /// When the clocks were last compared.
+    /// The times on both clocks when they were last compared.
     private var clock: Moment?
 
     /// The longest sleep. Due times refer to the wall clock, which may be set: after a jump they are checked again

@@ -5,7 +5,7 @@ package enum MountTable {
     /// The device number of a mount, which distinguishes a filesystem from another one mounted later at the same path.
     struct Device: Hashable, Sendable {
         var major: UInt32
-        /// For a FUSE filesystem also the name of its folder in /sys/fs/fuse/connections.
+        /// The minor number; for a FUSE filesystem also the name of its folder in /sys/fs/fuse/connections.
         var minor: UInt32
     }
 

@@ -4,7 +4,7 @@ import Glibc
 /// The part of a listing that a readdir or readdirplus requests.
 package struct DirectoryPage: Sendable, Hashable {
     package var handle: FileHandle
-    /// 0 for the beginning, otherwise the `nextOffset` of the last entry already read.
+    /// The offset at which to continue: 0 for the beginning, otherwise the `nextOffset` of the last entry already read.
     package var offset: UInt64
     /// The maximum size of the reply in bytes.
     package var size: Int

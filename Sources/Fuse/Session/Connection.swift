@@ -71,7 +71,7 @@ package struct Connection: Sendable, Equatable {
 /// `process_init_limits` in the kernel's fs/fuse/inode.c reduces the requested number to the module's parameter
 /// `max_user_bgreq` unless the process that answers INIT has CAP_SYS_ADMIN in the initial user namespace.
 struct BackgroundAllowance: Equatable {
-    /// `nil`: no limit.
+    /// The maximum number of background requests; `nil` if there is no limit.
     var limit: Int?
 
     /// The number of background requests that suffices for asynchronous reads. If fewer are granted, that small number

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// The corresponding C function is `pthread_create`.
 struct Thread {
-    /// Valid until `join` has returned, or until the thread has exited after `detach`.
+    /// The thread's identifier, valid until `join` has returned, or until the thread has exited after `detach`.
     let identifier: pthread_t
 
     /// Starts `body` on a new thread that receives no signals except those in `signals`.

@@ -13,7 +13,7 @@ struct ShowFeedFile: GeneratedFile {
 
     static let name = "feed.xml"
 
-    /// Neither name nor attributes are cached: a setting decides whether the file exists.
+    /// The form of these feeds. Neither name nor attributes are cached: a setting decides whether the file exists.
     fileprivate static let form: NodeForm = {
         var form = NodeForm.file.cached(for: 0)
         form.pushesSize = false

@@ -10,11 +10,11 @@ package enum Probes: Sendable, Equatable {
 
 /// The role of a program that opens a file, in the order of precedence.
 enum CallerRole {
-    /// May open only completely cached episodes and generated files.
+    /// A program that may open only completely cached episodes and generated files.
     case indexer
-    /// Its reads fetch only the requested byte ranges.
+    /// A program whose reads fetch only the requested byte ranges.
     case probe
-    /// Its reads start the download of the whole file.
+    /// A program whose reads start the download of the whole file.
     case player
 }
 
