@@ -9,7 +9,7 @@ struct NodeFacts: Sendable {
     var size: Int64
     /// The allocated size in units of 512 bytes.
     var blocks: Int64
-    /// The atime. This time, `modified` and `changed` are in seconds of Unix time.
+    /// The atime. `accessed`, `modified` and `changed` are in seconds of Unix time.
     var accessed: Int64
     var modified: Int64
     var changed: Int64

@@ -76,7 +76,7 @@ struct PageText {
     /// Adds the script and the end of the document.
     mutating func finish() { add("<script>\(PageStyle.script)</script>\n</body>\n</html>\n") }
 
-    /// Adds data for the script. Its type keeps the browser from running it.
+    /// Adds data for the script, in an element that the browser does not run because of its type.
     mutating func data(_ value: OrderedJSON, id: String) {
         add("<script type=\"application/json\" id=\"\(id)\">")
         // In JSON these characters occur only inside strings; none of them may end the element or the line.

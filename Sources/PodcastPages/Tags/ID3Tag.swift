@@ -3,7 +3,7 @@ package import PodcastFeed
 /// A tag that is written before an MP3 file: ID3v2.4 (https://id3.org/id3v2.4.0-structure) with chapters
 /// (https://id3.org/id3v2-chapters-1.0).
 ///
-/// Every text is bounded, so that the tag without its picture has at most about 1.1 MB: 255 chapters with a title and a
+/// Every text is bounded, so that the tag without its picture is at most about 1.1 MB: 255 chapters with a title and a
 /// link. The picture is the last frame: the tag ends with the picture's bytes, which this type does not need.
 package struct ID3Tag: Sendable {
     /// The picture at the end of the tag.
