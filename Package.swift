@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// A target of podfs: the name and what it imports, and nothing else.
+/// Returns a library target with the settings `strict`. CI refuses an import of a module that is not in `dependencies`
+/// (`--explicit-target-dependency-import-check error`).
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -42,20 +43,20 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
 
-        // What Glibc's module lacks: calls that retry, clocks, atomic files, processes, threads.
+        // System calls that are retried on EINTR, clocks, atomic files, processes, threads.
         target("Platform", ["CLinux"]),
 
-        // What a player's report means, as values.
+        // The meaning of players' reports, as values.
         target("Listening", ["TransferCore", "Platform"]),
 
-        // What a feed says, and what the library keeps of it.
+        // The parsers of feeds, the library, and the pages made from it.
         target("PodcastFeed", ["Platform"]),
         target("PodcastLibrary", ["PodcastFeed", "Listening", "TransferCore", "Platform", "CLinux", grdb]),
         target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "CLibXML2"]),
 
-        // Transfers. These know nothing of podcasts.
+        // Transfers. TransferCore, ContentCache and TransferEngine are independent of podcasts.
         target("TransferCore", ["Platform"]),
-        // What the daemon decides, as values.
+        // The daemon's decisions, as values.
         target("DaemonCore", ["PodcastProtocol", "Listening", "TransferCore", "Platform"]),
         target("ContentCache", ["CCrypto", "CLinux", "Platform", systemPackage]),
         target(

@@ -1,4 +1,4 @@
-// OpenSSL's digests (libcrypto): SHA-256 of a finished episode, with the processor's own instructions.
+// OpenSSL's digests (libcrypto), which use the processor's SHA instructions.
 // The C library's types belong to its module: see CLinux.h.
 #pragma clang module import SwiftGlibc
 #include <openssl/evp.h>

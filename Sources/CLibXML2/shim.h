@@ -1,9 +1,9 @@
 // The C library's types belong to its module: see CLinux.h.
 #pragma clang module import SwiftGlibc
 
-/* Debian's libxml2 is built with ICU, and its headers then bring in ICU's, of which Foundation has copies of its own:
-   the two definitions of one enum do not compile together. Without ICU only the tail of xmlCharEncodingHandler
-   changes, which nobody reads. */
+/* Debian's libxml2 is built with ICU, so its headers include ICU's. Foundation has its own copies of ICU's headers, and
+   the two definitions of one enum do not compile together. Without ICU only the last members of
+   xmlCharEncodingHandler differ, which podfs does not use. */
 #include <libxml/xmlversion.h>
 #undef LIBXML_ICU_ENABLED
 

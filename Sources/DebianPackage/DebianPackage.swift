@@ -49,15 +49,16 @@ struct DebianPackage: CommandPlugin {
         return program.url
     }
 
-    /// The maintainer as in Debian's own tools: DEBFULLNAME and DEBEMAIL, otherwise the author of the last commit.
+    /// Returns the maintainer as Debian's own tools do: DEBFULLNAME and DEBEMAIL, otherwise the author of the last
+    /// commit.
     private static func maintainer(of source: URL) throws -> String {
         let environment = ProcessInfo.processInfo.environment
         if let name = environment["DEBFULLNAME"], let mail = environment["DEBEMAIL"] { return "\(name) <\(mail)>" }
         return try Shell.output("git", "-C", source.path, "log", "-1", "--format=%an <%ae>")
     }
 
-    /// The date of the changelog's entry: SOURCE_DATE_EPOCH, otherwise the last commit, so that packages of one commit
-    /// are equal.
+    /// Returns the date of the changelog's entry: SOURCE_DATE_EPOCH, otherwise that of the last commit. The time of the
+    /// build would make the changelog differ between packages of the same commit.
     private static func date(of source: URL) throws -> String {
         if let epoch = ProcessInfo.processInfo.environment["SOURCE_DATE_EPOCH"] {
             return try Shell.output("date", "-R", "-u", "-d", "@\(epoch)")

@@ -6,7 +6,7 @@ internal import TransferCore
 
 /// The loop of the engine's thread: one curl multi handle, all downloads, uploads and data requests.
 ///
-/// Confined to that thread; it ends when `stop` is called through the mailbox.
+/// Confined to that thread. `run` returns after `stop` was called through the mailbox.
 final class EngineLoop {
     let configuration: TransferConfiguration
     let cache: ContentCache

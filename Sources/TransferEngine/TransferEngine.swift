@@ -20,7 +20,7 @@ package final class TransferEngine: Sendable {
 
     let cache: ContentCache
     let mailbox = Mailbox()
-    /// The last number given to a wait or to the data requests of one call.
+    /// The last number assigned to a wait, or to the data requests of one call.
     private let lastWait = Atomic<Int64>(0)
     /// Signalled when the engine's thread has ended.
     private let ended = DispatchSemaphore(value: 0)

@@ -10,8 +10,8 @@ package final class FileLease: Sendable {
     package init(_ path: String) throws {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open") }
-        // F_SETSIG and F_SETLEASE of linux/fcntl.h. The kernel announces the end of the lease by a signal: SIGURG,
-        // because it is ignored by default.
+        // 10 is F_SETSIG and 1024 F_SETLEASE of fcntl(2), which need _GNU_SOURCE. The kernel announces the end of the
+        // lease by a signal: SIGURG, because it is ignored by default.
         guard fcntl(descriptor, 10, SIGURG) == 0, fcntl(descriptor, 1024, F_WRLCK) == 0 else {
             throw SystemCallError("fcntl")
         }

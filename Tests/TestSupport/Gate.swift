@@ -15,7 +15,7 @@ package final class Gate: Sendable {
 
     private let state: Mutex<State>
 
-    /// A gate that lets `position` bytes pass.
+    /// Creates a gate that lets `position` bytes pass.
     package init(heldAt position: Int) {
         state = Mutex(State(limit: position))
     }

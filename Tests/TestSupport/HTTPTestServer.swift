@@ -34,8 +34,8 @@ package final class HTTPTestServer: Sendable {
         serve(path, resource) { script.indices.contains($0.index) ? script[$0.index] : .normal }
     }
 
-    /// Serves `resource` at `path` with the behaviour that the closure returns for each request. It is called on the
-    /// connections' threads, possibly concurrently.
+    /// Serves `resource` at `path` with the behaviour that the closure returns for each request. The closure is called
+    /// on the connections' threads, possibly concurrently.
     package func serve(
         _ path: String, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
     ) {
@@ -61,7 +61,7 @@ package final class HTTPTestServer: Sendable {
         "http://\(host ?? (address.contains(":") ? "[\(address)]" : address)):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
 
-    /// The port chosen by the kernel; 0 before `start`. After `stop` it is unchanged, and connections are refused.
+    /// The listening port; 0 before `start`. After `stop` it is unchanged, and connections are refused.
     package var port: UInt16 { shared.port }
 
     // MARK: Log
@@ -103,7 +103,7 @@ package final class HTTPTestServer: Sendable {
 
     /// Starts listening. After `stop`, it listens on the same port again.
     ///
-    /// - Parameter port: A port known to be free at this address; `nil` lets the kernel choose.
+    /// - Parameter chosen: A port known to be free at this address; `nil` lets the kernel choose at the first start.
     package func start(on chosen: UInt16? = nil) throws {
         try listener.withLock { listener in
             guard listener == nil else { return }

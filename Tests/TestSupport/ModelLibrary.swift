@@ -290,7 +290,8 @@ package struct ModelLibrary: Sendable {
             }
             Self.update(&show.episodes[row], to: item)
         }
-        // New rows are numbered from the oldest episode on. Of two with one date, the later in the document is older.
+        // New rows are numbered from the oldest episode on. Of two episodes with the same date, the one later in the
+        // document is older.
         fresh.sort { one, other in
             let first = one.item.published ?? .max
             let second = other.item.published ?? .max

@@ -207,7 +207,7 @@ package final class ModelMount: ModelSubject {
             case .removeFolder: result = isFolder ? rmdir(path) : unlink(path)
             case .rename: result = Glibc.rename(path, beside)
             case .truncate:
-                // These calls do not exist for folders.
+                // The kernel itself refuses this call and the next for folders (EISDIR).
                 if isFolder { return nil }
                 result = truncate(path, 0)
             case .openForWriting:

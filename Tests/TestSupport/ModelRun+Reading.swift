@@ -80,7 +80,7 @@ extension ModelRun {
     }
 
     /// Opens a file, and throws an error of the open as a difference from the model. The kernel may still have cached
-    /// the node of an older rendition, which fails with ESTALE: the subject itself then repeats the lookup.
+    /// the node of an older rendition. Opening that node fails with ESTALE, and the subject itself repeats the lookup.
     private func openExpectingSuccess(_ path: [String]) async throws -> Subject.File {
         do {
             return try await subject.open(path)

@@ -141,7 +141,8 @@ package struct ModelTree: Sendable {
     }
 
     package static let rootInode: UInt64 = 0x8000_0001
-    /// The inode number of `Tagged`. Its lower 32 bits differ from those of the root and of shows.
+    /// The inode number of `Tagged`. Its lower 32 bits differ from those of the root and of shows, because mpd compares
+    /// only these; see `NodeNumber.inode`.
     private static let taggedInode = inode(27, 0x8000_0002)
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }

@@ -5,9 +5,9 @@ import Platform
 
 /// Guarantees that a FUSE mount is removed, even if its process hangs or was killed.
 ///
-/// At the deadline, or when the guard is released, the mount is detached with `fusermount3 -uz`; a connection that
-/// survives that is aborted through fusectl, which fails every hanging request. Releasing the guard blocks the thread
-/// until the connection is closed, but only for a limited time.
+/// At the deadline, or when the guard is released, the mount is detached with `fusermount3 -uz`. If its connection
+/// remains open, the connection is aborted through fusectl, which fails every hanging request. Releasing the guard
+/// blocks the thread until the connection is closed, but only for a limited time.
 package final class MountGuard: Sendable {
     package let mountPoint: String
     private let namespace: MountNamespace?

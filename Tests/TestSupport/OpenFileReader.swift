@@ -4,8 +4,8 @@ import Synchronization
 
 /// A program that opens a file once and reads from that descriptor on request.
 ///
-/// It serves for files in a mount: the test process itself must not open them. The program is a few lines of Perl,
-/// which every Debian has.
+/// Use it for files in a mount: a test process that opens them itself could block in a hanging mount. The program is a
+/// few lines of Perl, which is installed on every Debian.
 package final class OpenFileReader: Sendable {
     package struct Reading: Sendable {
         package let bytes: [UInt8]

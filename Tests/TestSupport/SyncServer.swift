@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A sync server for tests. It follows the documentation of the gPodder API, version 2, and of Nextcloud's gpoddersync;
-/// where that is silent, it behaves like their servers. Its only account is in memory, and survives stop and start.
-/// Faults are scripted.
+/// A sync server for tests. It follows the documentation of the gPodder API, version 2, and of Nextcloud's gpoddersync,
+/// and behaves like their servers where the documentation is silent. Its only account is in memory, and survives stop
+/// and start. Faults are scripted.
 package final class SyncServer: Sendable {
     /// Behaviour that differs between servers.
     package struct Manner: Sendable {
@@ -18,7 +18,7 @@ package final class SyncServer: Sendable {
         package var keepsGUID = true
         /// The maximum size of a body; longer ones get 413.
         package var largestBody = 1 << 20
-        /// Added to the clock, in seconds.
+        /// The offset of the server's clock in seconds.
         package var clockSkew: Int64 = 0
         /// The server's normal form of an address; empty for one that it rejects.
         package var spelling: @Sendable (String) -> String = { url in

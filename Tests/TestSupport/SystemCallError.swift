@@ -5,7 +5,7 @@ package struct SystemCallError: Error, CustomStringConvertible {
     package let call: String
     package let code: Int32
 
-    /// An error with the current value of `errno`.
+    /// Creates an error, by default with the current value of `errno`.
     package init(_ call: String, code: Int32 = errno) {
         self.call = call
         self.code = code

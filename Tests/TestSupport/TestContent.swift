@@ -17,7 +17,7 @@ package struct TestContent: Sendable, Hashable {
     /// The minimum size of a content with the prefix. The prefix would be a large part of a shorter content.
     private static let smallestWithPrefix = 32
 
-    /// The bytes of `range`, clamped to the content.
+    /// Returns the bytes of `range`, clamped to the content.
     package func bytes(in range: Range<Int>) -> [UInt8] {
         let range = range.clamped(to: 0..<size)
         guard !range.isEmpty else { return [] }
@@ -49,7 +49,7 @@ package struct TestContent: Sendable, Hashable {
         return bytes == self.bytes(in: offset..<offset + bytes.count)
     }
 
-    /// SplitMix64 (Steele, Lea, Flood 2014), used as a hash of the word's position.
+    /// Returns the word at `index`: a hash of `seed` and `index` by SplitMix64 (Steele, Lea, Flood 2014).
     @inline(__always)
     private func word(_ index: UInt64) -> UInt64 {
         var z = (seed &+ 1) &* 0xD1B5_4A32_D192_ED03 &+ index &* 0x9E37_79B9_7F4A_7C15

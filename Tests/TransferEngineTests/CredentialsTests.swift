@@ -4,10 +4,10 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// A user name and password are sent to their origin only.
+/// User names and passwords, which are sent to their origin only.
 struct CredentialsTests {
     private let bench: EngineBench
-    /// A different port is a different origin.
+    /// A server on another port, and so of another origin.
     private let other = HTTPTestServer()
     private let content = TestContent(seed: 1, size: 400_000)
 

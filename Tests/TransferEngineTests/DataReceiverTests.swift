@@ -7,7 +7,7 @@ import TransferCore
 
 /// Data requests with callbacks, and their shared curl handles.
 struct DataReceiverTests {
-    /// Requests the next URL as soon as the previous response has arrived.
+    /// A receiver that sends the next request as soon as the previous response has ended.
     private final class Chain: DataReceiver {
         struct State {
             var rest: [DataRequest]

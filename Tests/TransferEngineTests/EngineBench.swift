@@ -254,7 +254,7 @@ final class EngineBench: Sendable {
         try await engine.snapshots().first { $0.key == key }
     }
 
-    /// The number of bytes that the server has sent for a file, divided by its size.
+    /// Returns the number of bytes that the server has sent for a path, divided by `size`.
     func share(_ path: String, of size: Int) -> Double {
         Double(server.bodyBytesWritten(for: path)) / Double(size)
     }

@@ -38,7 +38,7 @@ struct NetworkAddressesTests {
     @Test func addressesComeAndGo() throws {
         let (one, six) = (try #require(Self.one), try #require(Self.six))
         var addresses = NetworkAddresses(assigned: [])
-        // Of a point-to-point link, this computer's end counts, whatever the order of the attributes.
+        // On a point-to-point link, IFA_ADDRESS is the peer's address, and IFA_LOCAL this computer's.
         let added = Self.address(20, [(1, [192, 0, 2, 99]), (2, [192, 0, 2, 1]), (3, [0x6C, 0x6F, 0])])
         #expect(apply(added, to: &addresses) == .init(isBack: true))
         #expect(addresses.assigned == [one])

@@ -184,7 +184,7 @@ import TransferCore
         } behaviour: { request in
             .close(after: max(0, 40_000 - (hasRanges ? request.range?.firstByte ?? 0 : 0)))
         }
-        // The first request starts at the reader's offset if the server supports ranges.
+        // The first response starts at the reader's offset if the server supports ranges.
         let end = hasRanges ? 59_000 : 40_000
         let error = try #require(await failure { try await bench.read(1, 59_000..<59_100) })
         #expect(error.message.hasPrefix("the server announces 60000 bytes and sends \(end): "), "\(error.message)")

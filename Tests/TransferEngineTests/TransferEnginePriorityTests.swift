@@ -39,8 +39,8 @@ import TransferCore
         try bench.fill(4)
         try bench.fill(5, priority: .automatic)
         try bench.fill(5)
-        // The engine handles calls in order. If the first download ended before these calls, the second would start,
-        // and be stopped for the fourth.
+        // The engine handles calls in order, so the calls above have had their effect when this one returns. If the
+        // gate opened earlier, the second download could start, and be preempted for the fourth.
         #expect(try await bench.snapshot(5)?.priority == .asked)
         gate.open()
         try await bench.waitUntilWhole(1, 2, 3, 4, 5)

@@ -1,5 +1,5 @@
 // Linux calls and constants that Swift's Glibc module lacks, and macros that Swift cannot import.
-// Each function maps one to one onto the call it is named after: no logic here.
+// Each function wraps one call or macro, or fills a structure of the C library: no logic here.
 #ifndef CLINUX_H
 #define CLINUX_H
 
@@ -54,7 +54,7 @@ int clinux_ofd_lock(int fd, short type);
 /// Whether another description has a lock on the file, of either kind (F_OFD_GETLK): 1 or 0, or -1 with errno.
 int clinux_ofd_is_locked(int fd);
 
-/// prctl(PR_SET_NAME): the calling thread's name, of which 15 bytes are kept.
+/// prctl(PR_SET_NAME): sets the name of the calling thread, truncated to 15 bytes.
 static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 /// SEEK_DATA and SEEK_HOLE of lseek(2).
@@ -68,8 +68,9 @@ ssize_t clinux_copy_file_range(int from, int to, size_t count);
 /// does not exist, EINVAL or ENOSYS if the file system does not support it.
 int clinux_exchange(const char *one, const char *other);
 
-/// dl_iterate_phdr(3): calls `body` for each segment of the program and of its libraries that is mapped from a file
-/// (PT_LOAD): the library's name, the segment's address, its number of bytes from the file, and PF_R, PF_W and PF_X.
+/// dl_iterate_phdr(3): calls `body` for each PT_LOAD segment of the program and its libraries, and of the vDSO, which
+/// is not mapped from a file. `object` is the library's name, `size` the segment's number of bytes in the file, `flags`
+/// PF_R, PF_W and PF_X.
 void clinux_each_segment(void (*body)(const char *object, uintptr_t address, size_t size, uint32_t flags));
 
 /// accept4(2) without the peer's address; pipe2(2).

@@ -4,9 +4,9 @@ internal import Platform
 
 /// The certificate authorities that servers are verified with, as files of the system.
 package struct Authorities: Sendable, Equatable {
-    /// A file with all of them; `nil` if curl was built without one.
+    /// A file with all authorities; `nil` if curl was built without one.
     package var bundle: String?
-    /// A folder with a file for each, under the hash of its subject.
+    /// A folder with one file for each authority, named by the hash of the authority's subject.
     package var folder: String?
 
     package init(bundle: String?, folder: String?) {
@@ -30,9 +30,9 @@ package struct Authorities: Sendable, Equatable {
 
     /// Replaces standard paths by those of the environment.
     ///
-    /// A folder that the environment does not name is not used beside a bundle: libcurl would parse both for every new
-    /// TLS connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities, while a bundle alone
-    /// is parsed once (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
+    /// Beside a bundle, a folder is used only if the environment names it. libcurl would parse both for every new TLS
+    /// connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities; it parses a bundle alone
+    /// only once (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
     init(_ standard: Authorities, file: String?, folder: String?) {
         bundle = file ?? standard.bundle
         if let folder {
@@ -62,8 +62,8 @@ package struct Authorities: Sendable, Equatable {
         return stat(bundle, &status) == 0 && status.st_size > 0 && access(bundle, R_OK) == 0
     }
 
-    /// The remedy if no https server can be verified; `nil` if there are authorities, so that a failed verification is
-    /// the server's fault.
+    /// The remedy if there are no authorities, so that no https server can be verified. `nil` if there are: a failed
+    /// verification is then the server's fault.
     package var advice: String? {
         isPresent
             ? nil

@@ -19,7 +19,7 @@ final class EasyHandle {
     /// The result of processing a piece of the body.
     enum Verdict {
         case accepted
-        /// Nothing was processed: deliver it again after `resume()`.
+        /// The piece was not processed: curl delivers it again after `resume()`.
         case pause
         /// Ends the transfer.
         case stop
@@ -46,11 +46,11 @@ final class EasyHandle {
         var timeout: Duration?
         /// The space of the address that led to this one; `nil` if a person entered it. See `ReachTrail`.
         var reach: AddressSpace?
-        /// The maximum rate in bytes per second, enforced by pausing; 0 for none. curl's own limit is not used: it
-        /// averages over at least the last three seconds, so that lowering it on a running handle stops the transfer
-        /// until the average has caught up, which can look like a stall.
+        /// The maximum rate in bytes per second, which limits the receive buffer; 0 for none. The receiver enforces the
+        /// rate by pausing. curl's own limit averages over at least the last three seconds: lowering it on a running
+        /// handle would stop the transfer until the average has caught up, which can look like a stall.
         var rateLimit: Int64 = 0
-        /// The number of other handles in progress: the more there are, the less memory each uses.
+        /// The number of other download requests in progress: the more there are, the smaller the receive buffer.
         var others = 0
         var followsRedirects = true
         var method = Method.get
@@ -208,8 +208,8 @@ final class EasyHandle {
         }
     }
 
-    /// Returns the size of curl's receive buffer in bytes: the handle's share of the total, but at most an eighth of a
-    /// second of the rate limit.
+    /// Returns the size of curl's receive buffer in bytes: the handle's share of the total, but at most the bytes that
+    /// the rate limit permits in an eighth of a second.
     static func receiveBuffer(rateLimit: Int64, others: Int) -> Int {
         let size = min(receiveBuffer, max(smallReceiveBuffer, sharedReceiveBuffer / (others + 1)))
         guard rateLimit > 0 else { return size }
@@ -256,8 +256,8 @@ final class EasyHandle {
         line.withUTF8 { readLine(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Returns a line of a head without its end; `nil` for one with non-ASCII bytes or another line end, which has to
-    /// be decoded as characters. That path takes longer than all other work for a small response.
+    /// Returns a line of a head without its end; `nil` for a line with non-ASCII bytes or a line end inside, which has
+    /// to be decoded as characters. Decoding takes longer than all other work for a small response.
     private static func plainLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         // Line feed, vertical tab, form feed and carriage return, like `Character.isNewline`.
         let isEnd = { (byte: UInt8) in byte >= 0x0A && byte <= 0x0D }
@@ -314,7 +314,7 @@ final class EasyHandle {
         var status = 0
         ccurl_get_long(pointer, CURLINFO_RESPONSE_CODE, &status)
         head.status = status
-        // Skip interim responses, and redirects that curl follows.
+        // Skip interim responses.
         if status < 200 { return }
         if head.announcesStrayBody { ccurl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
         var address: UnsafeMutablePointer<CChar>?
@@ -334,7 +334,7 @@ final class EasyHandle {
         head.firstSpace = trail.firstSpace
         head.redirects = redirects
         hasReportedHead = true
-        // curl would accept it: it uses the last Content-Length, up to the end of its digits.
+        // curl would accept the head: it uses the last Content-Length, up to the end of the digits.
         if case .invalid(let reason) = head.framing {
             rejection = TransferError(.unusable, reason)
             return

@@ -184,7 +184,7 @@ extension Download {
     // MARK: Bytes
 
     /// The maximum size in bytes of a connection's first write. A waiting reader gets these bytes before the rest is
-    /// copied. The size covers the kernel's first reads, with a margin.
+    /// written. The size covers the kernel's first reads, with a margin.
     private static let firstPiece = 64 * 1024
 
     /// Writes, skips or compares a prefix of `bytes`, as the machine's step requires.

@@ -51,7 +51,7 @@ final class Download {
         }
     }
 
-    /// The events sent to the owner.
+    /// The last reports to the owner, and those that are due.
     private struct Reports {
         /// The number of the last event.
         var lastEvent = 0
@@ -347,7 +347,7 @@ final class Download {
             || reported?.isRetrying != machine.isRetrying || reports.nextTry != machine.nextTry
         guard hasChanged || now >= reports.due && reports.last?.isOutdated(by: machine) != false else { return }
         let snapshot = self.snapshot
-        // Loading a machine is not worth an event.
+        // A download that was only loaded is not reported.
         let emitsEvent = force || reported != nil || state != .remote
         reports.last = snapshot
         reports.nextTry = machine.nextTry

@@ -81,7 +81,8 @@ package struct DownloadSource: Sendable {
 /// The answer to a reader: the rendition, its cache file, and the ranges that may be read.
 package struct ReadGrant: Sendable {
     package var generation: Int
-    /// Whether the generation differs from the owner's: an event about it is on its way.
+    /// Whether the generation differs from that of the `DownloadSource`, so that the owner may not have processed the
+    /// event about it yet.
     package var isNewGeneration: Bool
     /// The size in bytes; `nil` while unknown.
     package var total: Int64?

@@ -23,8 +23,8 @@ final class Upload: EasyHandleReceiver {
     private var reported: UploadSnapshot?
     /// The time of the next progress report.
     private var reportDue = Instant.start
-    /// The time of the first check that found the server's side of the connection closed and no bytes sent; `nil`
-    /// otherwise.
+    /// The time of the first check that found the server's side of the connection closed, and no bytes sent since the
+    /// check before; `nil` if the last check did not.
     private var closedSince: Instant?
     /// The time of the next check of the connection, while a request is in progress.
     private var closeCheckDue = Instant.start
@@ -72,7 +72,7 @@ final class Upload: EasyHandleReceiver {
     /// Whether it has ended permanently.
     var hasEnded: Bool { [.completed, .cancelled].contains(machine.taskState) }
 
-    /// Aborts the request when the process exits. No event is sent: the persisted state counts.
+    /// Aborts the request when the engine stops. No event is sent: the next run continues from the records.
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
 
     /// Updates and reports the number of sent bytes. Called after curl was active.
@@ -85,8 +85,8 @@ final class Upload: EasyHandleReceiver {
         report()
     }
 
-    /// Detects a server that closes the connection during a body, and ends the request as lost. The sender may
-    /// otherwise wait for a window that never opens: for a minute after a close a Linux server answers window probes
+    /// Detects a server that closes the connection during a body, and ends the request as lost. Otherwise the sender
+    /// may wait for a window that never opens: for a minute after a close a Linux server answers window probes
     /// with a closed window.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
