@@ -61,8 +61,8 @@ struct PackageTree {
         try compress("usr/share/doc/podfs/changelog")
     }
 
-    /// Returns the value of `Depends` without fuse3: the packages of the libraries that the program is linked to, with
-    /// their minimum versions.
+    /// Returns the packages of the libraries that the program is linked to, with their minimum versions: the value of
+    /// `Depends` without fuse3, which contains the program fusermount3.
     ///
     /// - Parameter folder: The folder for the files that dpkg-shlibdeps needs.
     func dependencies(in folder: URL) throws -> String {

@@ -11,7 +11,7 @@ package struct ModelEpisode: Sendable {
         /// A transfer suspended by a person.
         case suspended
         case cached
-        /// The server was asked and refuses the file.
+        /// The server has refused the file.
         case refused
     }
 

@@ -102,7 +102,7 @@ struct ResponsePlan: Sendable {
         return Answer(status: 206, range: resolved)
     }
 
-    /// RFC 9110 §13.1.2: weak comparison with any tag of the list, or `*`.
+    /// Whether a tag of the list equals `etag` by weak comparison, or the list is `*` (RFC 9110 §13.1.2).
     private static func matchesWeakly(_ etag: String?, _ list: String) -> Bool {
         if list.trimmingCharacters(in: .whitespaces) == "*" { return true }
         guard let etag else { return false }
@@ -113,7 +113,7 @@ struct ResponsePlan: Sendable {
         return list.split(separator: ",").contains { opaque($0) == opaque(etag) }
     }
 
-    /// RFC 9110 §13.1.5: strong comparison of the tag, or an equal date.
+    /// Whether If-Range is absent, equals the tag by strong comparison, or equals the date (RFC 9110 §13.1.5).
     private static func ifRangeHolds(_ field: String?, _ resource: Resource) -> Bool {
         guard let field else { return true }
         if field.hasPrefix("\"") { return field == resource.etag }

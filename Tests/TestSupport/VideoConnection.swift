@@ -124,7 +124,7 @@ struct VideoConnection {
         return VideoServer.Answer(status: 204)
     }
 
-    /// Stores media sent by tus; bytes received before a connection broke are kept.
+    /// Stores media sent by tus; bytes received before a connection broke remain stored.
     private func patch(
         _ request: Request, _ video: VideoServer.Video, _ options: VideoServer.Options, _ input: inout [UInt8]
     ) throws -> VideoServer.Answer {

@@ -22,11 +22,13 @@ struct NetworkAddressesTests {
         half(UInt16(4 + value.count)) + half(type) + value + [UInt8](repeating: 0, count: -value.count & 3)
     }
 
-    /// RTM_NEWADDR is 20, RTM_DELADDR 21; IFA_ADDRESS is 1, IFA_LOCAL 2, IFA_LABEL 3.
+    /// Returns a message about an address. RTM_NEWADDR is 20, RTM_DELADDR 21; the attribute IFA_ADDRESS is 1, IFA_LOCAL
+    /// 2, IFA_LABEL 3.
     private static func address(_ type: UInt16, _ attributes: [(UInt16, [UInt8])], flags: UInt8 = 0) -> [UInt8] {
         message(type, [2, 24, flags, 0] + word(2) + attributes.flatMap { attribute($0.0, $0.1) })
     }
 
+    /// Returns an RTM_NEWLINK (16). With the flag 0x40 (IFF_RUNNING) the interface has a carrier.
     private static func link(_ index: UInt32, flags: UInt32) -> [UInt8] {
         message(16, [0, 0] + half(1) + word(index) + word(flags) + word(0))
     }

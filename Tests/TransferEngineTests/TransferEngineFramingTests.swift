@@ -101,7 +101,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// The rule of two lengths also applies to a feed's response, which is kept in memory.
+    /// The rule of two lengths also applies to a feed's response, which is received in memory.
     @Test func anAnswerInMemoryWithTwoLengthsFails() async throws {
         let bench = try bench { _ in
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")

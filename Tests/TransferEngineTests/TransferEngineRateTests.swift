@@ -9,7 +9,8 @@ import TransferCore
     private let content = TestContent(seed: 71, size: 8_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// The maximum number of bytes in excess of the rate: the saved credit, and one piece per connection.
+    /// Returns the maximum number of bytes in excess of the rate: the credit of a quarter of a second, and a piece of
+    /// 16 KiB for each connection.
     private func burst(_ limit: Int, connections: Int) -> Int { limit / 4 + connections * 16_384 }
 
     @Test func manyConnectionsShareTheirReceiveBuffers() {

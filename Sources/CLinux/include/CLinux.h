@@ -5,9 +5,9 @@
 
 // _GNU_SOURCE is defined in CLinux.c and not here: it changes the layout of fd_set, which other modules use too.
 
-// To Swift, the types of the C library belong to its module, here and in every other module of this package that includes
-// the same headers. Without the import they would be members of the module that a compilation happens to load first, and
-// `import Glibc` alone would not always make their fields visible.
+// To Swift, the types of the C library belong to its module, here and in every other module of this package that
+// includes the same headers. Without the import they would be members of the module that a compilation happens to load
+// first, and `import Glibc` alone would not always make their fields visible.
 #ifdef __swift__
 #pragma clang module import SwiftGlibc
 #endif
@@ -64,8 +64,8 @@ off_t clinux_seek_hole(int fd, off_t offset);
 /// copy_file_range(2) from the descriptors' own offsets.
 ssize_t clinux_copy_file_range(int from, int to, size_t count);
 
-/// renameat2(2) with RENAME_EXCHANGE: exchanges two paths atomically. Returns 0, or -1 with errno: ENOENT if one of them
-/// does not exist, EINVAL or ENOSYS if the file system does not support it.
+/// renameat2(2) with RENAME_EXCHANGE: exchanges two paths atomically. Returns 0, or -1 with errno: ENOENT if one of
+/// them does not exist, EINVAL or ENOSYS if the file system does not support the exchange.
 int clinux_exchange(const char *one, const char *other);
 
 /// dl_iterate_phdr(3): calls `body` for each PT_LOAD segment of the program and its libraries, and of the vDSO, which
@@ -81,7 +81,7 @@ static inline int clinux_open(const char *path, int flags, mode_t mode) { return
 
 pid_t clinux_gettid(void);
 
-/// posix_spawn_file_actions_addclosefrom_np, which Glibc's module lacks: the child closes all descriptors from `first` on.
+/// posix_spawn_file_actions_addclosefrom_np: the child closes all descriptors from `first` on.
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// pidfd_open(2): a descriptor that becomes readable when the process ends.

@@ -10,6 +10,7 @@ extension EasyHandle {
 
     /// Returns the error of an exchange that ended because a certificate was not accepted.
     func certificateFailure() -> (error: TransferError, isTransient: Bool) {
+        // A retry succeeds once authorities are installed.
         if let advice = network.authorities.advice { return (TransferError(.unreachable, advice), true) }
         var (host, proxy) = (0, 0)
         ccurl_get_long(pointer, CURLINFO_SSL_VERIFYRESULT, &host)

@@ -31,7 +31,7 @@ final class EasyHandle {
         /// The value of the Range field without its unit: `0-99`, `100-`.
         var range: String?
         var fields: [(name: String, value: String)] = []
-        /// The body of a POST, whose media type is in `fields`; `nil` for a GET.
+        /// The body of a POST; its media type is in `fields`. `nil` for a GET.
         var body: [UInt8]?
         var userAgent: String
         /// Credentials, sent only to URLs of their origin.
@@ -85,7 +85,7 @@ final class EasyHandle {
     let network: NetworkConfiguration
     /// Whether the request may be repeated: it has no body, and has not been repeated yet.
     private var canRepeat: Bool
-    /// Whether curl may repeat a request whose Expect a server does not support (417).
+    /// Whether curl may still repeat the request without its Expect field, after a 417 (Expectation Failed).
     private var canRepeatWithoutExpect: Bool
     private(set) var isPaused = false
     /// Whether the request has no credentials of a show and no body.

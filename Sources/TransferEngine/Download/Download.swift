@@ -110,6 +110,7 @@ final class Download {
             sources: source.locations.count, priority: source.priority, limits: limits)
         // A file whose bytes are all present is finished even if its task is suspended.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
+        // These changes cause no actions, since the download has no connection and no reader yet.
         if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.downloads.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
         if let reason = source.awaitsSpace { _ = machine.setAwaitsSpace(reason, now: engine.now) }
