@@ -97,8 +97,8 @@ import Testing
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
-    /// Opening may fail for a temporary reason, such as a lack of descriptors or memory. Here another program has a
-    /// lease.
+    /// Opening may fail for a temporary reason, such as a lack of descriptors or memory. Here it fails because of a
+    /// lease in the sense of fcntl(2), which is not the lease of a reader.
     @Test func aFileThatCannotBeOpenedNowIsNotRemoved() throws {
         let (name, _) = try makeWhole()
         for path in [path(name), path(name) + ".json"] {
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    /// A file whose mtime is outside a clock's range, and a checkpoint that is a pipe.
+    /// An mtime whose nanoseconds overflow an `Int64`, and a checkpoint that is a pipe.
     @Test func anExtremeTimeAndAPipeAreTolerated() async throws {
         let (name, checkpoint) = try makeWhole()
         #expect(

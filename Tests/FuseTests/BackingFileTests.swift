@@ -37,7 +37,7 @@ struct BackingFileTests {
 
     @Test(
         arguments: [
-            // In this order: the second word does not offer it; there is no second word; no folder is given.
+            // In this order: the second word does not offer passthrough; there is no second word; no folder is given.
             (KernelSide.allFlags | extension2, 0, "/"), (KernelSide.allFlags, passthrough, "/"),
             (KernelSide.allFlags | extension2, passthrough, nil),
         ] as [(UInt32, UInt32, String?)])

@@ -184,7 +184,8 @@ struct SessionTests {
             listed += page
             pages += 1
         }
-        // An entry has 160 bytes: 128 for the attributes, 24 for its fields, 8 for the padded name. Three fit into 600.
+        // An entry has 160 bytes: 128 of `fuse_entry_out`, 24 of `fuse_dirent`, 8 for the padded name. Three
+        // fit into 600.
         #expect(pages == 4)
         #expect(listed.map(\.nextOffset) == Array(1...10))
         #expect(listed.map(\.name) == (0..<10).map { $0 == 4 ? "hidden" : "name \($0)" })

@@ -334,7 +334,8 @@ import TransferCore
         room.start()
         room.send(.tick, after: 1)
         room.send(.position(Self.vlc, 1))
-        // The daemon writes this seek, and not the reading 9.4 seconds later.
+        // The daemon writes this seek. It does not write the reading 9.4 seconds later, because it writes playback at
+        // most every ten seconds. So the next reading is due ten seconds after the seek.
         room.send(.seeked(Self.vlc, 500), after: 0.6)
         room.send(.tick, after: 9.4)
         room.send(.position(Self.vlc, 509.4))

@@ -152,7 +152,7 @@ extension PlayerWorld {
         exempt(file, 11_000)
     }
 
-    /// Plays the next file, the same one again, or stops.
+    /// Loads a random file, plays the same one again, or stops.
     mutating func reachEnd(_ index: Int) {
         count("ends")
         switch Int.random(in: 0..<10, using: &random) {

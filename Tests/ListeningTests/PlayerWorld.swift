@@ -3,8 +3,8 @@ import Platform
 import TestSupport
 import TransferCore
 
-/// Players on a bus, the tracker that watches them, and the daemon that stores the changes of its reports; with
-/// latencies, sleep and crashes. Records each violation of an invariant.
+/// Players on a bus, the tracker that watches them, and the daemon that stores the changes that follow from the
+/// tracker's reports; with latencies, sleep and crashes. Records each violation of an invariant.
 ///
 /// Times are in milliseconds of a clock that stops while the machine sleeps.
 struct PlayerWorld {

@@ -85,7 +85,7 @@ struct SimulatedPlayer {
         listened = 0
     }
 
-    /// Seconds of the file played since the start, or since a seek to the first 5 s.
+    /// Returns the seconds of the file played since the start, or since a later seek to the first 5 s.
     func listened(at now: Int) -> Double { listened + max(0, position(at: now) - (pieces.last?.position ?? 0)) }
 
     var track: PlayerTrack {

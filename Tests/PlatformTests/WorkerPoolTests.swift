@@ -2,8 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// Tests that all code called by a task on the pool runs on the pool's threads: after a single job on the runtime's
-/// global executor, the process would wake every second.
+/// The threads that run the code called by a task on the pool. They must be the pool's: after a single job on the
+/// runtime's global executor, the process would wake every second.
 @Suite(.timeLimit(.minutes(1))) struct WorkerPoolTests {
     private static var thread: String {
         let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

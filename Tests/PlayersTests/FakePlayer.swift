@@ -20,7 +20,7 @@ final class FakePlayer: Sendable {
     private let state: State
     private let object: BusObject
 
-    /// - Parameter name: The name without its prefix.
+    /// - Parameter name: The bus name without the prefix `org.mpris.MediaPlayer2.`
     init(_ name: String, on address: String, _ values: Values) throws {
         let state = State(values)
         self.state = state

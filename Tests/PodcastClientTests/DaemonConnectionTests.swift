@@ -217,7 +217,7 @@ struct DaemonConnectionTests {
             if case .failure(let error) = result { journal.append("\(error.code)") }
         }
         try await waitUntil { journal.entries == ["disconnected", "end"] }
-        // No part of it was treated as a response.
+        // The client has sent nothing but the request.
         #expect(server.frames.count == 1)
     }
 

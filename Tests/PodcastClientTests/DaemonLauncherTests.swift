@@ -118,7 +118,7 @@ struct DaemonLauncherTests {
         try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let older = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
         let current = welcome()
-        // The first daemon does not respond, the second is older.
+        // The first daemon closes the connection without a response, the second is older.
         let server = try FrameServer(path: paths.socket) { peer, frame in
             switch (peer.number, frame.kind) {
             case (1..., .hello):

@@ -10,7 +10,8 @@ import Testing
         return (read?.date.iso8601, read?.date.offset, read?.assumption)
     }
 
-    /// The fifth of March 2024, a Tuesday, in the languages of the European Union and its neighbours.
+    /// The fifth of March 2024, a Tuesday, in the languages of the European Union and its neighbours, in Japanese,
+    /// Korean and Chinese, and in digits.
     @Test(arguments: [
         "вт, 05 март 2024", "úterý 5. března 2024", "tirsdag 5. marts 2024", "Dienstag, 5. März 2024", "5. Maerz 2024",
         "Τρίτη 5 Μαρτίου 2024", "Tuesday 5th of March 2024", "martes, 5 de marzo de 2024", "teisipäev, 5. märts 2024",

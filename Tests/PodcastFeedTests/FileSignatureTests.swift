@@ -3,7 +3,7 @@ import Testing
 
 @testable import PodcastFeed
 
-/// The error for a document that is not a feed names the kind of the document.
+/// The errors for documents that are not feeds, which name the kind of the document.
 struct FileSignatureTests {
     private func error(_ bytes: [UInt8], contentType: String? = nil) -> FeedError? {
         do {

@@ -2,8 +2,8 @@ import Foundation
 import PodcastFeed
 import Testing
 
-/// Each fixture is a document with the expected output of `podfs inspect --json`. A bug found in a real feed becomes a
-/// pair here, without test code.
+/// Documents, each with the expected output of `podfs inspect --json`. A bug found in a real feed becomes such a pair,
+/// without test code.
 @Suite struct FixtureTests {
     /// The address from which the documents are assumed to come.
     static let base = "https://feeds.example/show/feed.xml"

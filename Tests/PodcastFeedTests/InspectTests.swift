@@ -3,7 +3,7 @@ import Testing
 
 @testable import PodcastFeed
 
-/// `inspect --json` prints every fact: each stored property of the model has a place in its output.
+/// The completeness of `inspect --json`: each stored property of the model is in its output.
 @Suite struct InspectTests {
     /// Returns the JSON members of a value of the model.
     private func object(_ value: some JSONWritable) throws -> [String: Any] {

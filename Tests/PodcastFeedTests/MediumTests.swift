@@ -111,7 +111,7 @@ import Testing
         #expect(AlternateEnclosure.Integrity(type: type, value: value).digests == nil)
     }
 
-    /// The contents of an alternate beyond the limit are not attached to the last one within it.
+    /// The contents of an alternate beyond the limit are not attached to the last alternate within the limit.
     @Test func anAlternateBeyondTheLimitIsDroppedWhole() throws {
         var limits = FeedLimits.standard
         limits.entries = 2

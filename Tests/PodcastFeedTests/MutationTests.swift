@@ -58,7 +58,7 @@ import Testing
             }
         }
         // Most damage affects only a part of a document, and a parser that always fails must not pass. Exceptions are
-        // JSON, which must be complete, and documents with a document type, which fills most of them.
+        // JSON, which must be complete, and documents that consist mostly of a document type declaration.
         let isXML = name.hasSuffix(".xml") && original.firstRange(of: Array("<!DOCTYPE".utf8)) == nil
         if isXML { #expect(feeds > 12) }
     }
@@ -81,7 +81,7 @@ import Testing
             #expect(inPieces == whole)
             guard let list = whole else { continue }
             let again = try OPML.parse(list.document())
-            // Folders are written first, so the order may change.
+            // Subscriptions without folders are written first, so the order may change.
             #expect(Self.lines(of: again) == Self.lines(of: list))
             #expect(again.diagnostics.isEmpty)
         }

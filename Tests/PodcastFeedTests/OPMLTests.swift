@@ -3,7 +3,7 @@ import FoundationXML
 import PodcastFeed
 import Testing
 
-/// Each fixture is a list of subscriptions exported by some program, or a damaged one, with the expected result.
+/// Lists of subscriptions. Each fixture is a list exported by some program, or a damaged one, with the expected result.
 @Suite struct OPMLTests {
     static var folder: URL {
         FixtureTests.folder.appendingPathComponent("Subscriptions")
@@ -262,7 +262,7 @@ import Testing
         #expect(reader.addresses == ["https://x.example/"])
     }
 
-    /// Foundation's strict parser, which stops at the first violation of XML.
+    /// The feed addresses that Foundation's parser finds. It is strict: it stops at the first violation of XML.
     private final class OutlineCounter: NSObject, XMLParserDelegate {
         var addresses: [String] = []
 

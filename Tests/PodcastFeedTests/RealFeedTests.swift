@@ -25,7 +25,7 @@ import Testing
         do {
             feed = try FeedParser.parse(bytes)
         } catch let error as FeedError {
-            // The collections also contain other documents: these have no feed's root element, or are HTML.
+            // The folder may also contain other documents: they lack the root element of a feed, or are HTML.
             let text = String(decoding: bytes.prefix(4096), as: UTF8.self).lowercased()
             let claims = ["<rss", "<feed", "<rdf:rdf"].contains { text.contains($0) } && !text.contains("<html")
             #expect(!claims, "\(name): \(error)")

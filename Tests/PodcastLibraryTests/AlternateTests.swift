@@ -99,7 +99,7 @@ struct AlternateTests {
         #expect(before.count == Medium.maxMedia - 1)
     }
 
-    /// The text of a feed in which each item has an MP3 and further enclosures.
+    /// Returns the text of a feed in which each item has an MP3 and further enclosures.
     private func feed(items: Range<Int>, further: Int) -> String {
         let enclosures = (1...further).map { "<enclosure url=\"https://x.example/#/\($0)\" type=\"audio/opus\"/>" }
         let item = """

@@ -73,7 +73,7 @@ struct DamagedBytesTests {
         }
     }
 
-    /// Every offset of the header, random offsets in the table declarations, and random offsets in the other pages.
+    /// Returns every offset of the header, and random offsets in the table declarations and in the other pages.
     private func offsets(_ random: inout SeededGenerator) -> [Int] {
         let page = 4_096
         let header = Array(0..<112)

@@ -137,7 +137,7 @@ struct EpisodeMatcherTests {
         // All items have one guid, and the feed lists two: the oldest was removed, and a new one was added.
         let next = [facts("same", "c.mp3", "Three", noon + 2 * day), items[0]]
         #expect(EpisodeMatcher.match(items: next, rows: items) == [nil, 0])
-        // Only one is left: the one with this URL.
+        // The feed lists only one item. It matches the row with the same URL.
         #expect(EpisodeMatcher.match(items: [items[1]], rows: items) == [1])
     }
 

@@ -254,7 +254,8 @@ struct MediaTypeTests {
         for name in Self.others {
             for url in ["https://e.com/a.\(name)", "https://e.com/a.mp3.\(name.uppercased())?b=c.mp3#d.mp3"] {
                 let given = MediaType(type: type, url: url).fileExtension
-                // A script's extension says nothing about the file, and a longer suffix may be the end of a title.
+                // A script's extension says nothing about the file, and a suffix of more than five bytes may be the end
+                // of a title.
                 let isSilent = ["php", "html", "htm", "cgi"].contains(name) || name.utf8.count > 5
                 #expect(given == "bin" || given == "mp3" && isSilent, "\(name)")
             }

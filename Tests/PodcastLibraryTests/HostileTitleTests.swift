@@ -41,7 +41,7 @@ struct HostileTitleTests {
         let library = try Library.openForWriting(at: folder.library)
         var dice = SeededGenerator(seed: seed)
         let items = (0..<600).map { number in
-            // Without a date a name contains only the title; otherwise a few days are shared.
+            // Without a date a name contains only the title. The dates are on three days, so many names have one day.
             makeItem(
                 Self.title(using: &dice), guid: "\(number)", url: "https://e.com/\(number).mp3",
                 published: dice.chance(50) ? nil : noon + day * Int64.random(in: 0...2, using: &dice),

@@ -116,7 +116,7 @@ struct LibraryOpeningTests {
         #expect(throws: expected) { try Library.openForWriting(at: path) }
     }
 
-    /// The version and the tables are written in one transaction.
+    /// The version and the tables are written in one transaction, so they differ only in a damaged file.
     @Test(arguments: ["PRAGMA user_version = 99", "PRAGMA user_version = 0", "DELETE FROM grdb_migrations"])
     func aVersionThatContradictsTheTablesIsDamage(sql: String) throws {
         _ = try Library.openForWriting(at: path)

@@ -51,7 +51,7 @@ import TransferCore
         try library.closeAfterCheckpoint()
     }
 
-    /// Writes the values of `number` into each numeric column.
+    /// Writes a value of `number` into each numeric column of `tables`, except those of `kept`.
     private static func spoil(_ path: String, _ number: () -> Double) throws {
         let queue = try DatabaseQueue(path: path)
         var integers: Set<Int64> = []

@@ -94,7 +94,7 @@ struct StatusReportTests {
             let value = try firstTask(StatusReport(tasks: [task(state: state)]))
             #expect(value["eta"] is NSNull, "\(state)")
         }
-        // A stalled task, and a task that has received more than expected, have no time left either.
+        // The time left is also unknown for a stalled task, and for one that has received more than expected.
         #expect(task(rate: 0).eta == nil)
         #expect(task(received: 1_001).eta == nil)
         #expect(task(received: 1_000).eta == 0)

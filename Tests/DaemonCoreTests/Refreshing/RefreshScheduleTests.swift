@@ -21,7 +21,7 @@ struct RefreshScheduleTests {
         ResponseHead(status: status, fields: fields)
     }
 
-    /// Weekly episodes at irregular hours, so that only the average gap counts.
+    /// Weekly episodes at irregular hours, so that only the median gap counts.
     private static let irregular = (0..<20).map {
         now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour
     }
@@ -94,7 +94,7 @@ struct RefreshScheduleTests {
         let delays = (1...10).map { delay(RefreshFacts(failures: $0)) }
         let quarters: [Int64] = [1, 2, 4, 8, 16, 32, 64].map { $0 * 900 }
         #expect(zip(delays.dropFirst(), quarters.dropFirst()).allSatisfy { abs($0 - $1) <= 1 })
-        // The first delay is a quarter of an hour plus at most a tenth, since the minimum applies.
+        // The first delay is the minimum, a quarter of an hour, plus at most a tenth: jitter cannot shorten it.
         #expect(delays[0] >= 900 && delays[0] <= 990)
         #expect(delays.suffix(3).allSatisfy { $0 > Self.day * 9 / 10 && $0 <= Self.day })
         #expect(delay(RefreshFacts(failures: .max)) <= Self.day)

@@ -53,7 +53,7 @@ struct ReleaseRhythmTests {
         let rhythm = rhythm(dates, at: Self.now + Self.hour)
         #expect(rhythm.windows.count == 3)
         #expect(rhythm.windows.allSatisfy { $0.length == 2 * Self.hour + 2_400 })
-        // Friday's episode is published; the next is Monday's, 1,200 s before the hour.
+        // Friday's episode is published. The next is Monday's: its window begins 1,200 s before 10:00.
         let sunday = Self.now + 2 * Self.day + 12 * Self.hour
         #expect(rhythm.wish(now: sunday, minimum: Self.minimum) != .after(Self.minimum))
         let monday = Self.now + 3 * Self.day

@@ -4,7 +4,7 @@ import TransferCore
 @testable import DaemonCore
 
 struct SpaceKeeperTests {
-    /// The engine writes nothing after a refused write, until it is told that there is space.
+    /// After a refused write, the engine writes nothing until it receives `.stopWriting(nil)`.
     @Test func writingContinuesWhenAnEvictionHasMadeSpaceForARefusedWrite() {
         var keeper = SpaceKeeper(limits: StorageLimits(capacity: 1_000, keepFree: 0))
         keeper.writeFailed(free: 50)

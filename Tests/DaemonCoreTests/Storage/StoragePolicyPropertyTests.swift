@@ -32,7 +32,7 @@ struct StoragePolicyPropertyTests {
             }
             cache.settleDown()
             try cache.decide()
-            // Each iteration is a step of one download, and their number is limited.
+            // Each iteration is a step of one download. 2,000 steps must be enough for all.
             for _ in 0..<2_000 where cache.progress() { try cache.decide() }
             let goesOn = cache.progress()
             #expect(!goesOn, "seed \(seed): it never ends")
@@ -58,7 +58,7 @@ struct SimulatedCache {
     private var files: [StorageFile] = []
     /// The true sizes of the downloads.
     private var sizes: [MediaID: Int64] = [:]
-    /// Files that are open without a notification: only their leases show it.
+    /// Files that were opened without a notification: only their leases show that they are open.
     private var leased: Set<String> = []
     private var pinned: Set<MediaID> = []
     private var others: Int64 = 0
@@ -72,7 +72,7 @@ struct SimulatedCache {
     init(seed: UInt64) {
         self.seed = seed
         random = SeededGenerator(seed: seed)
-        // More than the minimum step of a download of unknown size, which is 64 KiB.
+        // Disk and capacity are larger than 64 KiB, the smallest reservation for a download of unknown size.
         disk = .random(in: 2_000_000...9_000_000, using: &random)
         policy = StoragePolicy(
             limits: StorageLimits(

@@ -20,7 +20,7 @@ struct EmbeddedChaptersTests {
             ])
     }
 
-    /// The list is read if there is no chapter track.
+    /// `chap` refers to the chapter track, `chpl` is the chapter list. The test renames first one, then the other.
     @Test func theChapterListIsReadWithoutAChapterTrack() throws {
         var bytes = try Self.bytes("track.m4a")
         let reference = try #require(bytes.firstRange(of: Array("chap".utf8)))

@@ -8,8 +8,8 @@ import PodcastFeed
 ///
 /// - its guid;
 /// - its media URL, ignoring the scheme;
-/// - its media URL without the query, if title or day are unchanged and the guids do not contradict. If all media files
-///   have one name, the query distinguishes them, and both title and day must be unchanged;
+/// - its media URL without the query, if title or day are unchanged and the guids do not contradict each other. If all
+///   media files have one name, the query distinguishes them, and both title and day must be unchanged;
 /// - its title with the day or the second of publication, if the media type is unchanged and the duration similar.
 ///
 /// Edits that leave an episode without any sign are not made. These combinations of edits, each since the episode was
@@ -27,8 +27,8 @@ import PodcastFeed
 ///   reissued old episode has these too, and is far more frequent;
 /// - a guid that moves to another episode while its first owner gets a new one. (Edits that make two episodes share a
 ///   guid, or end this sharing, are not excluded.);
-/// - a media URL that moves to a second episode, and guids that are positions in the document: they identify the wrong
-///   episode as explicitly as a publisher can.
+/// - a media URL that moves to a second episode, and guids that are positions in the document: both explicitly identify
+///   the wrong episode.
 struct Distinguishability: Sendable {
     private enum Sign: Hashable, Sendable {
         case guid(String)

@@ -12,7 +12,7 @@ struct ExpectedLibrary {
         var listed = true
         var buried = false
         var confirmed: Int64?
-        /// The values that the library assigned first.
+        /// The id and the name that the library assigned to the row, which must not change.
         var id: EpisodeID?
         var name: String?
     }

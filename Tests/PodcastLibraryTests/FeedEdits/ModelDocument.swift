@@ -72,7 +72,7 @@ struct ModelDocument: Sendable {
     private static func element(of item: Said, dateSpelling: Int) -> String {
         var text = "<item>"
         if let title = item.title {
-            // Half of the generators write CDATA.
+            // Half of the titles are CDATA, which some generators write.
             text +=
                 item.identity.isMultiple(of: 2)
                 ? "<title>\(escaped(title))</title>" : "<title><![CDATA[\(title)]]></title>"

@@ -1,7 +1,7 @@
 import Foundation
 import PodcastFeed
 
-/// The feed's data of one episode, and its true identity, which no feed contains.
+/// The feed's data of one episode, and its true identity, which real feeds do not contain.
 struct Said: Sendable {
     enum Media: String, Sendable {
         case mp3 = "mp3"
@@ -71,7 +71,7 @@ struct Said: Sendable {
     /// Whether the guid is the media URL, as some generators write it.
     var guidIsURL: Bool { guid == url }
 
-    /// Whether a document with `other` equals one with this in every respect.
+    /// Whether both have the same data, including what a user does not see.
     func isSame(as other: Said) -> Bool { looksSame(as: other) && url == other.url }
 
     /// Whether a user sees no difference: a query of the URL is invisible.

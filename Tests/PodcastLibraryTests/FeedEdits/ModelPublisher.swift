@@ -1,8 +1,8 @@
 import PodcastFeed
 import TestSupport
 
-/// A show's publisher and hosting company, who make typical edits of its feed. They know each item's identity, which no
-/// feed contains.
+/// A show's publisher and hosting company, who make typical edits of its feed. They know each item's identity, which
+/// real feeds do not contain.
 ///
 /// A value type. An edit is tried on a copy, which is discarded if the episodes could not be distinguished afterwards
 /// (`Distinguishability`).

@@ -87,7 +87,7 @@ struct LibraryViewsTests {
         ] {
             try library.setView(named: "three", ["order=\(order)"], now: noon)
             #expect(try titles("Three") == expected, "\(order)")
-            // The first leaves, and another takes the last place.
+            // The first episode leaves the view, and another becomes the last.
             let first = try library.episodes(in: "Three")[0]
             try library.setPlayed(episode: first, true, now: noon)
             #expect(try titles("Three").count == 3 && titles("Three").first == expected[1], "\(order)")
