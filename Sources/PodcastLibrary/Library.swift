@@ -40,7 +40,10 @@ package final class Library: Sendable {
     static func openForWriting(at path: String, readers: ReaderConnections?) throws -> Library {
         try prepareFile(at: path)
         let (pool, found) = try LibraryError.translating(path, isOpening: true) {
-            let pool = try DatabasePool(path: path, configuration: configuration(readOnly: false))
+            var configuration = configuration(readOnly: false)
+            // Before GRDB sets the journal mode, which would change the database of another program.
+            configuration.prepareDatabase { db in _ = try Schema.found(in: db, of: path) }
+            let pool = try DatabasePool(path: path, configuration: configuration)
             return (pool, try pool.read { db in try Schema.found(in: db, of: path) })
         }
         return try LibraryError.translating(path, isOpening: found == Schema.version) {

@@ -116,16 +116,15 @@ import Testing
         let line = "all the same, line for line\n"
         // The first bytes are those of media: plain text would be refused.
         let text = Array(("fLaC\n" + String(repeating: line, count: 80_000) + "the needle\n").utf8)
-        let zeros = [UInt8](repeating: 0, count: 2_000_000) + Array("the needle".utf8)
         let show = try await MountedShow(episodes: 2, length: nil)
         show.server.serve("/1.mp3", Resource(bytes: text))
-        show.server.serve("/2.mp3", Resource(bytes: zeros))
+        show.server.serve("/2.mp3", Resource(bytes: text))
         #expect(try await ChildProcess.run("grep", ["-c", "same", show.path(1)]).output == "80000\n")
         #expect(try await ChildProcess.run("grep", ["-n", "needle", show.path(1)]).output == "80002:the needle\n")
         // Episode 2 is not cached yet. grep treats a file with holes as binary, so podfs must not report a hole.
-        #expect(try await ChildProcess.run("grep", ["-c", "needle", show.path(2)]).output == "1\n")
+        #expect(try await ChildProcess.run("grep", ["-n", "needle", show.path(2)]).output == "80002:the needle\n")
         let count = try await ChildProcess.run("wc", ["-c", "--", show.path(2)])
-        #expect(count.output.hasPrefix("\(zeros.count) "), "\(count.output)")
+        #expect(count.output.hasPrefix("\(text.count) "), "\(count.output)")
     }
 
     @Test(.enabled(if: InstalledProgram.exists("file"), "file is not installed"))

@@ -194,6 +194,13 @@ import Testing
             try await examine(show.home), "folders", "problem", "\(show.home.library) is readable by other users",
             remedy: "chmod 600")
         chmod(show.home.library, 0o600)
+        let passwords = show.home.dataDirectory + "/upload-credentials.json"
+        try show.home.directory.write("data/podfs/upload-credentials.json", text: "{}")
+        chmod(passwords, 0o644)
+        expect(
+            try await examine(show.home), "folders", "problem", "\(passwords) is readable by other users",
+            remedy: "chmod 600")
+        chmod(passwords, 0o600)
         if geteuid() == 0 {
             expect(
                 try await examine(

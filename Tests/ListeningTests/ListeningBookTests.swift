@@ -333,6 +333,8 @@ import TransferCore
         }
         room.report(.playing, 60, after: 10, player: "p\(4 * ListeningBook.capacity - 1)")
         #expect(room.stored.position == 60)
+        let sessions = Mirror(reflecting: room.book).descendant("sessions") as? any Collection
+        #expect(sessions?.count == ListeningBook.capacity)
     }
 
     @Test func aScriptReplacesMPRISForItsProcess() {

@@ -254,4 +254,14 @@ import Testing
         #expect(feed.guid == "g")
         #expect(feed.items.first?.enclosures.count == 1)
     }
+
+    @Test func playlistsAndPagesInAVideoListAreNoFiles() throws {
+        let list = """
+            [{"title": "1", "url": "https://e/1"}, {"title": "2", "movie": "https://e/2.m3u8"},
+            {"title": "3", "url": "https://e/3.pdf"}, {"title": "4", "url": "https://e/4", "type": "text/html"}]
+            """
+        let feed = try FeedParser.parse(Array(list.utf8))
+        #expect(feed.items.map { $0.enclosures.map(\.kind) } == [[.media], [.stream], [], []])
+        #expect(feed.items.map(\.attachments.count) == [0, 0, 1, 1] && feed.unplayable == 2)
+    }
 }

@@ -95,8 +95,7 @@ struct LibraryGroupTests {
         try library.group {
             try library.confirm(episode: first, size: 10, now: noon)
             let other = Thread {
-                let episode = try? library.episode(id: first)
-                seen.withLock { $0 = episode?.confirmedSize }
+                if let episode = try? library.episode(id: first) { seen.withLock { $0 = episode.confirmedSize } }
                 hasSeen.signal()
                 // Waits until the group has ended.
                 try? library.confirm(episode: first, size: 12, now: noon)

@@ -283,7 +283,8 @@ struct LibraryMergeTests {
         let id = try library.subscribe([]).podcast.id
         let found = try library.subscribe(
             url: "https://e.com/found", feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")], title: "Found"),
-            name: nil, response: FeedResponse(finalURL: "https://e.com/found", status: 200), template: .standard, now: noon,
+            name: nil, response: FeedResponse(finalURL: "https://e.com/found", status: 200), template: .standard,
+            now: noon,
             ephemeral: true)
         let episode = try #require(found.inserted.first)
         try library.pin(Rendition(episode: episode, generation: 1, file: "f1", size: 7, received: 7), now: noon)

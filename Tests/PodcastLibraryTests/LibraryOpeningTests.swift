@@ -166,8 +166,10 @@ struct LibraryOpeningTests {
     func aDatabaseOfAnotherProgramIsNotTouched(sql: String) throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
         try execute(sql)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         for open in [Library.openForReading, Library.openForWriting] {
             let error = #expect(throws: LibraryError.self) { try open(path) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
             guard case .failed = error else {
                 Issue.record("\(String(describing: error))")
                 continue

@@ -29,7 +29,10 @@ struct UnsafeNameTests {
                     sql: """
                         INSERT INTO episode (podcast, name, folded, title, moment, url, first_seen, changed, buried, digest,
                             visible_digest, generation) VALUES (1, ?, ?, 'T', ?, 'https://e.com/1', 1, 1, ?, 0, 0, 7)
-                        """, arguments: [name, "\(index)", -index, index == 4 ? 1 : 0])
+                        """,
+                    arguments: [
+                        name, FileName.folded(FileName.stem(ofFile: name)), -index, index == 4 ? 1 : 0,
+                    ])
             }
         }
         try old.close()
@@ -48,8 +51,12 @@ struct UnsafeNameTests {
         for (row, name) in zip(rows, names) {
             #expect(((row["changed"] as Int64) > 1) == ((row["name"] as String) != name), "\(name)")
         }
-        // Listings show the new name.
+        // Listings and lookups have the new names.
         let show = try #require(try library.podcasts().first?.id)
         #expect(try library.episodes(of: show).map(\.name).contains("b.bin"))
+        for (index, row) in rows.enumerated() where index != 4 {
+            let name: String = row["name"]
+            #expect(try library.entry(of: show, named: name) != nil, "\(name)")
+        }
     }
 }

@@ -67,6 +67,8 @@ struct PageStyleTests {
         #expect(PageStyle.scriptHash == hash(PageStyle.script))
         for own in [PageStyle.sheet, PageStyle.script] { #expect(!own.contains("</")) }
         let policy = PageStyle.policy
+        #expect(policy.contains("style-src '\(PageStyle.sheetHash)'"))
+        #expect(policy.contains("script-src '\(PageStyle.scriptHash)'"))
         #expect(policy.hasPrefix("default-src 'none'; ") && !policy.contains("unsafe") && !policy.contains("\""))
         #expect(!policy.contains("connect-src") && !policy.contains("http") && !policy.contains("*"))
     }

@@ -133,10 +133,11 @@ import TransferCore
         #expect(WireJSON.decode(Event.self, Array(json.utf8)) == event)
         let written = String(decoding: WireJSON.encode(event), as: UTF8.self)
         #expect(written.contains(#""state":"cancelled""#) && written.contains(#""taskKind":"upload""#))
-        let states: [TaskState] = [
-            .remote, .queued, .running, .suspended, .cached, .failed, .completed, .cancelled,
+        let states: [TaskState: String] = [
+            .remote: "remote", .queued: "queued", .running: "running", .suspended: "suspended", .cached: "cached",
+            .failed: "failed", .completed: "completed", .cancelled: "cancelled", .stream: "stream",
         ]
-        for state in states { #expect(WireJSON.encode(state) == Array("\"\(state)\"".utf8)) }
+        for (state, word) in states { #expect(WireJSON.encode(state) == Array("\"\(word)\"".utf8)) }
     }
 
     @Test(arguments: [#""state":"paused""#, #""state":7"#, #""taskKind":"chapter""#, #""kind":"news""#])

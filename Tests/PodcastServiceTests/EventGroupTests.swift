@@ -37,6 +37,7 @@ struct EventGroupTests {
         // Sequence numbers increase in the order in which events are sent.
         let sequences = client.events.entries.map(\.sequence)
         #expect(sequences == sequences.sorted())
+        await daemon.stop()
     }
 
     /// A report that fails rolls back the transaction of all reports; each is then written separately.
@@ -63,6 +64,7 @@ struct EventGroupTests {
         }
         #expect(try #require(try daemon.library.episode(id: bad)).complete == false)
         #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode).contains(bad) == false)
+        await daemon.stop()
     }
 
     @Test func aCommandSeesTheEventsReportedBeforeIt() async throws {
@@ -76,5 +78,6 @@ struct EventGroupTests {
             #expect(try daemon.library.rendition(of: id) == nil)
         }
         #expect(home.cacheFiles.isEmpty)
+        await daemon.stop()
     }
 }

@@ -72,6 +72,7 @@ struct NetrcTests {
         #expect(fields(home.web).allSatisfy { $0 == field })
         #expect(Set(other.requests.map(\.path)).isSuperset(of: ["/2.mp3", "/cover.jpg", "/c.json", "/page2.xml"]))
         #expect(fields(other).allSatisfy { $0 == nil }, "another port is another origin")
+        await daemon.stop()
     }
 
     @Test func aMovedFeedGetsNoPassword() async throws {
@@ -90,6 +91,7 @@ struct NetrcTests {
         _ = try await client.perform(.unsubscribe(podcast: show.id))
         try await client.subscribe(away)
         #expect(fields(other).last == field)
+        await daemon.stop()
     }
 
     @Test func credentialsDependOnTheHostAndTheGivenURL() throws {

@@ -87,6 +87,7 @@ struct ReachTests {
         #expect(failed.task?.error?.contains("transfers.allow_private") == true)
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         #expect(inside.connectionsAccepted == 0)
+        await daemon.stop()
     }
 
     @Test func anExceptionAllowsTheAddress() async throws {
@@ -95,6 +96,7 @@ struct ReachTests {
         try await client.subscribe(home.web.url("/feed.xml"))
         _ = try await client.open(try daemon.episode().id)
         _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id.rawValue))
+        await daemon.stop()
     }
 
     /// A feed fetched from this computer may lead to addresses on it. After it has been fetched from elsewhere, it may
@@ -121,6 +123,7 @@ struct ReachTests {
         #expect(
             try daemon.library.showAccess(of: show.id)
                 == ShowAccess(url: moved, givenURL: here, reach: .public, space: .public))
+        await daemon.stop()
     }
 
     /// The feed's host name later resolves to an address on this computer. That is refused, since the show was
@@ -149,6 +152,7 @@ struct ReachTests {
             "\(results)")
         #expect(trap.connectionsAccepted == 0)
         #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
+        await daemon.stop()
     }
 
     /// A feed URL from an internet catalogue was not typed by the user, so it may not lead to a local address.
@@ -165,5 +169,6 @@ struct ReachTests {
         // Subscribing to the show of the search result is refused too.
         #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
         #expect(inside.connectionsAccepted == 0)
+        await daemon.stop()
     }
 }

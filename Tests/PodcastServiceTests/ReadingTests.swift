@@ -48,6 +48,7 @@ struct ReadingTests {
         #expect(try await client.open(id).total == 200_000)
         try await waitUntil { try daemon.library.entry(id: id)?.lastOpened != nil }
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
+        await daemon.stop()
     }
 
     @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {

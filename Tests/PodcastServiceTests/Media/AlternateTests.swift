@@ -59,6 +59,7 @@ struct AlternateTests {
         try await waitUntil { try await client.act(.evict, alternate).count == 1 }
         #expect(try daemon.library.rendition(of: alternate) == nil && daemon.episode().complete)
         #expect(home.cacheFiles.count == 1)
+        await daemon.stop()
     }
 
     @Test func playingAnAlternateCountsForTheEpisode() async throws {
@@ -72,6 +73,7 @@ struct AlternateTests {
         _ = try await client.perform(.setPlayed(episode: alternate, true))
         #expect(try daemon.library.episode(id: main)?.played == true)
         #expect(try daemon.library.episode(id: alternate)?.played == false)
+        await daemon.stop()
     }
 
     @Test func alternatesCountTowardsTheCacheLimit() async throws {
@@ -84,6 +86,7 @@ struct AlternateTests {
         try await client.completion(of: main)
         #expect(try daemon.library.rendition(of: alternate) == nil, "the alternate was evicted for the episode")
         #expect(home.cacheFiles.count == 1)
+        await daemon.stop()
     }
 
     @Test func theNextDaemonRestoresAnAlternatesTask() async throws {
@@ -96,6 +99,7 @@ struct AlternateTests {
         #expect(task.episode == alternate && task.path.hasSuffix("/Small.opus") && task.state == .suspended)
         _ = try await other.act(.resume, alternate)
         try await other.completion(of: alternate)
+        await second.stop()
     }
 
     // MARK: Libraries of earlier versions

@@ -48,6 +48,7 @@ struct SourceTests {
         let episode = try daemon.episode()
         #expect(episode.complete && !episode.isVerified && episode.name.hasSuffix(".mp3"))
         #expect(home.web.requests(for: "/feed.xml").count == 1, "the feed was not asked for a newer address")
+        await daemon.stop()
     }
 
     @Test func anEpisodeWithAMatchingHashIsVerified() async throws {
@@ -59,6 +60,7 @@ struct SourceTests {
         _ = try await client.act(.download, id)
         try await client.completion(of: id)
         #expect(try daemon.episode().isVerified)
+        await daemon.stop()
     }
 
     @Test func aDifferentHashFailsTheDownload() async throws {
@@ -72,6 +74,7 @@ struct SourceTests {
         let episode = try daemon.episode()
         #expect(!episode.complete && episode.download?.error != nil && episode.cachedBytes == 0)
         try await waitUntil { home.cacheFiles.isEmpty }
+        await daemon.stop()
     }
 
     private func integrity(_ hash: [UInt8]) -> String {

@@ -40,10 +40,11 @@ struct StreamTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         #expect(home.cacheFiles.isEmpty)
         #expect(try daemon.episode().name.hasSuffix(".m3u8"))
+        await daemon.stop()
     }
 
     @Test func aGoneStreamFailsWithItsReason() async throws {
-        let (_, client, id) = try await start(nil)
+        let (daemon, client, id) = try await start(nil)
         let command = Command.asset(.stream, id: id.rawValue)
         for _ in 1...2 {
             let failure = try #require(await client.failure(of: command))
@@ -51,25 +52,29 @@ struct StreamTests {
         }
         #expect(home.web.requests(for: "/live/a.m3u8").count == 1, "the failure is remembered")
         #expect(await client.failure(of: .asset(.stream, id: 99))?.errorNumber == ENODATA)
+        await daemon.stop()
     }
 
     @Test(arguments: ["<html></html>", "#EXTM3U\nfile:///etc/passwd\n", "seg0.ts\n"])
     func unusablePlaylistsAreRefused(text: String) async throws {
-        let (_, client, id) = try await start(Resource(text: text))
+        let (daemon, client, id) = try await start(Resource(text: text))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
+        await daemon.stop()
     }
 
     @Test func aPlaylistOfAGigabyteIsRefused() async throws {
-        let (_, client, id) = try await start(
+        let (daemon, client, id) = try await start(
             Resource(TestContent(seed: 1, size: 1 << 30), contentType: "audio/mpegurl"))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
+        await daemon.stop()
     }
 
     @Test func aTooLongPlaylistOfShortLinesIsRefused() async throws {
         let line = "#EXTINF:2,\nsegment-with-a-name.ts\n"
         let text = "#EXTM3U\n" + String(repeating: line, count: StreamPlaylist.largest / line.utf8.count + 1)
-        let (_, client, id) = try await start(Resource(text: text))
+        let (daemon, client, id) = try await start(Resource(text: text))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue)) != nil)
+        await daemon.stop()
     }
 
     @Test func streamsAreNeverDownloaded() async throws {
@@ -85,5 +90,6 @@ struct StreamTests {
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty && home.cacheFiles.isEmpty)
         #expect(home.web.requests(for: "/live/a.m3u8").isEmpty)
+        await daemon.stop()
     }
 }
