@@ -60,7 +60,7 @@ final class NetworkMonitor {
         return change
     }
 
-    /// Returns the addresses of all interfaces; `nil` if they cannot be read, for example because no descriptor is left.
+    /// Returns the addresses of all interfaces; `nil` if they cannot be read, for example without a free descriptor.
     /// The corresponding C function is `getifaddrs`.
     private static func assigned() -> Set<NetworkAddress>? {
         var list: UnsafeMutablePointer<ifaddrs>?
