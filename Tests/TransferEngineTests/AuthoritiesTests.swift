@@ -48,6 +48,9 @@ import Testing
         let own = try folder.write("own.pem", text: "-----BEGIN CERTIFICATE-----\n")
         let all = try Authorities(bundle: bundle, folder: nil).adding(own, writing: folder.file("all.pem"))
         #expect(all == Authorities(bundle: folder.file("all.pem"), folder: nil))
+        // The folder that the environment names is still used.
+        let chosen = try Authorities(bundle: bundle, folder: "/mine").adding(own, writing: folder.file("all.pem"))
+        #expect(chosen == Authorities(bundle: folder.file("all.pem"), folder: "/mine"))
         let text = try String(contentsOfFile: folder.file("all.pem"), encoding: .utf8)
         #expect(text == "system\n-----BEGIN CERTIFICATE-----\n")
         #expect(Authorities.defect(of: own) == nil)

@@ -30,9 +30,9 @@ package struct Authorities: Sendable, Equatable {
 
     /// Replaces standard paths by those of the environment.
     ///
-    /// Beside a bundle, a folder is used only if the environment names it. libcurl would parse both for every new TLS
-    /// connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities; it parses a bundle alone
-    /// only once (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
+    /// Beside a bundle, a folder is used only if the environment names it. With a folder, libcurl would parse both for
+    /// every new TLS connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities. Without one,
+    /// it caches the parsed bundle (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
     init(_ standard: Authorities, file: String?, folder: String?) {
         bundle = file ?? standard.bundle
         if let folder {
@@ -84,15 +84,16 @@ package struct Authorities: Sendable, Equatable {
             ? nil : "it contains no certificate in PEM format"
     }
 
-    /// Writes these authorities and the certificates in `file` to `place`, and returns the new bundle: libcurl reads
-    /// one file, and parses it once for all connections.
+    /// Writes the bundle and the certificates in `file` to `place`, because libcurl reads only one file.
+    ///
+    /// - Returns: These authorities, with `place` as their bundle.
     package func adding(_ file: String, writing place: String) throws -> Authorities {
         guard let own = Self.contents(of: file) else {
             throw AtomicFile.Problem(description: "\(file): \(String(cString: strerror(errno)))")
         }
         let present = bundle.flatMap(Self.contents) ?? []
         try AtomicFile.write(present + [UInt8(ascii: "\n")] + own, to: place, mode: 0o600, isSoleWriter: true)
-        return Authorities(bundle: place, folder: Self.isUsable(bundle) ? nil : folder)
+        return Authorities(bundle: place, folder: folder)
     }
 
     private static func contents(of file: String) -> [UInt8]? {
