@@ -5,15 +5,15 @@ package import TransferCore
 
 /// The daemon's decisions, as a value without IO: the caller passes the time and performs the effects.
 ///
-/// The driver processes inputs in batches, each on a copy of the value: `handle` processes one input, and `finishBatch`
-/// returns the effects that depend on all of them. The rows among the effects are written in one transaction. If it
-/// fails, the driver drops the copy, so that the batch has no effect.
+/// The driver processes inputs in batches. It calls `handle` for each input on a copy of the value, and writes the rows
+/// among the effects in one transaction. If the transaction fails, it drops the copy, so that the batch has no effect.
+/// Otherwise it adopts the copy and calls `finishBatch`, which returns the effects that depend on all inputs.
 package struct DaemonCore: Sendable {
     package private(set) var tasks = TaskRegistry()
     package private(set) var space: SpaceKeeper
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
-    /// The number of running commands, sync exchanges and other work; the daemon does not exit while it is above 0.
+    /// The number of running commands, sync exchanges and other work. While it is above 0, the daemon is not idle.
     private var underWay = 0
     /// Whether feeds are being fetched, or fetched feeds have not been processed yet.
     private var isFetching = false
@@ -199,7 +199,7 @@ package struct DaemonCore: Sendable {
             // Its download may now have to wait for space, or its file may be evicted.
             guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
             outcome.changesDemand = true
-            // Assess again later: the reader's lease on the file may end only after its close was reported.
+            // Assess again later: when the close is reported, the reader's lease may still protect the file.
             upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
         case .evicted(let media):
             space.evicted(media)

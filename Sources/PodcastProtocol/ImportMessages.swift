@@ -1,7 +1,8 @@
 /// A show in a list of subscriptions.
 package struct ImportItem: Sendable, Codable, Equatable {
     package var url: String
-    /// The show's name and site in the list, used until the feed is fetched.
+    /// The show's title and website according to the list, used until the feed is fetched; the title also afterwards
+    /// if the feed has none.
     package var title: String?
     package var link: String?
     /// The folders of the list that contain the show.
@@ -22,6 +23,7 @@ package enum ImportResult: Sendable, Codable, Equatable {
     case known(name: String)
     /// The show is subscribed, without episodes until a refresh succeeds.
     case kept(name: String, error: String)
-    /// The show is not subscribed: the address is not that of a show, or the show's feed is gone.
+    /// The show is not subscribed: for example, the address is not that of a show, the server answered 410, or the
+    /// daemon rejected the command.
     case refused(error: String)
 }

@@ -54,7 +54,7 @@ import TransferCore
         bench.beBusy()
         #expect(try await bench.read(1, 0..<1_000) == small.bytes(in: 0..<1_000))
         try await bench.wait("the download is complete") { bench.snapshots(1).last?.state == .cached }
-        // The owner has no file yet: a new download would create another one.
+        // The owner has not recorded the file yet, so a new download would create a second one.
         #expect(bench.source(1)?.file == nil)
         #expect(try await bench.snapshot(1)?.state == .cached)
         #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
@@ -134,7 +134,7 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         bench.shutDown()
         bench.server.remove(path)
-        // The owner lost the event, as when both were killed between the checkpoint and the owner's record.
+        // The process was killed after the engine had saved the checkpoint and before the owner recorded the file.
         var source = try #require(bench.source(1))
         source.isComplete = false
         bench.know(source)
@@ -154,8 +154,8 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         let digest = bench.completed[1]
         bench.shutDown()
-        // The state of a task that the user suspended while a program read the whole file, if the process was killed
-        // between the last byte and the verification of the file.
+        // The process was killed after the last byte and before the file was verified. The user had suspended the task,
+        // so a program's reads have fetched the bytes.
         var source = try #require(bench.source(1))
         let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
         let file = try #require(source.file)
