@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures podfs beside curl, the disk and its rivals, in one run and in turns; prints medians and ratios.
+"""Benchmarks of podfs beside curl, the disk and the rivals, measured in turns within one run.
 
     bench.py PODFS all|ROW… [--rounds N] [--size MIB] [--rivals] [--install] [--json FILE] [--update FILE]
              [--svg FILE] [--readme FILE]
 
-PODFS is the program, built with `-c release`. Needs nginx and curl, the right to mount, and for the rows of cached files
-and listings root, who may drop the kernel's caches; nothing else may be running. With --rivals the other programs that are
-installed take their turns too; one that is missing leaves its cell blank.
-Figures of different runs do not compare: only the ratios do. In all of them less is better.
+Prints medians and ratios. PODFS is the program, built with `-c release`. Needs nginx, curl and permission to mount. The
+rows listing, cached, start and growth need root to drop the kernel's caches, and the rows network-… need root to create
+network namespaces. Nothing else may be running. --rivals also measures the other programs that are installed; the cell
+of a missing program stays blank. Less is better in every row. Between runs, compare only the ratios.
 """
 import argparse
 import os

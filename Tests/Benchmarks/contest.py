@@ -1,4 +1,4 @@
-"""What the benchmarks share: taking turns, timing a read, running curl."""
+"""Parts shared by the benchmarks: the rounds, timed reads, and runs of curl."""
 import mmap
 import os
 import random
@@ -11,18 +11,21 @@ from installation import peak_memory
 
 
 class Contest:
-    """One row group in one installation: how often, how large, beside whom, and where the figures go."""
+    """The context of one row group: its installation, file size in bytes, number of rounds and results table."""
 
     def __init__(self, place, size, rounds, table, with_rivals):
         self.place, self.size, self.rounds, self.table = place, size, rounds, table
         self.with_rivals = with_rivals
 
     def mounts(self):
-        """The rival filesystems to measure beside."""
+        """Returns the classes of the rival filesystems to measure, or an empty list without --rivals."""
         return rivals.mounts() if self.with_rivals else []
 
     def rival_mounts(self, stack, url):
-        """The rivals' mounts of `url`, by name, which end with the stack; one that cannot mount is left out."""
+        """Mounts `url` with each rival, and returns the mounts by the rival's name.
+
+        Closing `stack` unmounts them. A rival that cannot mount or list `url` is omitted.
+        """
         mounted = {}
         for rival in self.mounts():
             try:
@@ -34,9 +37,11 @@ class Contest:
         return mounted
 
     def turns(self, contestants, results=None):
-        """Each contestant's function once in every round, in another order each time; the values by name.
+        """Calls each contestant's function once per round, in random order, and returns lists of values by contestant.
 
-        A contestant that takes minutes may pass by giving None.
+        The function's argument is the number of the round, from 1. It returns None to skip a round, for example if a
+        measurement takes minutes. The values are added to `results` if given. An error of podfs is raised; an error of
+        another contestant is printed.
         """
         results = results if results is not None else {}
         for number in range(1, self.rounds + 1):
@@ -53,12 +58,15 @@ class Contest:
 
 
 def column(results, index, scale=1):
-    """One figure of the tuples that the rounds gave."""
+    """Returns, for each contestant, element `index` of each round's tuple, multiplied by `scale`."""
     return {name: [value[index] * scale for value in values] for name, values in results.items()}
 
 
 def measured(command, output=subprocess.DEVNULL):
-    """Runs a program; its time and its processor time in seconds, its peak memory in MB, and what it printed."""
+    """Runs a program, and returns its elapsed and processor time in seconds, its peak memory in MB, and its output.
+
+    The output is empty unless `output` is subprocess.PIPE. Raises RuntimeError if the exit status is not 0.
+    """
     begin = time.monotonic()
     child = subprocess.Popen(command, stdout=output, text=True)
     # The peak memory that wait4() reports includes the parent's memory before exec(). The peak in /proc does not.
@@ -87,14 +95,14 @@ def measured(command, output=subprocess.DEVNULL):
 
 
 def curl(arguments):
-    """Runs curl, and gives what `measured` gives."""
+    """Runs curl, and returns the result of `measured`."""
     return measured(["curl", "-s", "-S", "--no-progress-meter", "--fail", "--noproxy", "*", *arguments], subprocess.PIPE)
 
 
 def timed_read(path, offset, count, direct=False):
-    """Opens a file and reads from it; seconds for the open and for both.
+    """Opens a file and reads from it. Returns the seconds for the open, and for open and read together.
 
-    With `direct` the read bypasses the page cache: the kernel reads ahead 16 KiB for the first 4 KiB of a file.
+    With `direct`, the read bypasses the page cache, through which the kernel would read 16 KiB for the first 4 KiB.
     """
     buffer = mmap.mmap(-1, count)  # O_DIRECT needs an aligned buffer.
     begin = time.monotonic()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A TCP proxy on all addresses of the loopback interface that makes the way long.
+"""A TCP proxy on all addresses of the loopback interface that adds a round-trip time.
 
     delay_proxy.py LISTEN_PORT SERVER_PORT RTT_MS
 
-Every byte arrives half a round trip late in each direction; the first bytes of a connection wait for one round trip more,
-as those of a real connection wait for its handshake. The rate is not limited. Prints `ready` when it listens.
+Delays every byte by RTT_MS / 2 in each direction. The client's first bytes are delayed by up to RTT_MS more, because on
+a real connection they would wait for the handshake. The rate is not limited. Prints `ready` when it listens.
 """
 import asyncio
 import sys
@@ -12,7 +12,10 @@ import time
 
 
 async def carry(reader, writer, delay, not_before):
-    """Copies one direction: what was read is written `delay` seconds later, in order."""
+    """Copies bytes from `reader` to `writer`, in order and `delay` seconds late.
+
+    Bytes read before `not_before` (time.monotonic()) are treated as if read at that time.
+    """
     queue = asyncio.Queue(maxsize=4096)
 
     async def read():

@@ -1,4 +1,4 @@
-"""Feeds made up for the benchmarks."""
+"""Generated feeds and OPML lists for the benchmarks."""
 
 FEED_HEAD = "<rss version='2.0'><channel><title>{}</title>"
 FEED_ITEM = ("<item><title>Episode {n}</title><guid>{n}</guid><pubDate>{day} Jan 2026 {h:02}:{m:02}:{s:02} +0000</pubDate>"
@@ -13,12 +13,12 @@ def feed(title, count, port, name, length):
 
 
 def addresses(port, count, folder="", hosts=1):
-    """Of feeds 1.xml to `count`.xml, spread over so many hosts."""
+    """Returns the URLs of the feeds 1.xml to `count`.xml in `folder`, distributed over `hosts` loopback addresses."""
     return [f"http://127.0.0.{n % hosts + 1}:{port}/{folder}{n}.xml" for n in range(1, count + 1)]
 
 
 def outlines(*arguments, **options):
-    """An OPML list of `addresses`."""
+    """Returns an OPML list of the URLs that `addresses` returns for these arguments."""
     body = "".join(
         f"<outline type='rss' text='Show {n}' xmlUrl='{url}'/>"
         for n, url in enumerate(addresses(*arguments, **options), 1))
@@ -26,7 +26,11 @@ def outlines(*arguments, **options):
 
 
 def rich_feed(count, size):
-    """A feed as real ones are: names of three vocabularies, show notes twice, of about `size` bytes in all."""
+    """Yields the parts of a realistic feed of about `size` bytes.
+
+    It has elements of three XML namespaces besides RSS, and each item has its show notes twice: as `description` and as
+    `content:encoded`.
+    """
     sentence = "In this episode we talk about things &amp; people, with <a href=\"https://example.com/{n}\">links</a>. "
     times = max(1, int((size / count - 900) / 2 / len(sentence)))
     yield ("<?xml version='1.0' encoding='UTF-8'?>\n"

@@ -1,4 +1,4 @@
-"""How podfs fares as its library grows: from a thousand episodes to a million."""
+"""Benchmarks of podfs with libraries of a thousand to a million episodes."""
 import os
 import sqlite3
 import time
@@ -16,7 +16,10 @@ def columns(database, table):
 
 
 def multiply(path, port, shows):
-    """Copies of the library's one show, written past podfs: each with an address, a name and ids of its own."""
+    """Copies the library's first show with SQLite, without podfs, until the library has `shows` shows.
+
+    Each copy has its own URL, name and ids.
+    """
     database = sqlite3.connect(path)
     copied = {
         "podcast": [name for name in columns(database, "podcast") if name not in ["id", "name", "folded", "url", "title"]],
@@ -44,7 +47,7 @@ def multiply(path, port, shows):
 
 
 def growth(contest):
-    """Start, a listing, a look-up and a refresh in libraries of four sizes, in shows of 1,000 episodes."""
+    """Measures start, listing, lookup, refresh and memory with libraries of four sizes, in shows of 1,000 episodes."""
     place, table = contest.place, contest.table
     port = place.start_nginx()
 

@@ -1,4 +1,4 @@
-"""nginx, a delaying proxy and an installation of podfs of its own, for the benchmarks; all of it goes in the end."""
+"""A temporary installation of podfs with its web server and proxies, and the time and memory used by processes."""
 import os
 import pathlib
 import shutil
@@ -25,13 +25,13 @@ def wait_for(condition, what, seconds=60):
 
 
 def ticks(pid):
-    """Seconds of processor time of a process and the children it has waited for (proc(5), fields 14 to 17)."""
+    """Returns the processor time of a process and its reaped children, in seconds (proc(5), stat: fields 14 to 17)."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(int(value) for value in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_memory(pid):
-    """The most that a process had resident, in MB."""
+    """Returns the peak resident memory of a process, in MB (VmHWM)."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024 / 1e6
@@ -39,12 +39,12 @@ def peak_memory(pid):
 
 
 def reset_peak(pid):
-    """Lets `peak_memory` count from now on (proc(5), clear_refs): not what the start of a program has needed."""
+    """Resets `peak_memory` to the current value (proc(5), clear_refs), to exclude the memory of startup."""
     pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def resident_memory(pid):
-    """What a process has resident now, in MB."""
+    """Returns the resident memory of a process, in MB (VmRSS)."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024 / 1e6
@@ -52,7 +52,10 @@ def resident_memory(pid):
 
 
 def proportional_memory(pid):
-    """What a process has resident, in MB, a page that several have counted once among them (proc(5), Pss)."""
+    """Returns the proportional memory of a process, in MB (proc(5), Pss).
+
+    A page that n processes have mapped counts as 1/n, so that it counts once in the sum over these processes.
+    """
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024 / 1e6
@@ -60,8 +63,11 @@ def proportional_memory(pid):
 
 
 def peak_shared_once(pid):
-    """The most that a process had resident, a page that several have counted once among them, or a little more: of the
-    memory that went again since the peak every page counts whole."""
+    """Estimates the peak of `proportional_memory`, in MB.
+
+    The kernel records no peak of Pss. The difference between peak and current resident memory is added to the current
+    Pss. Shared pages in this difference count in full, so the estimate can be slightly too high.
+    """
     return peak_memory(pid) - resident_memory(pid) + proportional_memory(pid)
 
 
@@ -111,7 +117,10 @@ class Installation:
             sys.exit(f"{command[0]} did not start")
 
     def start_nginx(self, rate=None, hosts=1):
-        """Serves `www` on 127.0.0.1 up to 127.0.0.`hosts`; `rate` is nginx's limit_rate, for a connection. Gives the port."""
+        """Starts nginx with the folder `www` on 127.0.0.1 up to 127.0.0.`hosts`, and returns its port.
+
+        `rate` is nginx's limit_rate, which limits each connection.
+        """
         port = free_port()
         limit = f"limit_rate {rate};" if rate else ""
         listen = " ".join(f"listen 127.0.0.{host}:{port};" for host in range(1, hosts + 1))
@@ -137,11 +146,11 @@ class Installation:
             return probe.connect_ex(("127.0.0.1", port)) != 0
 
     def bytes_sent(self, port, uri):
-        """Bytes of bodies of answers that have ended."""
+        """Returns the number of body bytes in all finished responses for the path `uri`."""
         return sum(int(line[-1]) for line in self.requests(port) if line[0] == uri)
 
     def requests(self, port):
-        """The lines of the log: address, query, status and bytes of each answer that has ended."""
+        """Returns path, query, status and body bytes of each finished response, from nginx's log."""
         log = self.folder / f"access-{port}.log"
         return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -152,7 +161,7 @@ class Installation:
         return port
 
     def make_file(self, name, size):
-        """Random bytes: nothing may gain by their being zeros."""
+        """Creates and syncs a file of `size` random bytes in `www`: zeros could give a program an advantage."""
         with open(self.www / name, "wb") as file:
             rest = size
             while rest > 0:
@@ -163,7 +172,7 @@ class Installation:
             os.fsync(file.fileno())
 
     def link(self, name, folder, count):
-        """The file under `count` further names, in a folder of its own: no cache knows them."""
+        """Links the file as 1.mp3 to `count`.mp3 in a new folder. No program has these names in its cache."""
         (self.www / folder).mkdir()
         for number in range(1, count + 1):
             os.link(self.www / name, self.www / folder / f"{number}.mp3")
@@ -178,7 +187,10 @@ class Installation:
         return result
 
     def subscribe(self, feed_port, media_port, names, hosts=None):
-        """A show whose episode n is the file `names[n - 1]`, under an address of its own, on 127.0.0.`hosts[n - 1]`."""
+        """Subscribes to a show whose episode n is the file `names[n - 1]` on 127.0.0.`hosts[n - 1]`.
+
+        The query in each URL makes it unique, also if several episodes have the same file.
+        """
         hosts = hosts or [1] * len(names)
         items = "".join(
             f"<item><title>Episode {n}</title><guid>{n}</guid><enclosure type='audio/mpeg'"
@@ -197,7 +209,7 @@ class Installation:
 
     @property
     def daemon(self):
-        """The number of the daemon, while it runs."""
+        """The PID of the daemon, or None if it does not run."""
         try:
             pid = int((self.folder / "run" / "podfs" / "daemon.pid").read_text())
             os.kill(pid, 0)
@@ -211,7 +223,7 @@ class Installation:
 
     @property
     def waiting_requests(self):
-        """How many requests the kernel has no answer to yet, by fusectl."""
+        """The number of FUSE requests without a reply, from fusectl, which is mounted if it is not."""
         control = pathlib.Path("/sys/fs/fuse/connections")
         if not any(control.iterdir()):
             subprocess.run(["mount", "-t", "fusectl", "none", str(control)], check=True)
@@ -226,7 +238,7 @@ class Installation:
             wait_for(lambda: self.daemon is None, "the daemon ends")
 
     def new_daemon(self):
-        """Another daemon, which has no connections yet."""
+        """Replaces the daemon with a new one, which has no connections yet."""
         self.kill_daemon(signal.SIGTERM)
         self.run("daemon")
 

@@ -1,4 +1,4 @@
-"""How soon sound comes: the first bytes, the last bytes, and a player's seeks."""
+"""Benchmarks of latency: the first bytes, the last bytes, and a player's seeks."""
 import contextlib
 import functools
 import os
@@ -12,18 +12,18 @@ RTT = 50  # ms
 
 
 def leave(place, number):
-    """Ends the download that a read has begun."""
+    """Cancels the download that a read has started."""
     place.run("cancel", place.path(number), check=False)
 
 
-# The episodes that a round opens, by index: the first one of a new daemon (FIRST); two that leave the daemon with
-# connections, as a rival's mount has them, which runs all the time; one on such a connection (KEPT); and one of a host
-# without a connection (NEW). OPENED is their number.
+# The episodes that a round opens, by index. FIRST: the first one of a new daemon. The next two leave the daemon with
+# idle connections; a rival has such connections because its mount runs during all rounds. KEPT: one on such a
+# connection. NEW: one from a host without a connection. OPENED: the number of episodes in a round.
 FIRST, KEPT, NEW, OPENED = 0, 3, 4, 5
 
 
 def first_byte(contest):
-    """Open and the first 4 KiB, by the length of the way; the loopback interface itself is 0 ms."""
+    """Measures open plus a read of the first 4 KiB, at an RTT of 0 ms (loopback without proxy), 50 ms and 200 ms."""
     place, size, rounds = contest.place, contest.size, contest.rounds
     place.make_file("long.mp3", size)
     place.link("long.mp3", "rival", rounds)
@@ -71,7 +71,7 @@ def first_byte(contest):
 
 
 def tail(contest):
-    """4 KiB at the end right after the open: 2 MB/s a connection, 50 ms away."""
+    """Measures open plus a read of the last 4 KiB, and that read alone, at RTT 50 ms and 2 MB/s per connection."""
     place, size, rounds = contest.place, contest.size, contest.rounds
     place.make_file("long.mp3", size)
     place.make_file("short.mp3", 65536)
@@ -135,7 +135,10 @@ def in_milliseconds(times):
 
 
 def seek(contest):
-    """A player's way through a file: its head, its tail, then ten places; 2 MB/s a connection, 50 ms away."""
+    """Measures a player's reads of 64 KiB: at the start, at the end, then at ten random offsets.
+
+    RTT 50 ms, 2 MB/s per connection.
+    """
     place, size = contest.place, contest.size
     piece = 65536
     place.make_file("long.mp3", size)

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""A line between two network namespaces that delays, drops and limits packets; the kernel needs no netem for it.
+"""A line between two network namespaces that delays, drops and rate-limits packets, without the kernel's netem.
 
     line.py CLIENT SERVER HOSTS
 
-Creates the namespaces CLIENT, with the address 10.77.0.1, and SERVER, with 10.78.0.1 up to 10.78.0.HOSTS, and carries the
-packets between their TUN devices. Prints `ready`. Reads commands from standard input: `set RTT_MS LOSS RATE_MBIT`, where
-LOSS is the share of the packets of each direction and a rate of 0 is none, `down` and `up`. Ends with its input, and
-removes both namespaces. Needs root.
+Creates the namespaces CLIENT, with the address 10.77.0.1, and SERVER, with 10.78.0.1 up to 10.78.0.HOSTS, and forwards
+packets between their TUN devices. Prints `ready`, then reads commands from standard input:
+
+    set RTT_MS LOSS RATE_MBIT   LOSS is the fraction of packets dropped in each direction; a RATE_MBIT of 0 is no limit
+    down                        drops all new packets
+    up                          forwards packets again
+
+At the end of its input it removes both namespaces and exits. Needs root.
 """
 import fcntl
 import heapq
@@ -24,7 +28,7 @@ QUEUE = 0.2  # The longest wait at a limited rate, in seconds. Later packets are
 
 
 def device(name, namespace, commands):
-    """Creates a TUN device in a namespace of its own; its descriptor stays here."""
+    """Creates the namespace and its TUN device, runs the `ip` commands in it, and returns the device's descriptor."""
     descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
     subprocess.run(["ip", "netns", "add", namespace], check=True)
@@ -66,7 +70,7 @@ class Line:
             heapq.heappush(self.due, (start + self.delay, self.number, 1 - direction, packet))
 
     def give(self):
-        """Delivers what is due; the milliseconds until the next packet is."""
+        """Delivers all packets that are due; returns the milliseconds until the next is due, or None if none is."""
         now = time.monotonic()
         while self.due and self.due[0][0] <= now:
             _, _, end, packet = heapq.heappop(self.due)

@@ -1,4 +1,4 @@
-"""The machine and the programs that were measured on it."""
+"""A description of the machine and of the versions of the measured programs."""
 import os
 import pathlib
 import platform

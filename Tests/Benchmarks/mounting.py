@@ -1,4 +1,4 @@
-"""The mount as a filesystem, beside the same on the disk and in the rivals' mounts: listings and cached reads."""
+"""Benchmarks of the mount as a filesystem, beside the disk and the rivals' mounts: listings and cached reads."""
 import contextlib
 import os
 import pathlib
@@ -11,7 +11,7 @@ from feedtext import feed
 
 
 def drop_caches(what):
-    """2: names and inodes; 3: contents of files as well. Needs root."""
+    """Drops kernel caches (proc(5), drop_caches): 2 for dentries and inodes, 3 for the page cache too. Needs root."""
     os.sync()
     pathlib.Path("/proc/sys/vm/drop_caches").write_text(str(what))
 
@@ -24,7 +24,10 @@ def remount(place):
 # ls and find
 
 def listing(contest):
-    """A folder of 10,000 episodes against the same names and sizes on the disk, and in the rivals' mounts of an index page."""
+    """Measures listings of a folder of 10,000 episodes, beside files of the same names and sizes on the disk.
+
+    The rivals mount nginx's index page of that folder on the disk.
+    """
     place, count = contest.place, 10_000
     port = place.start_nginx()
     (place.www / "feed.xml").write_text(feed("Bench", count, port, "x.mp3", 1_000_000))
@@ -119,7 +122,7 @@ def open_and_read(path, count=200):
 
 
 def cached(contest):
-    """An episode that is cached against the same file on the disk, and cached by the rivals."""
+    """Measures reads of a cached episode, beside the same file on the disk and in the rivals' caches."""
     place, size = contest.place, contest.size
     place.make_file("big.mp3", size)
     place.link("big.mp3", "rival", 1)

@@ -1,4 +1,4 @@
-"""The network as it is: https, chains of redirects, loss, and limited rates, over a line between two namespaces."""
+"""Benchmarks under realistic network conditions: https, redirects, packet loss and limited rates, over line.py."""
 import os
 import shutil
 import subprocess
@@ -16,11 +16,12 @@ def head(url):
 
 
 def first_bytes(contest, web, rtt, hops, loss=0, rounds=None):
-    """The first 4 KiB with nothing known, and of the next episode of the show.
+    """Measures the first 4 KiB of one episode with a new daemon, and then those of the show's next episode.
 
-    curl's time is that of its first byte. Asked for the whole file, as podfs asks, a server's first TLS record has up to
-    16 KiB, which is more than TCP's initial window of ten segments: it is whole one round trip later than the answer to
-    a request of 4 KiB. A read through the page cache would need 16 KiB of the file, so the second record too.
+    curl's time is that of its first byte. curl requests the whole file, as podfs does. The server's first TLS record
+    then has up to 16 KiB, more than TCP's initial window of ten segments, and is complete one round trip later than the
+    response to a request for 4 KiB. That request is measured as `curl, 4 KiB alone`. podfs's reads bypass the page
+    cache, through which they would need 16 KiB of the file, and so the second TLS record too.
     """
     place, rounds = contest.place, rounds or contest.rounds
     names = [f"e{hops}-{rtt}-{int(loss * 100)}-{n}.mp3" for n in range(2 * rounds)]
@@ -58,7 +59,7 @@ def first_bytes(contest, web, rtt, hops, loss=0, rounds=None):
 
 
 def chains(contest):
-    """First bytes through 1, 3 and 5 redirects over as many hosts."""
+    """Measures first bytes through 1, 3 and 5 redirects, each to another host, at an RTT of 20, 50 and 200 ms."""
     contest.place.make_file("long.mp3", contest.size)
     with Web(contest.place) as web:
         try:
@@ -70,7 +71,7 @@ def chains(contest):
 
 
 def loss(contest):
-    """The same on a line that loses packets."""
+    """Measures first bytes through 3 redirects at 1 % and 3 % packet loss, RTT 50 ms."""
     contest.place.make_file("long.mp3", contest.size)
     with Web(contest.place) as web:
         try:
@@ -81,7 +82,10 @@ def loss(contest):
 
 
 def pause(contest):
-    """Connections are gone, and TLS sessions and the daemon are there: as after an hour."""
+    """Measures first bytes after a pause, when the server has closed its connections.
+
+    The same daemon still runs, with the TLS sessions of the closed connections, as after a pause of an hour.
+    """
     place = contest.place
     place.make_file("long.mp3", contest.size)
     with Web(place) as web:
@@ -109,7 +113,7 @@ def pause(contest):
 
 
 def readers(contest):
-    """100 first reads of one https host at once, 50 ms away."""
+    """Measures 100 simultaneous first reads from one https host, RTT 50 ms."""
     place = contest.place
     place.make_file("long.mp3", contest.size)
     with Web(place) as web:
@@ -166,7 +170,7 @@ def readers(contest):
 
 
 def rate(contest):
-    """A whole file at 20 Mbit/s, and its end right after the open."""
+    """Measures reads of a whole file, and of the end of a file directly after its open, at 20 Mbit/s, RTT 50 ms."""
     place = contest.place
     place.make_file("long.mp3", contest.size)
     with Web(place) as web:
@@ -202,7 +206,7 @@ def rate(contest):
 
 
 def refresh(contest):
-    """A refresh of 1,000 https feeds of 100 hosts that have not changed, 50 ms away."""
+    """Measures a refresh of 1,000 unchanged https feeds from 100 hosts, RTT 50 ms."""
     place = contest.place
     (place.www / "feeds").mkdir()
     for number in range(1000):
@@ -244,7 +248,7 @@ def refresh(contest):
 
 
 def end(place):
-    """The mount and the daemon live in the line's namespace, and end before it."""
+    """Unmounts podfs and kills the daemon: they run in the client's namespace, and must exit before its removal."""
     if place.mounted:
         place.run("unmount", "--force", str(place.mount_point), check=False)
         place.mounted = False

@@ -1,4 +1,4 @@
-"""A plot of a table as SVG: for each row, where the contestants stand on a scale of ratios to podfs."""
+"""A plot of a results table as SVG: for each row, the ratios of the contestants to podfs on a logarithmic scale."""
 import math
 from xml.sax.saxutils import escape
 
@@ -15,7 +15,7 @@ def colour(name):
 
 
 def svg(table, caption):
-    """Each row in its own unit, its values divided by podfs's: what lies right of the line took longer than podfs."""
+    """Returns the plot. Each row shows its values divided by podfs's: a mark right of 1 × is worse than podfs."""
     # Values of 0 are omitted, since they have no logarithm.
     rows = [row for row in table.rows if (row.of("podfs") or 0) > 0 and len(row.values) > 1]
     ratios = [row.of(name) / row.of("podfs") for row in rows for name in row.values if row.of(name) > 0]

@@ -1,4 +1,4 @@
-"""What the processes themselves cost: how they start, with a large library, and what they do when nothing is asked."""
+"""Benchmarks of the processes: start and listing with a large library, processor time and memory when idle."""
 import contextlib
 import os
 import pathlib
@@ -16,8 +16,11 @@ PATIENCE = 90
 
 
 def by_thread(pid):
-    """Of each thread of a process: the seconds that it has had a processor, by the scheduler's own clock, as a tick of 10 ms is
-    too coarse for what sleeps (Documentation/scheduler/sched-stats); and how often it has waited and gone on (proc(5))."""
+    """Returns the processor time in seconds and the number of voluntary context switches of each thread of a process.
+
+    The time is from schedstat (Documentation/scheduler/sched-stats), because the ticks of 10 ms in stat are too coarse
+    for a process that mostly sleeps. The context switches are from status (proc(5)).
+    """
     found = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):  # The thread has ended.
@@ -29,12 +32,15 @@ def by_thread(pid):
 
 
 def since(before, after):
-    """What has come to it for the threads that are still there."""
+    """Returns the increase in processor time and in context switches between two results of `by_thread`.
+
+    Threads that have exited are not counted. A thread that has started in between counts from zero.
+    """
     return [sum(values[n] - before.get(name, (0, 0))[n] for name, values in after.items()) for n in [0, 1]]
 
 
 def start(contest):
-    """A library of 1,000 shows of 300 episodes: how soon daemon and mount are there, and how long a listing of all takes."""
+    """Measures import, start, mount, complete listing and memory with a library of 1,000 shows of 300 episodes."""
     place, table = contest.place, contest.table
     port = place.start_nginx()
     for number in range(1, SHOWS + 1):
@@ -112,7 +118,7 @@ def start(contest):
 
 
 def idle(contest):
-    """A minute in which nothing is asked of a mount with one show, after an episode was read."""
+    """Measures processor time, wakeups and memory in an idle minute, with one show, after an episode has been read."""
     place, seconds = contest.place, 60
     place.make_file("some.mp3", contest.size)
     place.link("some.mp3", "rival", 1)

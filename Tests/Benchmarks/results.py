@@ -1,4 +1,4 @@
-"""What was measured: rows of values for each contestant, their medians and ratios, as a table and as JSON."""
+"""The results: rows with the values, medians and ratios of the contestants, as a Markdown table and as JSON."""
 import json
 import statistics
 
@@ -8,7 +8,7 @@ def median(values):
 
 
 class Row:
-    """One thing measured. Less is better in every unit; a contestant that is missing has no values."""
+    """One measured quantity, with the values of each contestant that was measured. Less is better in every unit."""
 
     def __init__(self, group, what, unit, values, against=None, budget=None, limit=None, note=None):
         self.group, self.what, self.unit, self.note = group, what, unit, note
@@ -26,7 +26,7 @@ class Row:
 
     @property
     def met(self):
-        """Whether podfs keeps to the row's budget; None where there is none, or nothing to compare with."""
+        """Whether podfs is within the row's budget and limit, as far as they can be checked; None if neither can."""
         if self.of("podfs") is None:
             return None
         verdicts = []
@@ -41,7 +41,7 @@ class Row:
         return [name for name in self.values if name not in ["podfs", self.against]]
 
     def cells(self):
-        """What the table shows of the row, column by column."""
+        """Returns the row's cells, in the order of `Table.HEAD`."""
         budget = [f"{self.budget:.2f} ×"] if self.budget is not None else []
         budget += [f"{figure(self.limit)} {self.unit}"] if self.limit is not None else []
         verdict = {True: "", False: " ✗", None: ""}[self.met]
@@ -60,7 +60,11 @@ class Row:
 
 
 def figure(value):
-    """Three significant digits, and no fraction from 100 on."""
+    """Formats a value for the table; None becomes an empty string.
+
+    Values from 100 have no decimals, values from 10 have one, smaller ones two. Values below 0.1,
+    except 0, have two significant digits.
+    """
     if value is None:
         return ""
     if abs(value) >= 100:
@@ -91,7 +95,7 @@ class Table:
               + (f" [{row.note}]" if row.note else ""), flush=True)
 
     def text(self):
-        """The table in Markdown, its columns aligned."""
+        """Returns the table in Markdown, with aligned columns."""
         lines = [self.HEAD, *[row.cells() for row in self.rows]]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.HEAD))]
         rows = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
@@ -102,7 +106,7 @@ class Table:
     BEGIN, END = "<!-- measured rows -->", "<!-- end of measured rows -->"
 
     def write_readme(self, path, sentence):
-        """Puts the machine and the table between the two marks of the file at `path`."""
+        """Replaces the text between the marks `BEGIN` and `END` of the file at `path` with `sentence` and the table."""
         with open(path) as file:
             before, rest = file.read().split(self.BEGIN, 1)
             after = rest.split(self.END, 1)[1]
@@ -111,7 +115,7 @@ class Table:
 
     @classmethod
     def load(cls, path):
-        """The machine and the table of a JSON file that `write` has written."""
+        """Loads a JSON file that `write` has written; returns the description of the machine and the table."""
         with open(path) as file:
             document = json.load(file)
         table = cls()

@@ -1,4 +1,4 @@
-"""The programs that podfs is measured beside: how they are installed, mounted and ended."""
+"""The rivals, the programs that podfs is compared with: installation, mount and unmount."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,10 @@ PACKAGES = [
 
 
 def install():
-    """Fetches Debian's packages of the rivals. A package that cannot be had leaves its cells blank."""
+    """Installs the rivals, and the other programs that the benchmarks need, with apt-get.
+
+    If they cannot be installed together, each is tried alone. The cells of a missing rival stay blank.
+    """
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"]
     subprocess.run(["apt-get", "update", "-qq"], env=environment, stdout=subprocess.DEVNULL)
@@ -24,7 +27,7 @@ def install():
 
 
 class RivalMount:
-    """A folder of a web server mounted by another program, with a cache of its own; both end with the `with`."""
+    """A rival's mount of a web server's folder, with its own cache. The end of the `with` block removes both."""
 
     name = ""
 
@@ -105,5 +108,5 @@ class HTTPDirFS(RivalMount):
 
 
 def mounts():
-    """The rival filesystems that are installed."""
+    """Returns the classes of the rival filesystems that are installed."""
     return [rival for rival in [Rclone, HTTPDirFS] if shutil.which(rival.name)]

@@ -1,4 +1,4 @@
-"""Readers that wait for a server, and how soon a change is seen."""
+"""Benchmarks of readers that wait for a stalled server, and of the delay until a change is visible in the mount."""
 import mmap
 import os
 import pathlib
@@ -13,7 +13,7 @@ from installation import resident_memory, threads_of, wait_for
 # Readers that wait
 
 class StalledServer:
-    """Answers with a head and no body, and keeps the connection."""
+    """A server that sends the head of a response, never its body, and keeps the connection open."""
 
     def __init__(self, length):
         self.length = length
@@ -49,7 +49,7 @@ class StalledServer:
 
 
 def start_readers(place, files, per_file, length):
-    """Processes that read 4 KiB each; returns when all of them wait in the kernel."""
+    """Starts processes that each open a file and read 4 KiB; returns their PIDs when all of them wait in the kernel."""
     readers = []
     for number in range(1, files + 1):
         for place_in_file in range(per_file):
@@ -66,7 +66,10 @@ def start_readers(place, files, per_file, length):
 
 
 def stalled_show(place, files, length):
-    """A show of which the last episode is cached, and the others wait for a server that sends nothing."""
+    """Subscribes to a show with `files` episodes on a `StalledServer` and a last one that is cached, and mounts podfs.
+
+    The limits for stalls and for waiting readers are set to one hour, so that the readers keep waiting.
+    """
     (place.folder / "config_home" / "podfs" / "config.toml").write_text(
         '[transfers]\nstall = "3600 s"\nreader_deadline = "3600 s"\n')
     place.make_file("small.mp3", 1 << 20)
@@ -92,7 +95,7 @@ def reap(readers):
 
 
 def parked(contest):
-    """1,000 readers of a server that sends nothing: what they cost, and whether others can read."""
+    """Measures threads and memory with 1,000 readers of a stalled server, and meanwhile reads of a cached episode."""
     place, files, per_file, length = contest.place, 20, 50, 100_000_000
     stalled_show(place, files, length)
     process, daemon = place.mount_process, place.daemon
@@ -127,7 +130,7 @@ def parked(contest):
 
 
 def unmount(contest):
-    """Unmounting while 100 readers wait."""
+    """Measures an unmount while 100 readers wait."""
     place, files, per_file, length = contest.place, 10, 10, 100_000_000
     stalled_show(place, files, length)
     times = []
@@ -144,7 +147,7 @@ def unmount(contest):
 # Changes
 
 def change(contest):
-    """How long after a command's return a listed folder shows what it did."""
+    """Measures the time from a command's return until its effect is visible in folders that have been listed."""
     place, size, rounds = contest.place, contest.size, contest.rounds
     place.make_file("x.mp3", size)
     port = place.start_nginx()

@@ -1,4 +1,4 @@
-"""https servers behind a line of their own: nginx with TLS 1.3 and an authority of its own, and chains of redirects."""
+"""https servers behind line.py: nginx with TLS, a generated certificate authority, and chains of redirects."""
 import os
 import pathlib
 import subprocess
@@ -11,7 +11,11 @@ HOSTS = 100
 
 
 class Web:
-    """The client's processes run in the namespace that `prefix` enters; its curl trusts the same authorities."""
+    """The line, and nginx in its server namespace.
+
+    Within the `with` block, `place.prefix` runs podfs and the rivals in the client namespace. podfs, curl and the
+    rivals are configured to trust the generated certificate authority besides the system's.
+    """
 
     def __init__(self, place):
         self.place = place
@@ -77,7 +81,11 @@ class Web:
         return {"SSL_CERT_FILE": bundle, "CURL_CA_BUNDLE": bundle}
 
     def start_nginx(self, keepalive="75s"):
-        """Host n redirects /hop/K/… to /hop/K-1/… of host n + 1, and serves all else."""
+        """Starts nginx, or restarts it with another `keepalive` timeout, and waits until it responds.
+
+        Host n (1 to 9) redirects /hop/K/… (K from 1 to 5) to /hop/K-1/… on host n + 1, or for K = 1 to the file itself.
+        All hosts serve all other paths.
+        """
         if self.nginx:
             self.nginx.terminate()
             self.nginx.wait()
@@ -111,14 +119,14 @@ class Web:
         return f"https://10.78.0.{host}{f'/hop/{hops}' if hops else ''}/{name}"
 
     def curl(self, arguments, time="time_total"):
-        """The times that curl reports for each of its requests, in seconds."""
+        """Runs curl in the client namespace; returns its write-out variable `time` for each request, in seconds."""
         command = ["nsenter", f"--net=/run/netns/{self.client}", "curl", "-sSL", "--fail", "--noproxy", "*", "-w",
                    f"%{{{time}}}\n", *arguments]
         done = subprocess.run(command, env={**os.environ, **self.environment}, capture_output=True, text=True, check=True)
         return [float(line) for line in done.stdout.split()]
 
     def subscribe(self, urls, size):
-        """A show whose episode n has the address `urls[n - 1]`."""
+        """Subscribes to a show whose episode n has the URL `urls[n - 1]`."""
         items = "".join(
             f"<item><title>Episode {n}</title><guid>{n}</guid><enclosure type='audio/mpeg' length='{size}' url='{url}'/></item>"
             for n, url in enumerate(urls, 1))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Memory soak of the daemon and the mount.
 
-Runs both processes on an installation of their own in a temporary folder, against a server on loopback. Rounds of work
-(refreshes of a feed of 100,000 items that changes each time, refreshes of small feeds, subscribes and unsubscribes, reads
-of large generated pages, listings, reads of episodes) alternate with rests. At the end of each rest the resident set of
-both processes is recorded.
+Runs both processes on a temporary installation, against a server on loopback. Rounds of work (refreshes of a feed of
+100,000 items that changes each time, refreshes of small feeds, subscribes and unsubscribes, reads of large generated
+pages, listings, reads of episodes) alternate with rests. At the end of each rest, the resident set of both processes is
+recorded.
 
-Passes when the last rest is within the limits, and no rest of the second half is more than 10 % + 2 MB above the first one
-of that half: the curve is flat.
+Passes if the resident set of each process is within its limit after the last rest, and if no value of the second half
+of the rests exceeds the first value of that half by more than 10 % + 2 MB.
 """
 
 import argparse
@@ -27,7 +27,7 @@ MEDIA = bytes(random.Random(1).randbytes(300_000))
 
 
 class Feeds:
-    """Feeds that gain an item at each request."""
+    """Feeds that have one more item at each request."""
 
     def __init__(self, large_items):
         self.lock = threading.Lock()
@@ -140,7 +140,7 @@ def read_all(path):
 
 
 class Work:
-    """The mixture of work of all rounds; each step is chosen at random."""
+    """The work of all rounds: a sequence of steps chosen at random, with a fixed seed."""
 
     def __init__(self, podfs, origin):
         self.podfs, self.origin = podfs, origin
