@@ -45,8 +45,8 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// The number of blanks in a full reserve: two for each of the six connections that readers may use to one server
-    /// by default, since all of them may start a download at the same time, and a margin.
+    /// The number of blanks in a full reserve. By default, readers may use six connections to one server, and all six
+    /// may start a download at the same time. Each download needs two blanks; the rest is a margin.
     private static let maxBlanks = 16
     /// The number of blanks below which `prepare` should be called.
     private static let minBlanks = 8
@@ -269,7 +269,7 @@ package final class ContentCache: Sendable {
         }
         var isSpare = true
         defer { if isSpare { reserve.withLock { $0.spares.append(spare) } } }
-        // The truncation that makes a rename safe without a sync has no effect on a new file.
+        // A new file has no content for the truncation in `write` to discard, so its rename is safe only after a sync.
         try Self.write(data, to: spare, durably: durably || isNew)
         if isFirst || clinux_exchange(spare.string, path.string) != 0 {
             // There is no previous checkpoint, or the file system cannot exchange two files.

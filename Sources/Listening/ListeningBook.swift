@@ -22,9 +22,9 @@ package struct ListeningChange: Sendable, Equatable {
 /// The rules by which players' reports change what is stored. A value without IO: the caller passes the stored state
 /// and the time, and stores the change.
 ///
-/// A *stretch* is listening without a seek. An episode becomes played when one stretch reaches its tail from before it:
-/// a seek into the tail does not count. It stays played until a person clears the mark, or until a player starts it
-/// again from the beginning and plays it for a minute.
+/// A *stretch* is listening without a seek. An episode becomes played when a stretch that began before the episode's
+/// tail reaches the tail; a seek into the tail does not count. The episode stays played until a person clears the mark,
+/// or until a player starts it again from the beginning and plays it for a minute.
 ///
 /// Two players may play the same episode. The position that counts is that of the player which started, continued or
 /// sought last. Once that player has paused or ended, the next player that reports anything replaces it.
@@ -135,8 +135,8 @@ package struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // If an adopted session begins with `playing`, that report does not start an interval, so that the next report
-        // of playback is written too: the previous daemon wrote at other times.
+        // If an adopted session begins with `playing`, that report starts no interval between writes, so that the next
+        // report of playback is written too: the sender still times its reports by the previous daemon's writes.
         if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
         if report.phase == .stopped {
             remove(key)

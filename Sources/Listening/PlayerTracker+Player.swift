@@ -6,8 +6,8 @@ extension PlayerTracker {
     struct Resume: Sendable {
         /// The position in seconds to seek to.
         var target: Double
-        /// The time from which the request is sent even if the player does not seem to play yet, and is dropped if the
-        /// player does not answer.
+        /// The time from which the request is sent even if the player does not seem to play yet. If the player does not
+        /// answer the next reading of its position after this time, the request is dropped.
         var until: Instant
     }
 
@@ -168,7 +168,7 @@ extension PlayerTracker {
     /// the player had to wait for bytes.
     private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {
         guard let last = player.position else { return false }
-        // A player that was paused at the last reading and still is has not played in between.
+        // A player that was paused at the last reading, and is still paused, has not played in between.
         if player.status == .paused, player.session?.isPaused == true { return abs(position - last) >= 1 }
         return position < last - 2 || position > expected + 2 * max(1, player.rate)
     }

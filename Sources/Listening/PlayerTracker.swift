@@ -50,7 +50,8 @@ package struct PlayerTracker: Sendable {
     /// The interval between readings while a player plays.
     static let readInterval: Duration = .seconds(10)
     /// The time after a session's start at which the position is read again: VLC does not announce its initial seek.
-    /// Also the time after which the position is requested again from a player that did not answer before its session.
+    /// Also the time after which the position is requested again from a player that did not answer the request that
+    /// precedes a session.
     static let startInterval: Duration = .seconds(1)
     /// The interval between readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)

@@ -227,7 +227,8 @@ package final class FeedParser {
             skipSpace()
             guard isLast || block.isFull, block.count > 0 else { return }
             detectType()
-            // Leading bytes were removed: fill the block first, like all others.
+            // `detectType` may have removed leading bytes: wait until the block is full again, so that it has the same
+            // size as all others.
             guard isLast || block.isFull else { return }
         }
         let count = isLast ? block.count : min(block.count, Self.blockSize)

@@ -19,7 +19,7 @@ package struct HostQueue: Sendable {
 
         func isPaused(at now: Instant) -> Bool { blockedUntil.map { $0 > now } ?? false }
 
-        /// Returns whether the last pause ended at that time or later, or has not ended.
+        /// Returns whether the last pause ended at `time` or later, or has not ended.
         func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
 
         /// Removes the consumed prefix occasionally, so that the total cost stays linear.
@@ -160,8 +160,8 @@ package struct HostQueue: Sendable {
 
     private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
         guard var host = hosts[name] else { return }
-        // Two concurrent fetches that are both refused count as one refusal.
         if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
+        // If two concurrent fetches are refused, the first refusal pauses the host, and the second is not counted.
         if !host.isPaused(at: now) { host.refusals += 1 }
         let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
         let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)

@@ -61,8 +61,9 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// Never before `now` + `minimum` or the time the server demands, and never after `now` + `maximum` unless the
     /// server demands it (then at most a tenth later).
     ///
-    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % either way. A refresh that waits
-    ///   for a server is only delayed, by up to 10 %, and one that waits for an episode by up to `minimum`.
+    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes: a delay becomes up to 10 % shorter or
+    ///   longer. A delay that the server demands becomes up to 10 % longer, never shorter. A refresh for the time when
+    ///   an episode is due is up to `minimum` later than that time.
     package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
         let serverDelay = serverDelay(facts.head, now: now)
         let window = window(facts, serverDelay: serverDelay, now: now)

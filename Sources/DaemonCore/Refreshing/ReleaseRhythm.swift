@@ -107,8 +107,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
         guard let newest, let gap else { return .after(Self.unknown) }
         let silence = max(0, now - newest)
         let idle = Self.idle(gap: gap, silence: silence)
-        // A silence longer than both ten days, which no gap of a weekly habit exceeds, and two and a half gaps means
-        // that more than one episode has been skipped: ignore the usual hours until the next episode.
+        // If the silence is longer than ten days and longer than two and a half gaps, more than one episode has been
+        // skipped: ignore the usual hours until the next episode. No gap of a weekly habit exceeds ten days.
         guard silence * 2 <= gap * 5 || silence <= 10 * Self.day else { return .after(idle) }
         var appointment = Int64.max
         for window in windows {

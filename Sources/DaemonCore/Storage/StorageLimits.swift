@@ -20,7 +20,7 @@ package struct StorageLimits: Sendable, Equatable {
     /// The default free share of a smaller disk: a twentieth, like ext4's reserve for root (mke2fs(8), -m).
     private static let keptShare: Int64 = 20
 
-    /// Returns the free space to leave on a disk of that size.
+    /// Returns the free space to leave on a disk of `total` bytes.
     ///
     /// This is `cache.keep_free` if set. Otherwise it is 1 GiB or 5 %, whichever is less, so that a memory card of 8
     /// GiB has space for podcasts and a disk of 4 TiB does not lose 200 GiB.

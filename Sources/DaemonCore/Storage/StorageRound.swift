@@ -65,8 +65,9 @@ struct StorageRound {
     /// the first difference decides: not waiting for a retry, a known size, requested rather than automatic, with a
     /// reservation (so that no transfer of equal rank takes it), and the lower number, which was created earlier.
     ///
-    /// A transfer of unknown size never has a complete reservation, so its reservation does not count: of several, the
-    /// one created first continues at the others' expense. Otherwise two could take each other's space forever.
+    /// A transfer of unknown size never has a complete reservation, so its reservation does not count. Of several such
+    /// transfers, the one created first continues at the others' expense. Otherwise two of them could take each other's
+    /// space forever.
     private struct Rank: Comparable {
         let standing: Int
         let number: TaskID
@@ -179,8 +180,8 @@ struct StorageRound {
         return min(policy.growthReservation, max(1, rest.overflow ? policy.growthReservation : rest.partialValue))
     }
 
-    /// Reserves space for the rest of an open file. If it does not fit within the limits, frees only `lookAhead` bytes
-    /// on the disk.
+    /// Reserves space for the rest of an open file. If the rest does not fit within the limits, evicts only until
+    /// `lookAhead` bytes (or the rest, if smaller) can be written to the disk; the file may then exceed `cache.limit`.
     private mutating func serve(_ transfer: StorageTransfer) {
         let need = Int128(need(of: transfer))
         if !makeRoom(need) {
@@ -203,7 +204,7 @@ struct StorageRound {
         }
         let need = need(of: transfer)
         // A transfer of unknown size may never fit as a whole, so it evicts no partial file of a higher-ranked transfer
-        // that waits. Otherwise two could evict each other's forever.
+        // that waits. Otherwise the two transfers could evict each other's partial files forever.
         let kept = known == nil ? plan.reserved.union(plan.waiting.keys) : plan.reserved
         let isRoom = makeRoom(Int128(need)) { victim in
             if let part = victim.transfer { return part != transfer.id && !kept.contains(part) }

@@ -111,7 +111,8 @@ package struct StorageSnapshot: Sendable, Equatable {
         diskFree = Int64(clamping: Int128(diskFree) + Int128(freed))
     }
 
-    /// Records that a file could not be evicted because a program has it open, which only the lease on the file shows.
+    /// Records that a program has a file open. The snapshot's owner learns this when it cannot evict the file because
+    /// of a lease.
     package mutating func setOpen(_ file: String) {
         if let index = files.firstIndex(where: { $0.id == file }) {
             files[index].isOpen = true

@@ -22,8 +22,9 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(allowed)]
     }
 
-    /// Requests a new reading if there is none, or if the last one is too old. If there is none, or if the last one has
-    /// twice that age, withdraws the permission until the answer. Call while work depends on the conditions.
+    /// Requests a reading if the last one is at least `lifetime` old, or if there was none yet. If the last one is at
+    /// least twice as old, or if there was none yet, also withdraws the permission until the next `record`. Call while
+    /// work depends on the conditions.
     mutating func demand(at now: Moment) -> [Effect] {
         let age = readAt.map { now.uptime - $0 }
         if isReading || age.map({ $0 < lifetime }) ?? false { return [] }

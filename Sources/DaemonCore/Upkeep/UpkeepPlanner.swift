@@ -105,7 +105,8 @@ package struct UpkeepPlanner: Sendable {
     }
 
     /// Detects that the wall clock was set, by comparing it with the uptime. If it was set back, shifts the due times.
-    /// The first call has nothing to compare; the clock may have been set back before the daemon started.
+    /// The first call has no earlier times to compare with. It returns `clearFutureSchedules`, since the clock may have
+    /// been set back before the daemon started.
     private mutating func compareClocks(at now: Moment) -> [Effect] {
         defer { clock = now }
         guard let clock else { return [.clearFutureSchedules] }

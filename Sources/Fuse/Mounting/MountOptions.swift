@@ -93,8 +93,8 @@ package struct MountOptions: Sendable, Equatable {
         }
     }
 
-    /// Options for libfuse that have no value. It implements `allow_root` itself, and passes the others to mount(2),
-    /// directly or through fusermount3.
+    /// Options for libfuse that have no value. libfuse implements `allow_root` itself, and passes the others to
+    /// mount(2), directly or through fusermount3.
     private static let flags: Set<String> = [
         "nosuid", "nodev", "noexec", "noatime", "sync", "dirsync", "allow_root",
     ]

@@ -56,8 +56,8 @@ package struct OpenReply: Sendable, Hashable {
     /// Whether close(2) sends no flush request for this handle.
     package var noFlush: Bool
     /// Whether the kernel caches the names read through this handle, and lists from that cache; for opendir only.
-    /// Cached names carry no attributes: for these the kernel uses its cached lookups, or sends new ones. Since Linux
-    /// 4.20; older kernels ignore it.
+    /// Cached names carry no attributes: the kernel gets the attributes from its cached lookups, or sends new lookups.
+    /// Since Linux 4.20; older kernels ignore it.
     package var cacheReaddir: Bool
     /// The id of the file that the kernel reads itself for this handle; for open only. Reads of the handle do not reach
     /// the filesystem, except with `directIO`: then all do. Cached pages are dropped even with `keepCache`.

@@ -93,9 +93,9 @@ package protocol FilesystemOperations: Sendable {
     /// Valid replies: `reply(statistics:)`.
     func statfs(_ request: consuming Request, node: NodeID)
 
-    /// Reads an extended attribute; `capacity` 0 requests its size. The kernel does not cache attributes: every
-    /// getxattr(2) arrives here. The default replies ENOSYS: there are no attributes, and the kernel sends no further
-    /// request.
+    /// Reads an extended attribute; `capacity` 0 requests its size. The kernel does not cache extended attributes, so
+    /// every getxattr(2) arrives here. The default replies ENOSYS: there are no extended attributes, and the kernel
+    /// sends no further request.
     ///
     /// Valid replies: `reply(value:capacity:)`; ENODATA if the attribute does not exist.
     func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int)

@@ -303,8 +303,9 @@ package final class Session: Sendable {
         }
         // From now on libfuse does not log replies that cannot be sent.
         fuse_session_exit(core.handle)
-        // A message may wait in the kernel for a lock whose holder waits for a reply, and the device is not closed
-        // before the message returns; the abort releases both.
+        // An invalidation may wait in the kernel for a lock whose holder waits for a reply. The kernel does not close
+        // the device before the invalidation returns. The abort fails the holder's request, so that the holder releases
+        // the lock and the invalidation returns.
         if invalidator.stopSending(), isConnected, let device = state.withLock({ $0.device }) {
             Unmount.abort(connection: device.minor)
         }

@@ -31,7 +31,7 @@ struct NotesTime {
         let isBracketed =
             rest.startIndex > line.startIndex && openers.contains(line[line.index(before: rest.startIndex)])
         guard var (time, after) = time(at: rest) else { return nil }
-        // `00:00 - 02:15` is a range of times; `3:16-18` is one of verses.
+        // `00:00 - 02:15` is a range of times; `3:16-18` is a range of Bible verses.
         let end = after.drop(while: \.isWhitespace)
         if let sign = end.first, "-–—".contains(sign) {
             let next = end.dropFirst().drop(while: \.isWhitespace)

@@ -1,6 +1,6 @@
 /// Eight bytes examined together (Sean Anderson, “Bit Twiddling Hacks”: `hasless`, `haszero`).
 ///
-/// Each result is 0 if there is no such byte, so that the results of several tests can be combined for one branch.
+/// Each test returns 0 if no byte matches, so that the results of several tests can be combined for one branch.
 struct ByteWord {
     private let bits: UInt64
 

@@ -1,4 +1,4 @@
-/// A guess at the encoding of text that is not UTF-8 and has no other label.
+/// A guess at the encoding of text that is not UTF-8, but has no label or is labelled as UTF-8.
 ///
 /// Japanese is recognised by its kana. For other text, the language that the feed states determines the encoding; only
 /// KOI8-R is distinguished from Windows-1251 by the bytes. If the feed states no language, or one that `byLanguage`

@@ -41,7 +41,7 @@ struct JSONFeed {
         do {
             if first == UInt8(ascii: "[") {
                 try videos(&scanner)
-                // An array of other values is not a list of videos; an empty one may be.
+                // An array of other values is not a list of videos; an empty array may be a list of videos.
                 let isEmpty = itemCount == 0 && !hasOtherValues
                 guard isEmpty || hasMedia else {
                     throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")

@@ -213,7 +213,8 @@ struct XMLScanner: ~Copyable {
         guard end - position >= 3, position[2].isLetter || position[2] == UInt8(ascii: "[") else {
             return loneBracket(position)
         }
-        // Inside the root element, a document type declaration is misplaced and has no subset: its first `>` ends it.
+        // After the root element's start tag, a document type declaration is misplaced and assumed to have no subset:
+        // its first `>` ends it.
         mode = .declaration(reader.root == nil ? DocumentType() : DocumentType(endsAtTag: true))
         return position + 2
     }
