@@ -7,9 +7,9 @@ package import TransferCore
 /// begins, pauses or continues, and every ten seconds while the player plays; between two readings it is extrapolated
 /// from the last one at the playback rate.
 ///
-/// A player counts only if its track is an episode that was open in this mount when the bus was connected, or was
-/// opened since, so that a message on the bus alone cannot cause a report. All times are of a clock that stops while
-/// the machine sleeps.
+/// A player's messages lead to reports only if its track is an episode that was open in this mount when the bus was
+/// connected, or was opened since. So a message on the bus alone cannot cause a report. All times are of a clock that
+/// stops while the machine sleeps.
 package struct PlayerTracker: Sendable {
     /// A message of a player, or another event that concerns players.
     package enum Input: Sendable {
@@ -55,8 +55,8 @@ package struct PlayerTracker: Sendable {
     static let startInterval: Duration = .seconds(1)
     /// The interval between readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)
-    /// The time after which a player that answers is asked to resume even if it does not seem to play yet. The
-    /// request to a player that does not answer is dropped then.
+    /// The time after which a player that answers is asked to resume even if it does not seem to play yet. If the
+    /// player does not answer by then, the request is dropped.
     static let resumeTimeout: Duration = .seconds(2)
     /// The minimum interval between two reported seeks: a key that is held down causes twenty a second.
     static let seekInterval: Duration = .seconds(1)

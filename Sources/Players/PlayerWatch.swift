@@ -108,7 +108,7 @@ package final class PlayerWatch: Sendable {
             state.open[episode] = count > 1 ? count - 1 : nil
             return state.open.isEmpty
         }
-        // The thread then ends, after `linger` if it is connected, unless an episode is opened before.
+        // If the thread is connected, it ends after `linger`, otherwise at once. An open before that keeps it running.
         if isLast { wake?.send() }
     }
 

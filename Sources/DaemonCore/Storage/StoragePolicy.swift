@@ -45,8 +45,8 @@ package struct StoragePolicy: Sendable, Equatable {
     /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for an open
     /// one that does not fit as a whole. A fast link transfers them in a few seconds.
     static let lookAhead: Int64 = 16 << 20
-    /// The number of bytes that must become free after a failed write before the next attempt, unless less is needed:
-    /// with fewer, the disk would be full again at once.
+    /// The number of bytes that must become free after a failed write before the next attempt. With fewer, the disk
+    /// would be full again at once. If the readers or the downloads need fewer, that many suffice.
     static let minRegained: Int64 = 8 << 20
 
     /// The number of bytes reserved in advance for a download of unknown size: a twentieth of the cache's

@@ -225,7 +225,7 @@ package struct TaskRegistry: Sendable {
         report.expected = task?.snapshot.total
         report.error = error.message
         let event = event(.failed(report), at: now)
-        // Without a task only an open has failed, so no task has ended.
+        // If there is no task, only an open has failed, and no task has ended.
         if let task {
             if task.isUnderWay { outcome.hasEndedTask = true }
             outcome.effects += [.write(.failed(task.id, error)), .write(.event(event))]

@@ -44,7 +44,7 @@ package struct MountOptions: Sendable, Equatable {
         }
     }
 
-    /// All options except `setuid=` as one list, for a process that already runs as that user.
+    /// All options except `setuid=` as one list, for a process that already runs as the user that `setuid=` names.
     package var text: String {
         var options = kernel
         if allowOther { options.append("allow_other") }

@@ -24,8 +24,8 @@ final class InterruptTable: Sendable {
     /// Registers `handler`; `announce` registers the id with libfuse. Returns true if the request has been interrupted
     /// already: the handler is then not stored, and the caller has to run it after releasing its locks.
     ///
-    /// If the interrupt came before, libfuse calls back during `announce`, with the request's lock held, and uses the
-    /// request afterwards: a handler that replied there would make libfuse use freed memory.
+    /// If the interrupt came before this call, libfuse calls `interrupt` during `announce`, with the request's lock
+    /// held, and uses the request afterwards. A reply frees the request, so no handler may run and reply then.
     func register(_ id: UInt64, _ handler: @escaping Handler, announce: () -> Void) -> Bool {
         slots.withLock { slots in
             precondition(slots[id] == nil, "a request has one interrupt handler")

@@ -46,9 +46,9 @@ package struct Connection: Sendable, Equatable {
         set(FUSE_CAP_AUTO_INVAL_DATA, false)
         set(FUSE_CAP_EXPLICIT_INVAL_DATA, true)
         set(FUSE_CAP_READDIRPLUS, true)
-        // Listings always have attributes. In automatic mode, if a program reads all names before it examines one, as
-        // find(1) and fts(3) do, the kernel requests attributes with the first page of names only, and then looks up
-        // every other file separately.
+        // Listings always have attributes. find(1) and fts(3) read all names before they examine a file. In automatic
+        // mode, the kernel would then request attributes with the first page of names only, and look up every other
+        // file separately.
         set(FUSE_CAP_READDIRPLUS_AUTO, false)
         set(FUSE_CAP_PARALLEL_DIROPS, true)
         set(FUSE_CAP_WRITEBACK_CACHE, false)

@@ -3,9 +3,10 @@ import Glibc
 
 /// The queue of cache invalidations to the kernel.
 ///
-/// One thread, which handles no request, sends all messages in the order of the calls: in the kernel a message waits
-/// for locks that a process may hold while it waits for a reply, so the thread that sends the message must not be the
-/// one that sends this reply. For the same reason a filesystem should not leave lookups unanswered for long.
+/// One thread, which handles no request, sends all messages in the order of the calls; `invalidateAttributesNow` is the
+/// only exception. In the kernel, a message waits for locks that a process may hold while it waits for a reply. If the
+/// thread that has to send this reply sent the message, it would wait forever. For the same reason a filesystem should
+/// not leave lookups unanswered for long.
 ///
 /// Methods may be called from any thread, including those that handle requests. They return without waiting for the
 /// kernel, except `invalidateAttributesNow`. The completion is always called, even if the kernel does not know the node
@@ -79,8 +80,9 @@ package final class Invalidator: Sendable {
 
     /// Invalidates the content of a node: the attributes and all cached pages.
     ///
-    /// Must not be called while reads of the node are unanswered: each holds the lock of the pages that it fills, and
-    /// the message waits for these, as does every later message. Use a new node id for new content instead.
+    /// Must not be called while reads of the node are unanswered: each read holds the lock of the pages that it fills.
+    /// The message waits for these locks, and every later message waits for it. Use a new node id for new content
+    /// instead.
     /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with the whole range.
     package func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         send(.data(node), completion)

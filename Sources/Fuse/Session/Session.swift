@@ -83,7 +83,7 @@ package final class Session: Sendable {
     /// `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
-        // The path as in mountinfo. If realpath fails, so does libfuse, with an explanation.
+        // The path as in mountinfo. If realpath(3) fails, libfuse's mount fails too, with an explanation.
         let absolute = realpath(path, nil)
         defer { free(absolute) }
         let mountpoint = absolute.map { String(cString: $0) } ?? path

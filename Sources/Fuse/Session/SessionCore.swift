@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Lifetime: retained by the `Session`, its threads and every unanswered `Request`, so a request can still be answered
 /// after an unmount, without effect. libfuse's user data is an unretained pointer to this object. That is safe because
-/// libfuse calls back only on threads that retain it: the threads of the loop, and a thread that registers an interrupt
-/// handler, through its `Request`.
+/// libfuse calls back only on threads that retain this object: the threads of the loop, and a thread that registers an
+/// interrupt handler, through its `Request`.
 final class SessionCore: Sendable {
     let operations: any FilesystemOperations
     let options: SessionOptions

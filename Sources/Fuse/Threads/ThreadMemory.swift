@@ -2,9 +2,9 @@ import Glibc
 
 /// Memory that a thread reuses from one request to the next: the id of the current request, and a reply buffer.
 ///
-/// Replies are built in memory owned by the thread because allocating a large block for each makes the process grow:
-/// malloc has an arena for each thread, and 128 KiB blocks from several threads fragment them. The memory is freed when
-/// the thread exits. The corresponding C functions are `pthread_setspecific` and `pthread_getspecific`.
+/// Replies are built in memory owned by the thread, because the process would grow if each reply allocated a large
+/// block: malloc has an arena for each thread, and 128 KiB blocks from several threads fragment the arenas. The memory
+/// is freed when the thread exits. The corresponding C functions are `pthread_setspecific` and `pthread_getspecific`.
 struct ThreadMemory {
     /// `unique` of the request's header, set by the session's loop; unused on other threads.
     var requestID: UInt64 = 0

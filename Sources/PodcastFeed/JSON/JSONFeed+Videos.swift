@@ -32,7 +32,7 @@ extension JSONFeed {
         guard let index = names.firstIndex(where: { address(object[$0]) != nil }),
             let media = address(object[names[index]])
         else { return item }
-        // If `movie` is the URL of the media, `url` or `href` is that of a web page about it.
+        // If `movie` is the URL of the media, `url` or `href` is the URL of a web page about the media.
         if index == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
         let inner = object[names[index]]
         let length = number(object["size"]) ?? number(inner?["size"])

@@ -84,7 +84,7 @@ struct JSONFeed {
         case "expired":
             guard case .bool(true) = try scanner.value() else { return }
             feed.isComplete = true
-            // As for a complete show in XML: one refresh a day is enough.
+            // One refresh a day is enough, as for a complete show in XML.
             feed.updateInterval = 86_400
         case "items" where scanner.peek() == UInt8(ascii: "["):
             hasItems = true
