@@ -63,7 +63,7 @@ package struct RefreshSchedule: Sendable, Equatable {
     ///
     /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes: a delay becomes up to 10 % shorter or
     ///   longer. A delay that the server demands becomes up to 10 % longer, never shorter. A refresh for the time when
-    ///   an episode is due is up to `minimum` later than that time.
+    ///   an episode is due is up to `minimum` later than that time, if `maximum` permits this.
     package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
         let serverDelay = serverDelay(facts.head, now: now)
         let window = window(facts, serverDelay: serverDelay, now: now)
