@@ -2,7 +2,7 @@ internal import Foundation
 package import Listening
 package import TransferCore
 
-/// The version of the protocol, which must be the same on both sides.
+/// The version of the protocol, which must be the same in the client and the daemon.
 package let protocolVersion = 3
 
 /// The first message of a client.
@@ -94,7 +94,8 @@ package enum Command: Sendable, Codable, Equatable {
     case counters
     /// Performs an action on episodes. The reply is `acted`.
     case act(TaskAction, episodes: [EpisodeID])
-    /// Starts the upload of a copy in the uploads folder. A repeated request with the same copy is the same upload.
+    /// Starts the upload of a copy in the uploads folder. A repeated request with the same copy returns the upload that
+    /// the first request started.
     case publish(PublishRequest)
     /// Resumes, suspends or cancels uploads, by their tasks' numbers.
     case actOnUploads(TaskAction, ids: [TaskID])
@@ -123,7 +124,7 @@ package enum Command: Sendable, Codable, Equatable {
     case resumeTask(episode: EpisodeID)
     /// Cancels a task for all clients. `producingResumeData` retains the received bytes, otherwise they are deleted.
     case cancelTask(episode: EpisodeID, producingResumeData: Bool)
-    /// Creates a task like `createTask` that continues a cancelled one.
+    /// Creates a task, like `createTask`, to continue a cancelled task from its received bytes.
     case continueTask(ResumeData)
     /// Acknowledges all events up to this sequence number, inclusive, for a background session.
     case acknowledge(through: Int64)
@@ -137,9 +138,10 @@ package enum Command: Sendable, Codable, Equatable {
     /// Ensures that an asset is cached. `id` is the show's for `cover`, otherwise the episode's.
     case asset(AssetKind, id: Int64)
     /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. The reply is
-    /// `acted`, with the number of episodes without a defect, and the defect of each other one.
+    /// `acted`, with the number of episodes without a defect, and the defects of the others.
     case verify(episodes: [EpisodeID])
-    /// Records the contents of a file in `Tagged`. Sizes are in bytes. The reply is `taggedFile`.
+    /// Records the facts that determine the bytes of an episode's file in the folder `Tagged`. Sizes are in bytes. The
+    /// reply is `taggedFile`.
     case setTaggedFile(
         episode: EpisodeID, rendition: Int, tagSize: Int64, fingerprint: Int64, skipped: Int64, total: Int64?)
     /// Starts synchronization with a server.

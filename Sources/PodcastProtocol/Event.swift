@@ -91,7 +91,7 @@ extension Event {
         }
     }
 
-    /// The task of an event that concerns one.
+    /// The report in an event that concerns a task; `nil` for other events.
     package var task: TaskReport? {
         switch body {
         case .progress(let report), .state(let report), .completed(let report), .failed(let report): report

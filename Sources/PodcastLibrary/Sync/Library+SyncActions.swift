@@ -197,7 +197,7 @@ extension Library {
 
     /// Records the timestamp of an episode's state, unless a later one is recorded.
     private static func recordTime(_ time: Int64, of episode: EpisodeID, _ db: Database) throws {
-        // SELECT, since the episode may have been removed meanwhile.
+        // Inserts from a SELECT, which returns no row if the episode has been removed meanwhile.
         try db.cachedStatement(
             sql: """
                 INSERT INTO sync_episode (episode, time) SELECT id, ?2 FROM episode WHERE id = ?1

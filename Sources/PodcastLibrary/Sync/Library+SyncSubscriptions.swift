@@ -2,8 +2,8 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// Returns the subscriptions of both sides and the pending changes, all from one transaction. Otherwise a new
-    /// subscription could be returned without its pending change, and would count as one that the server has.
+    /// Returns the server's list, the local subscriptions and the pending changes, all from one transaction. Otherwise
+    /// a new subscription could be returned without its pending change, as if the server already listed it.
     package func subscriptionBook() throws -> SubscriptionState {
         try read { db in
             let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
@@ -135,7 +135,7 @@ extension Library {
         }
     }
 
-    /// Returns the show with one of these addresses that another device has unsubscribed.
+    /// Returns a show that another device has unsubscribed and that has one of these addresses.
     package func removedPodcast(urls: [String]) throws -> ShowID? {
         try query { db in
             for url in urls {
@@ -169,7 +169,8 @@ extension Library {
     private static func removePending(_ change: PendingSubscription, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
             .execute(arguments: [change.url, change.serial])
-        // The server has responded, so no request with another change of this address is in progress.
+        // If the subscription was changed again since, a row of the address remains. The server has responded, so no
+        // request that contains the address is in progress.
         try db.cachedStatement(sql: "UPDATE sync_subscription SET sent = NULL WHERE url = ?")
             .execute(arguments: [change.url])
     }

@@ -76,7 +76,7 @@ package struct ServerFeed: Sendable, Equatable {
     }
 }
 
-/// The subscriptions of both sides.
+/// The server's list, the local subscriptions, and the pending changes.
 package struct SubscriptionState: Sendable, Equatable {
     package var server: [ServerFeed]
     package var local: [Subscription]

@@ -43,8 +43,8 @@ package struct SyncAction: Sendable, Equatable {
 /// The synchronized playback state of an episode.
 ///
 /// The state is one value rather than a played flag and a position: some servers (Nextcloud's gpoddersync) store only
-/// the last action of an episode, which expresses one of the two. The order of the cases decides between two states of
-/// the same second: the one further along wins, so that no progress is lost.
+/// the last action of an episode, which expresses either the flag or the position. The order of the cases decides
+/// between two states of the same second: the one further along wins, so that no progress is lost.
 package enum SyncedState: Sendable, Equatable, Comparable {
     case new
     /// The position in seconds, at least 1.
@@ -52,7 +52,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
     case played
 
     /// - Parameters:
-    ///   - position: Seconds; `nil` and less than a second are the beginning.
+    ///   - position: Seconds; `nil` or less than a second means the beginning.
     ///   - total: The duration of the episode in seconds; a position at the end means played. Less than a second means
     ///     unknown.
     package init(played: Bool, position: Double?, total: Double?) {
@@ -83,7 +83,8 @@ package enum SyncedState: Sendable, Equatable, Comparable {
     /// Returns the action that expresses the state.
     ///
     /// - Parameters:
-    ///   - started: Where the last stretch of listening began, in seconds; `nil` if the state was set otherwise.
+    ///   - started: Where the last stretch of listening began, in seconds; `nil` if the state does not come from a
+    ///     player's report.
     ///   - total: The episode's duration in seconds, if known.
     package func action(
         podcast: String, episode: String, guid: String?, device: String?, timestamp: Int64, started: Double? = nil,
@@ -97,7 +98,8 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         case .begun(let seconds):
             action.started = Self.start(started, upTo: seconds)
             action.position = seconds
-            // A duration up to the position would mean that the episode was played.
+            // The duration is omitted if it is not greater than the position: such an action would mean that the
+            // episode was played.
             action.total = end.flatMap { $0 > seconds ? $0 : nil }
         case .played:
             let seconds = end ?? 1
@@ -108,8 +110,8 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         return action
     }
 
-    /// Returns the start position in seconds; the end position if the start is unknown, since the API has no value for
-    /// that.
+    /// Returns the start position in seconds. If it is unknown, returns the end position: the API has no value for an
+    /// unknown start.
     private static func start(_ started: Double?, upTo end: Int) -> Int {
         guard let started, started >= 0, started < Double(end) else { return end }
         return Int(started)
@@ -129,7 +131,8 @@ package enum SyncedState: Sendable, Equatable, Comparable {
     }
 }
 
-/// A state with its time. The greater value wins: the later state, and of two in the same second the one further along.
+/// A state with its time. The greater value wins: the later state or, if two states have the same second, the one
+/// further along.
 ///
 /// The device's name does not decide between two states of the same second: some servers do not store it, and devices
 /// that see different names would reach different results. All devices see the state itself.

@@ -65,7 +65,7 @@ package struct SyncWindow: Sendable, Equatable {
     }
 
     /// The overlap for actions in seconds: a week, since devices are rarely offline for longer, and a week's actions
-    /// are few. A request for everything is due after the same time.
+    /// are few. A request for everything is due a week after the previous one.
     package static let overlap: Int64 = 7 * 86_400
     /// The overlap in seconds for subscription changes, to which servers assign their own times.
     package static let shortOverlap: Int64 = 60

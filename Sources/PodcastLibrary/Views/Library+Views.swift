@@ -85,8 +85,8 @@ extension Library {
         }
     }
 
-    /// Returns when a view next changes only because time passes (`newer_than`, `older_than`), in seconds since 1970;
-    /// `nil` for never.
+    /// Returns the next time at which a view may change although no episode changes (`newer_than`, `older_than`), in
+    /// seconds since 1970; `nil` for never.
     package func nextViewUpdate() throws -> Int64? {
         try query { db in try StoredNumber.fetchOne(db.cachedStatement(sql: "SELECT min(expires) FROM view")) }
     }

@@ -246,7 +246,7 @@ struct ViewRefresh {
             db, sql: ViewSQL.search(view, shows: shows, after: place, now: now))
         while let row = try rows.next() {
             let episode = ViewCandidate(row)
-            // The query has compared the title.
+            // `hasTitle` is true: the query returns only episodes whose titles match.
             guard view.contains(episode, of: try show(episode.podcast), hasTitle: true, now: now) else { continue }
             let found = view.place(episode)
             if let place, found <= place { continue }

@@ -65,7 +65,7 @@ package struct TitlePattern: Sendable, Equatable {
         var (current, next) = (Threads(program.count), Threads(program.count))
         var steps = 0
         for position in 0...scalars.count {
-            // A match may start anywhere.
+            // A match may start at any position. If none is in progress, positions where none can begin are skipped.
             if current.list.isEmpty, let beginnings {
                 guard position < scalars.count else { break }
                 let value = scalars[position].value
@@ -156,7 +156,7 @@ struct ASCIISet: Sendable, Equatable {
 /// A set of Unicode scalars, ignoring case.
 struct ScalarClass: Sendable, Equatable {
     var ranges: [ClosedRange<UInt32>]
-    /// The classes of escapes in brackets that ranges cannot express, such as `\W` in `[\W-]`.
+    /// The classes of those escapes in brackets that cannot be expressed as ranges, such as `\W` in `[\W-]`.
     var parts: [ScalarClass] = []
     /// Whether all letters beyond ASCII belong to the set.
     var hasOtherLetters = false
@@ -184,7 +184,7 @@ struct ScalarClass: Sendable, Equatable {
         return copy
     }
 
-    /// A copy with the bitmap `ascii`, with which a lookup of an ASCII character takes one step.
+    /// A copy in which the bitmap `ascii` is computed, so that the lookup of an ASCII character takes one step.
     var prepared: ScalarClass {
         var copy = self
         copy.ascii = ASCIISet()

@@ -1,18 +1,19 @@
 package import PodcastLibrary
 
-/// A show's episodes as an extended M3U playlist in the show's folder.
+/// The episodes of a show or of a view as an extended M3U playlist in its folder.
 ///
 /// The encoding is UTF-8, as the extension `m3u8` implies, and the names are relative to the playlist. Most players
-/// (mpv, ffmpeg) treat a line as a path; VLC treats it as a URL and encodes characters that are invalid in one. So both
-/// agree on nearly all names. The other names are percent-encoded for VLC; for the players that treat them as paths,
-/// the mount accepts the encoded name as an unlisted alias (`fileName(ofEncodedForVLC:)`).
+/// (mpv, ffmpeg) treat a line as a path; VLC treats it as a URL and encodes characters that are invalid in one. For
+/// nearly all names, the unencoded name therefore works in every player. The other names are percent-encoded for VLC;
+/// for the players that treat them as paths, the mount accepts the encoded name as an unlisted alias
+/// (`fileName(ofEncodedForVLC:)`).
 package struct Playlist: Sendable {
     private let title: String
     private let tracks: [Track]
 
     /// - Parameters:
-    ///   - tracks: The episodes, newest first.
-    ///   - isSerial: Whether the playlist is in chronological order.
+    ///   - tracks: The episodes: newest first for a show, in the view's order for a view.
+    ///   - isSerial: Whether to reverse the order, so that the episodes of a serial are in chronological order.
     package init(title: String, tracks: [Track], isSerial: Bool) {
         self.title = title
         self.tracks = isSerial ? tracks.reversed() : tracks

@@ -10,7 +10,7 @@ package struct Shelf: Sendable {
     package var newest: [ShowID: Int64]
     /// The number of each show's episodes that were not played.
     package var unplayed: [ShowID: Int] = [:]
-    /// Episodes in progress, the last opened first.
+    /// Episodes in progress, the most recently played first.
     package var inProgress: [ShelfEpisode] = []
     /// The newest episodes of all shows.
     package var latest: [ShelfEpisode] = []

@@ -7,7 +7,8 @@ internal import TransferCore
 /// Works from `file:` and from any server, since its links to files are relative. Nothing from the feed can run, load
 /// or send anything, and no media is loaded before it is played.
 package struct ShowPage: Sendable {
-    /// The limits of data from the library. Notes beyond them are linked: those of 10,000 episodes are 30 MB.
+    /// The limits of data from the library. Notes beyond the limits are replaced by links: all notes of 10,000 episodes
+    /// would be 30 MB.
     package static let limits = SummaryLimits(
         notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000,
         alternates: 20, alternatesInAll: 3_000)
@@ -15,7 +16,7 @@ package struct ShowPage: Sendable {
     /// The maximum number of episodes, newest first, with a row in the document. The script creates the rows of the
     /// others from data of a tenth of the size: a browser takes seconds for 10,000 rows.
     static let rowLimit = 500
-    /// The size of the document in bytes from which further episodes have no row either.
+    /// The size in bytes at which the document gets no further rows, even below `rowLimit`.
     private static let byteLimit = 1 << 20
     /// The maximum number of episodes, newest first, with a player in the document. A browser uses some 60 kB for each.
     static let playerLimit = 200

@@ -37,7 +37,7 @@ package enum ViewKind: String, CaseIterable, Sendable {
     /// The maximum number of episodes on one of these pages, and on the page in a view's folder.
     package static let limit = 500
 
-    /// Returns whether a view has the title of one of these pages, ignoring case.
+    /// Returns whether the name of a view is the title of one of these pages, ignoring case.
     package static func hasPage(named view: String) -> Bool {
         allCases.contains { $0.title.lowercased() == view.lowercased() }
     }

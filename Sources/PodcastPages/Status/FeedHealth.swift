@@ -13,8 +13,8 @@ package struct FeedHealth: Sendable {
     /// A complete document, for a show without a feed document.
     package var bytes: [UInt8] { value.encoded() + [UInt8(ascii: "\n")] }
 
-    /// The beginning of a document that continues with a stored one. The stored document follows without its first
-    /// bytes, `documentOpening`.
+    /// The beginning of a document that consists of `health` and the members of the stored feed document. The caller
+    /// appends the stored document without its first bytes, `documentOpening`.
     package var openingBytes: [UInt8] {
         // The end of the object is a line feed and a brace.
         value.encoded().dropLast(2) + Array(",\n".utf8)

@@ -1,6 +1,6 @@
 extension PageStyle {
-    /// The script of all pages. Each part begins with the elements that it serves, and does nothing without them.
-    /// Every page is complete without the script, except for the rows of old episodes.
+    /// The script of all pages. Each part first looks up the elements that it serves, and does nothing on a page
+    /// without them. Every page is complete without the script, except for the rows of old episodes.
     ///
     /// - Art and media: each is reloaded once after an error, because a file is fetched when it is first opened, and
     ///   the browser may have read its size before that. An image that fails again is removed, which reveals the

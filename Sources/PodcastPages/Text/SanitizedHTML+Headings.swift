@@ -1,7 +1,7 @@
 extension SanitizedHTML {
     /// Returns sanitized markup with all headings at one level, so that they fit below the headings of the page.
     ///
-    /// The markup contains `<` only as the beginning of its own tags.
+    /// A `<` in sanitized markup always begins a tag: `SanitizedHTML` escapes it everywhere else.
     static func headings(_ markup: String, level: Int) -> String {
         guard markup.utf8.contains(UInt8(ascii: "h")) else { return markup }
         var result: [UInt8] = []

@@ -16,7 +16,7 @@ final class FoundShows: ServicePart {
     private let tasks: TaskCommands
     /// Running fetches of feeds, by show.
     private var fetches: [ShowID: Task<Void, any Error>] = [:]
-    /// Unsubscribed episodes whose files were in use when they were to be removed.
+    /// Episodes of unsubscribed shows whose files could not be removed because a program was using them.
     private var leftBehind: Set<EpisodeID> = []
 
     /// The time for which the feed of a found show stays fresh: as long as its search result.
@@ -118,8 +118,8 @@ final class FoundShows: ServicePart {
         }
     }
 
-    /// Removes the tasks and cached files of unsubscribed, unpinned episodes that an earlier daemon left behind, except
-    /// files open in a mount that has outlived that daemon.
+    /// Removes what an earlier daemon left behind: the tasks and cached files of unpinned episodes of unsubscribed
+    /// shows. A file stays if it is open in a mount that has outlived that daemon; `purge` tries again.
     func removeMedia() throws {
         for download in try library.downloads() {
             guard let episode = try library.episode(id: download.episode), !episode.pinned,

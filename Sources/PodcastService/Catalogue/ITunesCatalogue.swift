@@ -21,7 +21,7 @@ package struct ITunesCatalogue: Catalogue {
             fields: Self.fields)
     }
 
-    /// Builds a lookup request: its address is that of the search with another last component.
+    /// Builds a lookup request: its address is the search address with `lookup` as the last component of the path.
     package func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest? {
         guard case .apple(let id) = page else { return nil }
         var base = String(url.prefix { $0 != "?" && $0 != "#" })
@@ -35,8 +35,8 @@ package struct ITunesCatalogue: Catalogue {
 
     private static let fields = [(name: "Accept", value: "application/json, text/javascript;q=0.9, */*;q=0.1")]
 
-    /// Ignores the media type, because Apple sends JSON as `text/javascript`. Entries without `feedUrl` are playable
-    /// only in Apple's own apps.
+    /// Ignores the media type, because Apple sends JSON as `text/javascript`. Entries without `feedUrl` are omitted:
+    /// they are playable only in Apple's own apps.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let results = try CatalogueAnswer.objects(
             "results", errorKey: "errorMessage", head: head, body: body, catalogue: name)

@@ -33,8 +33,8 @@ final class Searches: ServicePart {
         self.driver = driver
     }
 
-    /// Number of results in a search folder. At least as many are requested from a catalogue, so that further searches
-    /// for the term are answered from the cache. This number is the default of the iTunes Search API.
+    /// Number of results in a search folder. At least this many entries are requested from a catalogue, so that further
+    /// searches for the term are answered from the cache. This number is the default of the iTunes Search API.
     static let resultsOfFolder = 50
 
     // MARK: Catalogues
@@ -76,8 +76,8 @@ final class Searches: ServicePart {
 
     /// Returns the results of all catalogues, and one message per catalogue that failed.
     ///
-    /// Throws if all failed, with the error number for a file system operation: the common one if all failed alike,
-    /// else EIO.
+    /// Throws if all catalogues failed. The error number, for a file system operation, is that of the failures if all
+    /// have the same number, else EIO.
     private func entries(for text: String, limit: Int) async throws -> ([CatalogueEntry], problems: [String]) {
         guard let term = SearchTerm(text) else {
             throw Failure(

@@ -26,7 +26,7 @@ final class EventQueue: Sendable {
     private struct State {
         var items: [Item] = []
         var hasTimer = false
-        /// The time at which the engine's thread began to time the delay; `nil` if it times none.
+        /// The time at which the engine's thread began to time the delay; `nil` if no delay is being timed there.
         var delayStart: Instant?
         /// Whether the consumer has been woken for the queued items.
         var isWoken = false

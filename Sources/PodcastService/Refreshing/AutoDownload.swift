@@ -86,8 +86,8 @@ package struct AutoDownload: Sendable, Equatable {
         }
         let hasFull = present.contains { $0.kind == .full }
         var matching = present.filter { episode in
-            // Without a rule for types only full episodes match, so that a trailer does not displace one. If the show
-            // has no full episode yet, all types match.
+            // Without a rule for types only full episodes match, so that a trailer does not take the place of a full
+            // episode. If the show has no full episode yet, all types match.
             let isType = rules.types?.contains(episode.kind) ?? (!hasFull || episode.kind == .full)
             let reason = isType ? rules.exclusionReason(of: episode) : .type
             if let reason { reasons[episode.id] = reason }

@@ -62,7 +62,7 @@ extension Refresher {
         do {
             ahead = try library.podcastsFetchingAhead()
         } catch {
-            // All shows are then tidied; each reports its own error if that fails, too.
+            // Without this set, all shows are tidied. A show that cannot be tidied reports its own error.
             log.error("\(error)")
         }
         for (index, answer) in answers.enumerated() where errors[index] == nil {

@@ -58,7 +58,7 @@ extension ServicePart {
     /// The current time of a clock that never goes back.
     var uptime: Instant { SystemClock.boottime.now }
 
-    /// The current time by both clocks.
+    /// The current time by the wall clock and by the clock of `uptime`.
     var moment: Moment { Moment(wall: configuration.wallClock(), uptime: uptime) }
 
     /// Returns the credentials for requests on behalf of a show; they are sent only to their own origin.

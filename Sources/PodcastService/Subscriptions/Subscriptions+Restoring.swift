@@ -8,8 +8,9 @@ extension Subscriptions {
     /// Restores missing subscriptions from the subscription list at the start, if the library was restored from a
     /// backup or recreated, or if it is empty although no user has emptied it. Otherwise writes the list again.
     ///
-    /// All are inserted in one transaction, under their former names, so that a daemon killed meanwhile loses none.
-    /// Their feeds are fetched in the background; failed ones are left to the next refresh.
+    /// All shows are inserted in one transaction, under their former names, so that none is lost if the daemon is
+    /// killed meanwhile. Their feeds are fetched in the background; a feed whose fetch fails is left to the next
+    /// refresh.
     ///
     /// - Parameter notify: receives a message for the next `podfs` command that connects.
     func restore(isRecovering: Bool, notify: (String) -> Void) throws {

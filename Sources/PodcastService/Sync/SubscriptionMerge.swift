@@ -76,7 +76,8 @@ package struct SubscriptionMerge: Sendable, Equatable {
             }
         }
         for url in remove where seen.insert(url).inserted && before[url] != false {
-            // An address that is unknown on both sides needs no removal.
+            // Nothing is to be removed for an address that is neither in the recorded list of the server nor known as a
+            // show's.
             let show = shows.show(url)
             guard before[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)
@@ -151,8 +152,9 @@ package struct SubscriptionUpload: Sendable, Equatable {
     package var add: [String]
     package var remove: [String]
 
-    /// Creates the upload. A show that is no longer subscribed is removed under each of its addresses in the server's
-    /// list, or under its local one if the list has none; a show that has moved, under its former local address.
+    /// Creates the upload. For a show that is no longer subscribed, `remove` has each of its addresses in the server's
+    /// list or, if the list has none, its local address. For a show that has moved, `remove` has its former local
+    /// address.
     package init(_ changes: [PendingSubscription], state: SubscriptionState) {
         self.changes = changes
         let local = Set(state.local.lazy.map(\.podcast))

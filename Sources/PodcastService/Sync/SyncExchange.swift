@@ -35,8 +35,8 @@ final class SyncExchange: ServicePart {
 
     /// The time for which the rows and files of a show that another device removed are retained.
     private static let removedLifetime = Duration.seconds(7 * 86_400)
-    /// Maximum number of removed shows that are checked for a move before they are removed. A larger number suggests
-    /// that the list was emptied.
+    /// Maximum number of removals from the server that are checked for moved shows. A larger number suggests that the
+    /// list was emptied.
     private static let mostMoves = 20
 
     // MARK: Commands

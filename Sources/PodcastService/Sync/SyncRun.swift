@@ -78,8 +78,8 @@ struct SyncRun: Sendable {
 
     // MARK: Actions
 
-    /// Fetches the actions of other devices and merges them into the library. Also returns the difference between the
-    /// clocks.
+    /// Fetches the actions of other devices and merges them into the library. Also returns the local and the server's
+    /// time at the response.
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
         let window = account.episodes
         let answer = try await client.send(messages.episodes(since: window.episodesSince))

@@ -38,8 +38,8 @@ package struct SyncSchedule: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - oldest, newest: the times at which the oldest and the newest change were made.
-    ///   - failures: the number of consecutive failures. After a failure `next`, the end of its back-off, applies
-    ///     instead of the delay for changes.
+    ///   - failures: the number of consecutive failures. After a failure, the result is `next`, at which the back-off
+    ///     ends; the delay for changes does not apply.
     package func due(oldest: Int64, newest: Int64, failures: Int, next: Int64) -> Int64 {
         failures > 0 ? next : min(next, newest + delay.seconds, oldest + longestDelay.seconds)
     }

@@ -91,7 +91,7 @@ final class TaskCommands: ServicePart {
         case .cancel:
             let hasTask = downloads[media] != nil
             try await cancel(episode.id)
-            // Without a task, the failure of a refused open may be displayed: clear it.
+            // If there is no task, clients may still display the failure of an open: clear it.
             if !hasTask, !episode.complete { driver.report(.cleared(media)) }
             try library.decline(episode: episode.id)
         case .evict: return try await evict(episode)

@@ -48,7 +48,7 @@ final class LibraryCopies: ServicePart {
 
     private func endSubscriptionsWriter() {
         writer = nil
-        // The subscriptions changed again in the meantime.
+        // If the subscriptions have changed again in the meantime, write the list again.
         if isDue { copySubscriptions() }
     }
 

@@ -54,7 +54,7 @@ final class Tidier: ServicePart {
     }
 
     /// Tidies the show of an episode that was played, or marked as played or unplayed, if the show's
-    /// `auto_download_order` is `oldest_unplayed`: the next episodes to download may then be others.
+    /// `auto_download_order` is `oldest_unplayed`: the change may affect which episodes are to be downloaded next.
     func follow(_ episode: EpisodeID) throws {
         guard let show = try library.place(of: episode)?.podcast else { return }
         let settings = settings(of: show)
