@@ -46,8 +46,8 @@ extension Library {
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
                     case .applied:
                         result.changed.append(episode)
-                        // Other devices received the action at other times and clamped it differently: the time chosen
-                        // here is sent to them.
+                        // Each device clamps the action to the time at which it receives the action. Send the time
+                        // chosen here, so that the other devices get the same one.
                         if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
                     case .same: break
                     case .older(let time):

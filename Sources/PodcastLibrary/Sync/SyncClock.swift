@@ -28,8 +28,8 @@ package struct SyncClock: Sendable, Equatable {
 
     private static let maxResponseTime: Int64 = 5
     /// The maximum number of seconds by which an action may be ahead of the server: a day, which covers a clock that
-    /// shows local time instead of UTC. Changes made after seeing such an action get later times: see
-    /// `time(ofLocal:floor:)`.
+    /// shows local time instead of UTC. A change that a person makes after such an action gets a later time than the
+    /// action: see `time(ofLocal:floor:)`.
     private static let tolerance: Int64 = 86_400
 
     /// Returns the time of a local change, by the server's clock.

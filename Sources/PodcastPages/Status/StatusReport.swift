@@ -43,7 +43,7 @@ package struct StatusReport: Sendable, Equatable {
         /// Percent; `nil` while the size is unknown.
         package var progress: Double? {
             guard let expected, expected > 0 else { return nil }
-            // 100 only after the last byte has arrived, however the division rounds.
+            // The result is 100 only after the last byte has arrived, even if the quotient is rounded up.
             return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
         }
 

@@ -4,7 +4,8 @@ package import PodcastFeed
 /// (https://id3.org/id3v2-chapters-1.0).
 ///
 /// Every text is bounded, so that the tag without its picture is at most about 1.1 MB: 255 chapters with a title and a
-/// link. The picture is the last frame: the tag ends with the picture's bytes, which this type does not need.
+/// link. The picture is the last frame: the tag ends with the picture's bytes, which the caller appends to
+/// `bytes(before:)`.
 package struct ID3Tag: Sendable {
     /// The picture at the end of the tag.
     package struct Picture: Sendable {

@@ -49,7 +49,7 @@ package final class Netrc: Sendable {
     /// - Parameters:
     ///   - url: the feed's current address.
     ///   - given: the address that a person entered; `nil` if a catalogue or server supplied it. Over http a password
-    ///     is sent only to that origin, because a server may move its feed to any host, scheme and port.
+    ///     is sent only to the origin of `given`, because a server may move its feed to any host, scheme and port.
     package func credentials(for url: String, given: String?) -> Credentials? {
         guard let origin = Credentials.origin(of: url) else { return nil }
         guard origin.hasPrefix("https:") || origin == given.flatMap(Credentials.origin) else { return nil }

@@ -132,8 +132,8 @@ final class FoundShows: ServicePart {
         }
     }
 
-    /// Handles a closed episode. The file of an unsubscribed one is removed unless it is reopened within
-    /// `ephemeralLinger`.
+    /// Handles a closed episode. If its show is not subscribed, its file is removed unless the episode is reopened
+    /// within `ephemeralLinger`.
     func closed(_ episode: EpisodeID) {
         driver.report(.closed(MediaID(episode)))
         guard !driver.clients.openEpisodes.contains(episode), let place = try? library.place(of: episode),

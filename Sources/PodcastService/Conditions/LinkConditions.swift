@@ -18,8 +18,8 @@ package struct LinkConditions: Sendable, Equatable {
     /// Returns whether discretionary tasks may run.
     ///
     /// Unknown conditions allow discretionary tasks. Without NetworkManager or a bus, as on servers, in containers and
-    /// on wired desktops, it is unknown whether the link is metered. Such links hardly ever are, and a task that waited
-    /// there would wait for ever.
+    /// on wired desktops, it is unknown whether the link is metered. The link of such a machine is hardly ever metered,
+    /// and a task that waited for a known state would wait for ever.
     ///
     /// - Parameters:
     ///   - allowMetered: `discretionary.allow_metered`.

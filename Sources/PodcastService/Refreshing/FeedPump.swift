@@ -40,7 +40,7 @@ final class FeedPump: Sendable {
         }
 
         var feedRequest: FeedFetcher.FeedRequest {
-            // Earlier versions did not store documents; without one, request the whole feed once.
+            // Earlier versions did not store documents. If there is no stored document, request the whole feed once.
             FeedFetcher.FeedRequest(
                 show.url, reach: show.access.reach, credentials: credentials, etag: hasDocument ? show.etag : nil,
                 lastModified: hasDocument ? show.lastModified : nil, userAgent: userAgent,

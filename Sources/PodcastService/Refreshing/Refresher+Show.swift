@@ -52,7 +52,7 @@ extension Refresher {
         if let answer {
             let found = try await context.fetcher.receive(
                 answer.events, to: answer.request.feedRequest, keepingIn: documents)
-            // A delta that cannot be used: request the whole document at once.
+            // If the server sent a delta that cannot be used, request the whole document at once.
             guard found.head.status == 226, found.feed == nil, answer.request.feedRequest.deltaBase != nil else {
                 return found
             }

@@ -34,7 +34,9 @@ extension Subscriptions {
                     try library.set(podcast: id, key: change.key.rawValue, value: change.value)
                 }
             }
-            // The feed may list more episodes than are restored now (podfs.conf(5), `keep`): fetch the whole feed next.
+            // `tidy` restores the removed episodes that are recorded as listed in the feed. The feed may list more of
+            // them now: the next refresh restores those, for which it has to fetch the whole feed (podfs.conf(5),
+            // `keep`).
             if !after.isWithin(before) { try library.clearValidators(of: id) }
         }
         refresher.feeds.removeJob(id)

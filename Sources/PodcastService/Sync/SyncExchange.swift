@@ -107,7 +107,8 @@ final class SyncExchange: ServicePart {
                     "\(FeedAddress.host(of: account.url)) accepts no requests for \(until - now()) s more; the "
                     + "next exchange follows then. To run it now: podfs sync run --now")
         }
-        // A running exchange may have missed the person's last change.
+        // Wait for a running exchange, then start another one: the running one may have missed the person's last
+        // change.
         _ = await running?.value
         if let failure = await runSync(for: client.id) {
             throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)

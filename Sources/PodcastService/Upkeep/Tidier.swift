@@ -6,7 +6,8 @@ internal import TransferCore
 internal import TransferEngine
 
 /// Retention and automatic downloads: removes the episodes that `keep` excludes, and downloads those that
-/// `auto_download` selects. Runs after a refresh of a show, and after a change of its settings.
+/// `auto_download` selects. Runs after a refresh of a show, after a change of its settings, and after its episodes are
+/// played (`follow`).
 @ServiceActor
 final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
