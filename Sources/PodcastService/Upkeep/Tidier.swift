@@ -5,9 +5,9 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Retention and automatic downloads: removes the episodes that `keep` excludes, and downloads those that
-/// `auto_download` selects. Runs after a refresh of a show, after a change of its settings, and after its episodes are
-/// played (`follow`).
+/// Retention and automatic downloads: removes the episodes that `keep` excludes or that can no longer be read, and
+/// downloads those that `auto_download` selects. Runs after a refresh of a show, after a change of its settings, and
+/// after its episodes are played (`follow`).
 @ServiceActor
 final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
