@@ -9,8 +9,8 @@ package struct DataRequest: Sendable {
     package var body: [UInt8]?
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The space of the address that led to this one: a redirect, or a changed name lookup, may not lead to a more
-    /// private one. `nil` if a person entered the address.
+    /// The address space of the feed or server that named `url`; `nil` if a person entered `url`. No redirect and no
+    /// later DNS lookup can make the request reach a more private space.
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?

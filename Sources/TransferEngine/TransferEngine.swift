@@ -114,9 +114,9 @@ package final class TransferEngine: Sendable {
 
     /// Downloads the whole file in the background.
     ///
-    /// - Parameter priority: `asked` if a person requests it: that clears a failure and a suspension, and after a full
-    ///   disk permits another write. An `automatic` task runs when conditions permit, yields its slots to others, and
-    ///   becomes a requested one at the first request or read.
+    /// - Parameter priority: `asked` if a person requests it: this clears a failure and a suspension, and permits
+    ///   another write after the disk was full. An `automatic` task runs when conditions permit, yields its slots to
+    ///   others, and becomes a requested one at the first request or read.
     package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
         if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {

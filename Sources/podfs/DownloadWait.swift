@@ -103,8 +103,8 @@ struct DownloadWait {
         var baseline: Int64?
     }
 
-    /// Starts the remaining downloads, and waits until each has ended or those left all wait for space. Records the
-    /// results in `remaining`. Throws `ClientError` if the daemon exits before that.
+    /// Starts the remaining downloads, and waits until each has ended, or until all that have not ended wait for space.
+    /// Records the results in `remaining`. Throws `ClientError` if the daemon exits before that.
     ///
     /// - Parameter onFinish: Called with the number of downloads that have ended.
     private func finish(

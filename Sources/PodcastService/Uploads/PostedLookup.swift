@@ -14,8 +14,8 @@ internal import TransferEngine
 /// posted entry, and the media are sent to it. In all other cases, and without a complete list, a person has to decide.
 /// After a failed request the lookup is repeated later.
 ///
-/// Titles are compared by their letters and digits. A title that has neither matches every other title, but never
-/// counts as the same, so it cannot identify the posted entry.
+/// Titles are compared by their letters and digits. A title without letters and digits matches every other title, but
+/// never counts as the same, so it cannot identify the posted entry.
 struct PostedLookup: Sendable {
     let engine: TransferEngine
     let fetcher: FeedFetcher

@@ -26,7 +26,7 @@ struct UploadSnapshots: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // An SVG may have a comment before its first element.
+        // 4 KiB, because an SVG may have a comment before its first element.
         var bytes = [UInt8](repeating: 0, count: 4_096)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return count > 0 && AssetContent.isPicture(Array(bytes[..<count]))

@@ -8,9 +8,10 @@ extension DownloadMachine {
         package var doubt = Duration.seconds(1)
         /// The longest delay between attempts during an outage while a reader is blocked.
         package var reachRetry = Duration.seconds(2)
-        /// The connect timeout during an outage while a reader is blocked. At first Linux sends a SYN each second, then
-        /// it doubles the interval (`tcp_syn_linear_timeouts`, 4). No event reports that a line has stopped dropping
-        /// packets. With a new attempt after these 5 s, the interval between SYNs never exceeds 3 s.
+        /// The connect timeout during an outage while a reader is blocked. No event reports that a line has stopped
+        /// dropping packets, so SYNs have to be frequent: at first Linux sends one each second, then it doubles the
+        /// interval (`tcp_syn_linear_timeouts`, 4). With a new attempt after these 5 s, the interval between SYNs never
+        /// exceeds 3 s.
         package var outageConnect = Duration.seconds(5)
         /// The time after which an open or a read fails if the download makes no progress.
         package var readerDeadline = Duration.seconds(60)

@@ -3,7 +3,7 @@ internal import Platform
 extension DownloadMachine {
     /// The phase of the file, with the state that exists only in this phase.
     enum Phase: Sendable, Equatable {
-        /// Bytes are or may be missing: connections run as readers and the task need them. With `retry` the next
+        /// Bytes are or may be missing. Connections run while a reader or the task needs them. With `retry` the next
         /// connection is delayed. → awaitingAddress, finishing, failed
         case fetching(retry: Retry? = nil)
         /// The owner has been looking for a newer address since `since`, after the given error. No connection runs,
@@ -14,8 +14,8 @@ extension DownloadMachine {
         case finishing
         /// The file is complete and hashed; from now on it is only read.
         case cached
-        /// The download has failed. No connection runs, and readers are answered with the error until it expires; then,
-        /// or at once without an expiry, the next reader starts a new attempt. → fetching
+        /// The download has failed. No connection runs. Before `until`, readers are answered with the error. After it,
+        /// or at any time if `until` is `nil`, the next reader starts a new attempt. → fetching
         case failed(TransferError, until: Instant?)
     }
 

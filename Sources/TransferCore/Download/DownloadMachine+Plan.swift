@@ -2,7 +2,7 @@ internal import Platform
 
 // Computation of the needed connections from present bytes and waiting readers.
 extension DownloadMachine {
-    /// Opens, pauses and resumes connections as readers and background filling need them.
+    /// Opens, pauses and resumes connections, according to the needs of readers and background filling.
     mutating func plan(_ now: Instant) -> [Action] {
         guard storageFull == nil else { return [] }
         switch phase {
@@ -118,8 +118,8 @@ extension DownloadMachine {
         return actions + start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
     }
 
-    /// Starts a connection whose first new byte is `need`. Connections at lower offsets then stop where it starts, or
-    /// end if that would waste too many bytes.
+    /// Starts a connection whose first new byte is `need`. A connection at a lower offset then stops where the new one
+    /// starts, or ends at once if too many of its bytes would be wasted otherwise.
     ///
     /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
     mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {

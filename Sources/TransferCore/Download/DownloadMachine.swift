@@ -4,7 +4,8 @@ package import Platform
 ///
 /// Every event is a mutating method that returns the actions to perform. There is no IO, clock or random number here,
 /// so each transition can be tested by comparing values. The driver performs the actions in order, on one thread, and
-/// reports their results as further events. Times are instants of a monotonic clock.
+/// reports their results as further events. Times are instants of a monotonic clock. The *owner* is the user of the
+/// engine: it supplies the addresses of the file, and processes the events.
 ///
 /// The life of a download:
 /// - An *open* of a file that no response has confirmed yet sends a request and waits for the response head; the

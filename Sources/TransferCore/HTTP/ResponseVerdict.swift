@@ -138,7 +138,8 @@ extension ResponseVerdict {
         if let total = pin.total, let other = found.total, total != other { return .replaced(pin: found) }
         let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
         if agreement == false { return .replaced(pin: found) }
-        // Neither validator nor length: nothing shows that the body has the known size.
+        // No validator proves the rendition, and the response states no length: nothing shows that its body has the
+        // known size.
         if agreement == nil, pin.total != nil, found.total == nil { return .replaced(pin: found) }
         let merged = merged(pin, same)
         return .accept(offset: 0, end: merged.total, pin: merged, compare: agreement == nil)

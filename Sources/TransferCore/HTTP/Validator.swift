@@ -11,8 +11,8 @@ package enum Validator: Sendable, Hashable {
     case lastModified(String)
 
     /// The minimum age of a Last-Modified relative to the response's Date to be strong, in seconds. RFC 9110 §8.8.2.2
-    /// requires at least one second and synchronized clocks; RFC 7232 required 60 s if it is unknown whether they are,
-    /// as here.
+    /// requires at least one second and synchronized clocks; RFC 7232 required 60 s if it is unknown whether the clocks
+    /// are synchronized, as it is here.
     private static let strongAfter: Int64 = 60
 
     /// Returns the best strong validator in a response head.

@@ -80,7 +80,8 @@ package struct ReachTrail: Sendable {
     private var refused: TransferError?
     /// Whether an address of the current hop was allowed.
     private var wasAllowed = false
-    /// The space of the last request's address; for an exception, the limit of the hop.
+    /// The space of the last request's address. If an exception has permitted an address beyond the limit of the hop,
+    /// that limit.
     package private(set) var space: AddressSpace?
     /// The space of the first request's address.
     package private(set) var firstSpace: AddressSpace?

@@ -48,7 +48,8 @@ package struct RateLimits: Sendable {
             guard amount > 0, !levels.isEmpty else { return }
             let maxLevel = max(limit * Self.burst / Int64(levels.count), 1)
             var rest = Int64(levels.count)
-            // Connections with the highest level first, so that the others share the credit that these cannot use.
+            // Start with the connections that have the highest level: credit that they cannot use is divided among the
+            // rest.
             for (id, level) in levels.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
                 let given = max(0, min(amount / rest, maxLevel - level))
                 levels[id] = level + given

@@ -14,8 +14,8 @@ package import Platform
 /// A POST creates an entry: sent twice, it creates two. Each attempt has the same Idempotency-Key
 /// (draft-ietf-httpapi-idempotency-key-header), but no server announces in advance that it supports the field. So a
 /// POST with an unknown outcome (the connection broke after it was sent, a 500 or 502, a killed process) is never
-/// simply repeated: the owner first checks the server. The state is persisted before a POST is sent. All other requests
-/// may be repeated without harm.
+/// simply repeated: the *owner* (the user of the engine) first checks the server. The state is persisted before a POST
+/// is sent. All other requests may be repeated without harm.
 package struct UploadMachine: Sendable {
     /// The id of a request, chosen by the machine.
     package typealias RequestID = Int
@@ -78,7 +78,7 @@ package struct UploadMachine: Sendable {
         /// A request waits for its slot or is in progress. → requesting, recording, waiting, completed, failed,
         /// suspended, cancelled
         case requesting(RequestID, Request, hasBegun: Bool)
-        /// Waiting for the next retry. → requesting, recording, doubtful, suspended, cancelled
+        /// Waiting for the next retry. → requesting, recording, doubtful, failed, suspended, cancelled
         case waiting(until: Instant)
         case completed
         /// Retained, so that a person may resume it. → recording, doubtful, requesting, cancelled

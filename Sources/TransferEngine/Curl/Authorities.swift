@@ -30,10 +30,10 @@ package struct Authorities: Sendable, Equatable {
 
     /// Replaces standard paths by those of the environment.
     ///
-    /// Beside a bundle, a folder is used only if the environment names it. With a folder, libcurl would parse both for
-    /// every new TLS connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities. Without
-    /// one, it caches the parsed bundle (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to
-    /// both.
+    /// If there is a bundle, a folder is used only if the environment names it. With a bundle and a folder, libcurl
+    /// would parse both for every new TLS connection, which takes 19 ms of processor time and 870 KiB with Debian's
+    /// authorities. With a bundle only, it caches the parsed bundle (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write
+    /// the same certificates to the bundle and the folder.
     init(_ standard: Authorities, file: String?, folder: String?) {
         bundle = file ?? standard.bundle
         if let folder {

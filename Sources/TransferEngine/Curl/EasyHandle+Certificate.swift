@@ -29,7 +29,9 @@ struct CertificateRejection: Equatable {
     init(verifyResult result: Int) {
         reason =
             switch result {
-            // The chain is valid; libcurl compares the names itself, and leaves the result unspecified.
+            // 0 (X509_V_OK), 1 (X509_V_ERR_UNSPECIFIED): the chain is valid, but libcurl, which compares the names
+            // itself, has found no match. 62, 64: OpenSSL has found none (X509_V_ERR_HOSTNAME_MISMATCH,
+            // X509_V_ERR_IP_ADDRESS_MISMATCH).
             case 0, 1, 62, 64: "it is for another host"
             case 9: "it is not valid yet, or the clock of this computer is wrong"
             case 10: "it has expired, or the clock of this computer is wrong"

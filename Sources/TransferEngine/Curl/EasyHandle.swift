@@ -44,7 +44,7 @@ final class EasyHandle {
         var decodes = false
         /// The timeout for the whole exchange, if any.
         var timeout: Duration?
-        /// The space of the address that led to this one; `nil` if a person entered it. See `ReachTrail`.
+        /// The address space of the feed or server that named `url`; `nil` if a person entered `url`. See `ReachTrail`.
         var reach: AddressSpace?
         /// The maximum rate in bytes per second, which limits the receive buffer; 0 for none. The receiver enforces the
         /// rate by pausing. curl's own limit averages over at least the last three seconds: lowering it on a running
@@ -93,10 +93,10 @@ final class EasyHandle {
     /// Whether another object owns curl's handle now.
     private var isSurrendered = false
 
-    /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time compared with the
-    /// default of 16 KiB.
+    /// The size of curl's receive buffer in bytes. With 512 KiB, receiving a GiB takes a quarter of the processor time
+    /// that it takes with the default of 16 KiB.
     private static let receiveBuffer = 512 * 1024
-    /// The total for more than eight handles, which share it: a hundred use 15 MB instead of 52.
+    /// The total size in bytes that more than eight handles share: a hundred handles use 15 MB instead of 52.
     private static let sharedReceiveBuffer = 4 * 1024 * 1024
     /// The minimum share, four times curl's default. Also the buffer of responses that are received in memory, most of
     /// which are small: a larger buffer would be mapped and unmapped for each.
@@ -168,10 +168,10 @@ final class EasyHandle {
             ccurl_set_string(handle, CURLOPT_USERNAME, credentials.user)
             ccurl_set_string(handle, CURLOPT_PASSWORD, credentials.password)
         }
-        // HTTP/2 is not offered. With several streams in one connection a paused one would either be buffered without
-        // limit or block the others. And libcurl 7.88 trusts servers too much: endless empty DATA or WINDOW_UPDATE
-        // frames keep the transfer thread in one call for half a minute, beyond any timeout; a body cut by RST_STREAM
-        // counts as complete; and a stalled connection is reused for the next request.
+        // HTTP/2 is not offered. With several streams in one connection, a paused stream would either be buffered
+        // without limit or block the others. And libcurl 7.88 trusts servers too much: endless empty DATA or
+        // WINDOW_UPDATE frames keep the transfer thread in one call for half a minute, beyond any timeout; a body cut
+        // by RST_STREAM counts as complete; and a stalled connection is reused for the next request.
         ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
         if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }

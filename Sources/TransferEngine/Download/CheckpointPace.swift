@@ -9,7 +9,7 @@ struct CheckpointPace {
     var knownFailures = 0
     /// Whether a checkpoint is being written.
     private(set) var isBusy = false
-    /// The time of the next checkpoint; `nil` if every byte is in one, or in the one being written.
+    /// The time of the next checkpoint; `nil` if every byte is in a written checkpoint, or in the one being written.
     private(set) var due: Instant?
     /// The number of bytes received since the last checkpoint was started.
     private var behind: Int64 = 0

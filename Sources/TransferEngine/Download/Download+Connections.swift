@@ -162,7 +162,8 @@ extension Download {
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
         if machine.isFlowing(connection.id), !connection.isEmpty, connection.canStore, !connection.flush() {
-            // The reason why storing failed is the ending, even if curl has already reached the end of the body.
+            // Storing failed. The reason for that becomes the ending, even if curl has already reached the end of the
+            // body.
             connection.ending = connection.stop
         }
         guard connections[connection.id] === connection else { return }

@@ -108,7 +108,7 @@ final class Download {
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: origin != nil,
             sources: source.locations.count, priority: source.priority, limits: limits)
-        // A file whose bytes are all present is finished even if its task is suspended.
+        // The actions are applied because a file whose bytes are all present is finished even if its task is suspended.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         // These changes cause no actions, since the download has no connection and no reader yet.
         if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }

@@ -21,8 +21,8 @@ final class DownloadConnection: EasyHandleReceiver {
     var ending: DownloadMachine.Ending?
     /// Whether the machine has released it; it only completes its exchange.
     var isReleased = false
-    /// The ending set by `flush`: `refusal` if the body has unexpected content, otherwise `stopped`: no more bytes are
-    /// needed here, a write has failed, or the bytes differ from those in the file.
+    /// The ending set by `flush`: `refusal` if the body has unexpected content; `stopped` if no more bytes are needed
+    /// here, a write has failed, or the bytes differ from those in the file.
     var stop: DownloadMachine.Ending?
     /// The content shown by the first bytes of its body, once there are enough.
     private(set) var content: BodyContent?

@@ -7,7 +7,8 @@ struct NetworkAddresses {
     struct Change: Equatable {
         /// Addresses that were removed: connections from them are dead, even if the addresses are assigned again.
         var lost: Set<NetworkAddress> = []
-        /// Whether servers may be reachable that were not before: there is a new address, carrier or default route.
+        /// Whether servers that were unreachable may be reachable now: there is a new address, carrier or default
+        /// route.
         var isBack = false
 
         var isNone: Bool { lost.isEmpty && !isBack }

@@ -32,7 +32,7 @@ final class NetworkMonitor {
             }
         }
         guard isBound else { return nil }
-        // After `bind`, so that no change in between is lost.
+        // Read the addresses after `bind`, so that no change between the two calls is lost.
         addresses = NetworkAddresses(assigned: Self.assigned() ?? [])
     }
 

@@ -23,8 +23,8 @@ final class Upload: EasyHandleReceiver {
     private var reported: UploadSnapshot?
     /// The time of the next progress report.
     private var reportDue = Instant.start
-    /// The time of the first check that found the server's side of the connection closed, and no bytes sent since the
-    /// check before; `nil` if the last check did not.
+    /// The start of an unbroken series of checks, each of which found that the server has closed its side and that no
+    /// bytes were sent since the previous check; `nil` if the last check found otherwise.
     private var closedSince: Instant?
     /// The time of the next check of the connection, while a request is in progress.
     private var closeCheckDue = Instant.start
@@ -86,8 +86,8 @@ final class Upload: EasyHandleReceiver {
     }
 
     /// Detects a server that closes the connection during a body, and ends the request as lost. Otherwise the sender
-    /// may wait for a window that never opens: for a minute after a close a Linux server answers window probes
-    /// with a closed window.
+    /// may wait for a window that never opens: after the close, a Linux server answers window probes with a closed
+    /// window for a minute.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
         let isUnchanged = counted == checkedCount

@@ -8,15 +8,15 @@ package enum UploadContent: Sendable, Equatable {
     case bytes([UInt8])
 }
 
-/// The media of one request, read by curl from an offset to the end, and again from there if curl repeats the request
-/// on another connection.
+/// The media of one request, read by curl from an offset to the end. If curl repeats the request on another connection,
+/// it reads them from the same offset again.
 ///
 /// Confined to the engine's thread. The file is open for the lifetime of this object, which the request's handle
 /// retains.
 final class UploadBody {
     /// The first byte to send.
     let offset: Int64
-    /// The number of bytes from there to the end.
+    /// The number of bytes from `offset` to the end.
     let count: Int64
     private let content: Content
     private var position: Int64 = 0

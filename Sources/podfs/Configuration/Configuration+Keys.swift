@@ -152,8 +152,8 @@ struct ConfigurationKey: Sendable {
 }
 
 extension Configuration {
-    /// Reads the settings of a document. Throws the first error in the order of the file. Checks whether the values of
-    /// different keys fit together only after all of them were read.
+    /// Reads the settings of a document. Throws the first error in the order of the file. After all keys were read,
+    /// checks whether the values of different keys fit together.
     init(_ document: ConfigurationDocument) throws(ConfigurationError) {
         self.init()
         for entry in document.entries {

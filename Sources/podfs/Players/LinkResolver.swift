@@ -33,7 +33,8 @@ enum LinkResolver {
         close(ends[1])
         guard let child else { return nil }
         let answer = read(ends[0], until: SystemClock.monotonic.now + timeout)
-        // A child that a disk blocks dies only when the disk responds, so this thread does not wait for it.
+        // If a disk blocks the child, even SIGKILL takes effect only when the disk responds, so this thread does not
+        // wait for the exit.
         kill(child, SIGKILL)
         reapInBackground(child)
         guard let answer else { return nil }

@@ -29,8 +29,8 @@ struct FullScreen {
     func draw(_ lines: [String]) {
         var text = "\u{1B}[H"
         for (index, line) in lines.enumerated() {
-            // Erase before writing the line: after a line as wide as the screen the cursor is still on its last cell,
-            // which would be erased.
+            // Erase before writing the line. After writing a line as wide as the screen, the cursor is still on the
+            // last cell, and erasing would clear that cell.
             text += (index > 0 ? "\r\n" : "") + (index == lines.count - 1 ? "\u{1B}[J" : "\u{1B}[K") + line
         }
         Terminal.write(lines.isEmpty ? text + "\u{1B}[J" : text, to: descriptor)

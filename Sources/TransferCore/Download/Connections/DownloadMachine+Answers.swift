@@ -37,7 +37,8 @@ extension DownloadMachine {
                 return accept(id, body, offset: offset, pin: found, compare: compare, now: now)
             }
             if offset == 0, !present.isEmpty {
-                // It cannot be joined to the present bytes, but it can start a new generation.
+                // The response starts at byte 0. It cannot be joined to the present bytes, but it can start a new
+                // generation.
                 var own = found
                 own.validator = Validator(head)
                 return replace(id, body, pin: own, now: now)
@@ -110,8 +111,8 @@ extension DownloadMachine {
         return actions + readers.grantOpens() + answerSatisfied()
     }
 
-    /// Accepts the body of a response, which starts at `offset`; ends the connection instead if another one already
-    /// streams the whole file.
+    /// Accepts the body of a response, which starts at `offset`. If another offset was requested, and another
+    /// connection already streams the whole file, ends this connection instead.
     private mutating func accept(
         _ id: ConnectionID, _ answer: Connection.Body, offset: Int64, pin found: Pin, compare: Bool, now: Instant
     ) -> [Action] {

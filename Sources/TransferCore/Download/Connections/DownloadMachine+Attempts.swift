@@ -34,8 +34,8 @@ extension DownloadMachine {
             return now - began
         }
 
-        /// Records the loss of a connection together with this computer's network. It is not counted, since the server
-        /// is not at fault.
+        /// Records a connection that was lost because this computer's network changed. The loss is not counted, since
+        /// the server is not at fault.
         mutating func interrupted(_ error: TransferError) {
             lastError = error
             recentError = error

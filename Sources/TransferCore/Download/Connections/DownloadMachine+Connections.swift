@@ -80,7 +80,7 @@ extension DownloadMachine {
             let error = TransferError(.failed, "the server closed the connection without an answer")
             return lost(id, error, after: nil, now: now, random: random)
         }
-        // The limit of a stream for probes is not the end of the file.
+        // The limit of a stream for probes is not the end of the file, so the body may end before that limit.
         let isCut = connection.isProbe && body.end == nil && pin?.total == nil
         if let limit = connection.limit, connection.position < limit, !isCut {
             let error = TransferError(.failed, "the server ended \(limit - connection.position) bytes early")
@@ -96,8 +96,8 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
-        // If the size of the file is unknown, the end of a body is the end of the file. More bytes may follow a 206,
-        // if it contained new bytes or its request had an end.
+        // If the size of the file is unknown, the end of a body is the end of the file. The exception is a 206 that
+        // contained new bytes, or whose request had an end: more bytes of the file may follow.
         let isWhole = connection.request.end == nil || !body.isPart
         if pin?.total == nil, isWhole, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
@@ -266,10 +266,11 @@ extension DownloadMachine {
             address.clearDirectAddress()
             return plan(now)
         }
-        // While another connection receives bytes, the file exists: this one may have exceeded a limit of the server.
+        // While another connection receives bytes, the file exists: the server may have refused this connection because
+        // it exceeds a limit.
         if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
-        // The source was given up already, when another connection to it was refused.
+        // This source was given up before, when another connection to it was refused.
         if connection.request.source != address.sources.current { return plan(now) }
         return giveUpSource(error, now: now)
     }

@@ -6,9 +6,9 @@ extension DownloadMachine {
     ///
     /// - Parameters:
     ///   - lost: The connections whose local address is gone.
-    ///   - isBack: Whether servers may be reachable that were not before. Connections that have been silent for
-    ///     `Limits.doubt` are then replaced, since the kernel's retransmissions have slowed down during an outage, and
-    ///     a scheduled retry runs at once, unless the server has set the delay.
+    ///   - isBack: Whether servers that were unreachable may be reachable now. If so, connections that have been silent
+    ///     for `Limits.doubt` are replaced, since the kernel's retransmissions have slowed down during the outage. A
+    ///     scheduled retry then runs at once, unless the server has set its delay.
     package mutating func networkChanged(lost: Set<ConnectionID>, isBack: Bool, now: Instant) -> [Action] {
         var actions: [Action] = []
         for id in connections.ids {

@@ -155,7 +155,7 @@ struct MountCommand: PodfsCommand {
     ) throws {
         let point = try MountPoint(folder)
         let mount = try Mount(installation, configuration, at: point, options: options)
-        // Otherwise the process would keep the file system of its current folder busy, possibly its own mount.
+        // Leave the current folder: the process would keep its file system busy, possibly its own mount.
         chdir("/")
         try mount.run(ready: ready)
     }

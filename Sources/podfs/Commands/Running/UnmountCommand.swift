@@ -43,7 +43,8 @@ struct UnmountCommand: PodfsCommand {
             throw CommandError(
                 .failed, "\(folder) is a mount of another program (\(mounted.type)); use umount or fusermount3 -u")
         }
-        // Also `nil` if this user has no access to the mount, as root has none to a user's mount without `allow_other`.
+        // `nil` if the mount's process has died, or if this user has no access to the mount. Even root has no access to
+        // a user's mount without `allow_other`.
         let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap { pid_t($0) }
         if pid == nil, mounted.isDead {
             // The mount's process has died, so no program can use the mount any more.
