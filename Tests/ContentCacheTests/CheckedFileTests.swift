@@ -73,7 +73,8 @@ import Testing
         #expect((defect(of: name, expecting: .size(200_000)) != nil) == (isOdd || isCut))
         let hasHole = [.punched, .zeroed].contains(tampering)
         #expect((defect(of: name, expecting: .dense(size: 200_000)) != nil) == (isOdd || isCut || hasHole))
-        // The digest decides, and a good file gets a new checkpoint.
+        // `verify` ignores the recorded state. It checks the kind of the file, the size and then the digest, and writes
+        // a new checkpoint if all are right.
         if isOdd || isCut {
             #expect(throws: Self.expected(tampering)) { try cache.verify(name, checkpoint) }
         } else if tampering.isHarmless {
@@ -114,7 +115,7 @@ import Testing
 
     @Test func aCheckpointThatCannotBeWrittenIsNotADefectOfTheContent() throws {
         let (name, checkpoint) = try makeWhole()
-        // Folders with the names of the next temporary files.
+        // Folders with the names of the next temporary files, so that writing a checkpoint fails with EISDIR.
         for number in 1...20 {
             let path = cache.directory.string + "/checkpoint.\(number)"
             unlink(path)
@@ -140,7 +141,8 @@ import Testing
         defer { try? pipe.writeEnd.close() }
         let file = CacheFile(name: "a", path: "a", descriptor: pipe.readEnd)
         #expect(throws: Errno.invalidArgument) { try file.synchronize(knownFailures: 0) }
-        // From now on the descriptor can be synced.
+        // Replaces the pipe behind the descriptor by a regular file, which can be synced. The sync still fails, because
+        // `file` remembers that the first one failed.
         let whole = try FileDescriptor.open(
             FilePath(folder.file("whole")), .readWrite, options: [.create, .closeOnExec],
             permissions: [.ownerReadWrite])

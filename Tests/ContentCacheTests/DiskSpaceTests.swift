@@ -18,7 +18,7 @@ struct DiskSpaceTests {
         let folder = try TemporaryDirectory(in: "/dev/shm")
         let path = FilePath(folder.path)
         let size: Int64 = 1 << 20
-        // Other programs may write meanwhile: one of a few attempts is undisturbed.
+        // Another program may write between the two measurements. The attempt then fails and is repeated.
         try await waitUntil(description: "free space falls by the bytes written") {
             let before = try DiskSpace(at: path)
             try folder.write("block", repeatElement(UInt8(1), count: Int(size)))

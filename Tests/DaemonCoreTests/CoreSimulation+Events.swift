@@ -245,7 +245,7 @@ extension CoreSimulation {
         try handle(random.chance(50) ? .held(media, by: client) : .released(media, by: client))
     }
 
-    /// Advances the clock, with the ticks that the core has scheduled.
+    /// Advances the clock, and delivers the ticks that the core has scheduled until then.
     mutating func pass(_ duration: Duration) throws {
         let end = uptime + duration
         try perform()

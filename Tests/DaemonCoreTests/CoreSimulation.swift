@@ -193,7 +193,8 @@ struct CoreSimulation {
         switch effect {
         case .write: try check(false, "a row came after its transaction")
         case .run(let media, let isSuspended, _):
-            // The engine has completed this download; the events may not be written yet.
+            // If the engine has already completed this download, ignore the order: the core may not have received the
+            // event of the completion yet.
             guard !cached.contains(media), !facts.contains(where: { $0.isCompletion(of: media) }) else { return }
             var transfer = transfers[media] ?? Transfer(awaitsSpace: core.space.waiting[media] != nil)
             transfer.isSuspended = isSuspended

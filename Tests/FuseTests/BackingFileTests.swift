@@ -30,7 +30,7 @@ struct BackingFileTests {
         #expect(isAsked ? [1, 2].contains(depth) : depth == 0)
         #expect(initReply.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
         #expect(filesystem.connection.withLock { $0?.passthrough } == isAsked)
-        // Later replies are not changed.
+        // podfs changes only the reply to INIT: a later reply arrives as libfuse has written it.
         let answer = try kernel.call(.lookup, node: 1, text("a"))
         #expect(answer.number(UInt64.self, at: 0) == 2)
     }
@@ -57,7 +57,7 @@ struct BackingFileTests {
         let answer = try kernel.call(.open, node: 4, bytes(UInt32(O_RDONLY), UInt32(0)))
         #expect(answer.payload.count == 16)
         #expect(answer.number(UInt64.self, at: 0) == 78)
-        // FOPEN_PASSTHROUGH and FOPEN_NOFLUSH; the kernel allows no FOPEN_KEEP_CACHE here.
+        // FOPEN_PASSTHROUGH and FOPEN_NOFLUSH. The kernel does not allow FOPEN_KEEP_CACHE with FOPEN_PASSTHROUGH.
         #expect(answer.number(UInt32.self, at: 8) == 1 << 7 | 1 << 5)
         #expect(answer.number(Int32.self, at: 12) == 9)
         let direct = try kernel.call(.open, node: 4, bytes(UInt32(O_RDONLY | __O_DIRECT), UInt32(0)))
@@ -72,7 +72,7 @@ struct BackingFileTests {
         defer { try? file.close() }
         let backings = kernel.session.backingFiles
         #expect(backings.areAccepted == Privilege.isAdministrator)
-        // The session's device is a socket here, which does not support the call.
+        // In this test a socket replaces /dev/fuse. It does not support the ioctl FUSE_DEV_IOC_BACKING_OPEN.
         #expect(backings.register(file) == nil)
         #expect(!backings.areAccepted)
         #expect(backings.register(file) == nil)

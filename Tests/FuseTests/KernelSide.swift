@@ -155,7 +155,7 @@ final class KernelSide: Sendable {
         return unique
     }
 
-    /// Sends the interrupt of a request. Its own number is odd, as in the kernel.
+    /// Sends an INTERRUPT for a request. The number of the INTERRUPT itself is odd, as in the kernel.
     func interrupt(_ request: UInt64) {
         send(.interrupt, node: 0, bytes(request), unique: request | 1)
     }

@@ -111,8 +111,8 @@ extension BrowserTests {
         for way in ways {
             server.clearLog()
             for file in files { try await Self.look(at: way.file(file), named: file, browser) }
-            // Control: the same documents run under names that allow it. A request by any earlier file would have
-            // arrived before the requests of the controls.
+            // Control: under names with which a browser runs scripts, the same documents do run. A request by any
+            // earlier file would have arrived before the requests of the controls.
             for name in names { try await browser.open(way.control(name)) }
             try await waitUntil(description: "the controls have run") {
                 names.allSatisfy { name in

@@ -94,7 +94,8 @@ struct BrowserTests {
         try await waitUntil(description: "the first player is paused") {
             try await browser.value("document.querySelector('audio').paused", as: Bool.self)
         }
-        // The page pauses the first player before the browser has requested the second episode.
+        // The page may pause the first player before the browser requests the second episode, so the test waits until
+        // both are requested.
         try await waitUntil(description: "both episodes are requested") {
             Set(server.requests.map(\.path)).isSuperset(of: ["/3.mp3", "/2.mp3"])
         }
@@ -190,7 +191,7 @@ struct BrowserTests {
             #expect(try await browser.value(links, as: Int.self) == 0, "\(page)")
         }
         #expect(server.requests(for: "/canary").isEmpty)
-        // The policy is a second line of defence: it would block what the sanitizer missed.
+        // The page's Content Security Policy is a second line of defence: it blocks what the sanitizer has missed.
         try await browser.open(Self.page(show))
         try await browser.run(
             """
@@ -223,7 +224,7 @@ struct BrowserTests {
         for _ in 1...2 { try await browser.click(".more") }
         #expect(try await browser.value("document.querySelectorAll('.episodes>li').length", as: Int.self) == count)
         #expect(try await browser.value("document.querySelector('.more').hidden", as: Bool.self))
-        // The last one has no player before it is opened.
+        // The row of the last episode has no player until it is opened.
         let last = ".episodes>li:last-child"
         try await browser.click("\(last) summary")
         try await waitUntil(description: "the episode has a player") {

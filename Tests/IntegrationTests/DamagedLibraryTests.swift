@@ -78,7 +78,8 @@ struct DamagedLibraryTests {
         let backup = try FileManager.default.attributesOfItem(
             atPath: show.home.dataDirectory + "/library.backup.sqlite")
         #expect((backup[.size] as? Int ?? 0) > 0)
-        // If the backup was removed, the next daemon makes one when it exits, although nothing has changed since.
+        // After a removal of the backup, the next daemon makes a new one when it exits, even if the library has not
+        // changed.
         try FileManager.default.removeItem(atPath: show.home.dataDirectory + "/library.backup.sqlite")
         #expect(try await show.home.run("daemon").exitCode == 0)
         try await endDaemon()

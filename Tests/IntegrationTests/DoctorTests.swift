@@ -18,8 +18,8 @@ import Testing
 
     init() throws { home = try PodfsHome() }
 
-    /// Runs `podfs doctor --json` and returns its findings. Checks the exit code, and that exactly the findings that
-    /// are not "ok" have a remedy.
+    /// Runs `podfs doctor --json` and returns its findings. Checks the exit code, and that each finding has a remedy
+    /// unless its status is "ok".
     ///
     /// - Parameter prelude: A shell command that runs before podfs in a separate mount namespace.
     private func examine(
@@ -54,7 +54,8 @@ import Testing
             }, "\(message): \(found)", sourceLocation: place)
     }
 
-    /// Stops a process and waits until all its threads have stopped. They run until one of them receives the signal.
+    /// Stops a process by SIGSTOP and waits until all its threads have stopped. After kill(2) has returned, the threads
+    /// continue to run until one of them receives the signal.
     private func stop(_ process: Int32) async throws {
         kill(process, SIGSTOP)
         try await waitUntil(description: "process \(process) has stopped") {
@@ -110,7 +111,8 @@ import Testing
         let lines = try await examine(prelude: prelude)
         expect(
             lines, "certificates", "problem", "/etc/ssl/certs", remedy: "install the package ca-certificates")
-        // The first subscription of a new user reports it too. The server needs no TLS: podfs fails before it responds.
+        // `subscribe`, the first command of a new user, reports the missing authorities too. The test server needs no
+        // TLS: podfs fails before the server responds.
         let server = HTTPTestServer()
         try server.start()
         let address = server.url("/feed.xml").replacing("http://", with: "https://")

@@ -6,7 +6,7 @@ import Testing
 /// A fake wall clock for processes that are started with `environment`. Their monotonic clock stays real.
 ///
 /// The clock is a small preloaded library, built by the C compiler of the Swift toolchain. libfaketime is unsuitable:
-/// Swift uses the environment to locate the program's arguments, and libfaketime has changed it by then.
+/// it changes the environment before Swift uses the environment to locate the program's arguments.
 final class FakeClock: Sendable {
     private let folder: TemporaryDirectory
 

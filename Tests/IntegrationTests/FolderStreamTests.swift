@@ -220,7 +220,8 @@ struct FolderStreamTests {
         }
     }
 
-    /// Lists the folder until the kernel answers nearly all of it, and returns the cost of that listing.
+    /// Lists the folder repeatedly, until a listing costs the mount fewer than ten read system calls because the kernel
+    /// answers from its caches. Returns the cost of that listing.
     private static func costOfCachedListing(_ show: MountedShow) async throws -> Int {
         var cost = Int.max
         try await waitUntil(description: "a listing is answered by the kernel") {

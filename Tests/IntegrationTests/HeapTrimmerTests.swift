@@ -29,7 +29,8 @@ import Testing
         trimmer.recordWork()
         while clock.now < end {
             usleep(1_000)
-            // Memory may be returned early if the pause has passed between two pieces of work, as on a busy machine.
+            // On a busy machine the pause may pass between two calls of `recordWork`. Then memory may be returned
+            // before the end of the loop.
             let isLate = clock.now - last >= .milliseconds(200)
             #expect(isLate || count.withLock { $0 } == 0)
             if isLate { break }

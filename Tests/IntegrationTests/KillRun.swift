@@ -107,7 +107,7 @@ final class KillRun: Sendable {
             let pause = Int.random(in: 50...1_500, using: &generator)
             let victim = Victim.allCases.randomElement(using: &generator) ?? .both
             try await Task.sleep(for: .milliseconds(pause))
-            // The readers need a daemon, so that the mount soon starts one after a kill.
+            // The readers need a daemon, so the mount starts one soon after a kill.
             try await waitUntil(deadline: .seconds(60), description: "a daemon runs") {
                 show.home.daemonProcessIdentifier != nil
             }
@@ -155,7 +155,7 @@ final class KillRun: Sendable {
                     ? max(0, size - count) : Int.random(in: 0..<size, using: &generator)
                 reading.count = min(count, size - reading.offset)
             }
-            // A read that failed may have to wait for the next mount.
+            // A read fails while no mount is ready: pause before the next one.
             if try await !compare(reading, path) { try await Task.sleep(for: .milliseconds(50)) }
         }
     }

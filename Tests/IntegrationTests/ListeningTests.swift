@@ -11,7 +11,8 @@ struct ListeningTests {
     private static let seconds = 300
     private static let mpris = "/usr/lib/mpv-mpris/mpris.so"
 
-    /// A mount with an episode of five minutes, and a D-Bus session bus. As root, the mount admits other users.
+    /// A mount with an episode of five minutes, and a D-Bus session bus. If the tests run as root, the mount admits
+    /// other users.
     private struct Station {
         let bus: PrivateBus
         let show: MountedShow
@@ -113,7 +114,7 @@ struct ListeningTests {
         try await station.expectResumed(tolerance: 1) { start, end in
             try await station.mpv(arguments[0], arguments[1], arguments[2], from: start, until: end)
         }
-        // An episode counts as played if it was played into its last part, not if it was started there.
+        // An episode counts as played if playback reaches its last part, but not if playback starts in that part.
         _ = try await station.mpv(arguments[0], arguments[1], arguments[2], from: 280, until: 285)
         try await station.expectPosition(285, tolerance: 1)
         #expect(try await station.value("played") == "0")

@@ -132,8 +132,8 @@ import Testing
         process.kill(SIGTERM)
         let ended = try await process.wait()
         #expect(ended.exitCode == 0, "\(ended.error)")
-        // Some kernels do not report the mount of a descriptor. There a dead mount remains, which the mounting program
-        // has to remove.
+        // Some kernels do not report in fdinfo to which mount an open /dev/fuse belongs. On such a kernel podfs leaves
+        // a dead mount behind, which the program that called mount(8) has to remove.
         #expect(ordinary.mount.isMounted == !tellsItsMount)
     }
 
@@ -390,7 +390,8 @@ import Testing
         #expect(shell.exitCode == 1)
         #expect(shell.error.contains("is in use by sh ("), "\(shell.error)")
         #expect(!shell.error.contains("podfs ("), "\(shell.error)")
-        // Here podfs replaces the shell. That the current folder of podfs is in the mount does not prevent the unmount.
+        // `exec` replaces the shell by podfs. The current folder of podfs itself is now in the mount, which does not
+        // prevent the unmount.
         let alone = try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && exec \"$0\" unmount \"$1\"", PodfsHome.executable, show.mount.mountPoint],
             environment: show.home.environment)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A home with a subscribed show that belongs to the user `nobody`, for tests that run as root.
+/// A home that belongs to the user `nobody` and has a subscribed show, for tests that run as root.
 ///
 /// Its programs run in a mount namespace in which an ordinary user may open /dev/fuse.
 struct OrdinaryHome {
@@ -44,7 +44,7 @@ struct OrdinaryHome {
         try #require(subscribed.exitCode == 0, "\(subscribed.error)")
     }
 
-    /// The prefix of a command that runs it as `nobody`.
+    /// The words to put before a command, so that it runs as `nobody`.
     static let asUser = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"]
 
     /// Runs a program as `nobody`, in the namespace.

@@ -56,7 +56,7 @@ import Testing
             let descriptor = Glibc.open(file.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             return try #require(descriptor >= 0 ? descriptor : nil)
         }
-        // Two processes with one log.
+        // Two descriptors of one log stand for two processes.
         let (one, other) = (try open(), try open())
         defer { for descriptor in [one, other] { close(descriptor) } }
         func log(_ text: String, _ descriptor: Int32) {

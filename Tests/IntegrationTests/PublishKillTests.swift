@@ -83,7 +83,7 @@ import Testing
             $0.speaksTus = kind == .tus
             $0.heedsKeys = kind != .putWithoutKeys
             $0.namesKeys = kind != .putWithoutKeys
-            // Slow enough to be killed during the upload.
+            // So slow that the kills happen during the upload.
             $0.bytesPerSecond = Self.bytes / 3
         }
         let began = ContinuousClock.now

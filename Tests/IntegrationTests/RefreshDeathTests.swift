@@ -87,7 +87,7 @@ import Testing
             try await waitUntil(description: "the feed is requested automatically") {
                 server.requests(for: "/1.xml").count == 1 + death
             }
-            // A due refresh starts before the daemon writes its pid file.
+            // The daemon starts a due refresh before it writes its PID file, which `killDaemon` needs.
             try await waitUntil(description: "the daemon has a PID file") { home.daemonProcessIdentifier != nil }
             watcher.kill()
             home.killDaemon()
@@ -103,7 +103,7 @@ import Testing
         #expect(server.requests(for: "/1.xml").count == 3)
         gate.open()
         #expect(try await home.run("refresh", "Show 1").exitCode == 0)
-        // One request for the command, and more if the feed was due again, as it is every second.
+        // The command has sent a fourth request. The feed is due again every second, so there may be more.
         #expect(server.requests(for: "/1.xml").count >= 4)
         #expect(try await !home.run("status").output.contains("skipped"))
     }

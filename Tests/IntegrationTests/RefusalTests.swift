@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Errors of servers that refuse a file, have lost it, or send something else. The open reports them if it has to
-/// request the file. If the size is known, the first read does.
+/// Errors of servers that refuse a file, have lost it, or send something else. If the size is not known, the open
+/// requests the file and fails with the error. If the size is known, the open succeeds and the first read fails.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     /// A server's behaviour, and the expected error.
     struct Refusal: Sendable, CustomTestStringConvertible {

@@ -257,8 +257,8 @@ final class SyncConvergence {
 
     // MARK: The end
 
-    /// Synchronizes the homes at least twice, and until they do not differ. The bound detects homes that never
-    /// converge.
+    /// Synchronizes the homes until they do not differ: at least twice, and at most six times. `compare` then reports
+    /// homes that have not converged.
     private func settle() async throws {
         for round in 1...6 {
             for home in homes.indices {

@@ -40,8 +40,8 @@ struct TypedValueTests {
         #expect(try FeedArgument.address(typed) == address)
     }
 
-    /// The reasons why a download waits, as a command without a terminal prints them: each once, until bytes have
-    /// arrived.
+    /// Without a progress line, `download --wait` prints why a download waits, and does not repeat the reason that it
+    /// printed last. After bytes have arrived, it prints the reason again.
     @Test func aReasonIsPrintedOnce() {
         var log = DownloadWait.RetryErrorLog()
         func event(_ error: String?, received: Int64 = 0, retryIn: Duration? = nil) -> Event {

@@ -59,8 +59,8 @@ struct WatchKeyTests {
         #expect(lines.contains("done   Show/Done.mp3  2.0 KiB"))
     }
 
-    /// A terminal that became narrower has wrapped the drawn line: the cursor goes up before the line is replaced.
-    /// xterm and the Linux console cut the line instead.
+    /// A terminal that becomes narrower wraps the drawn line over several rows. So podfs moves the cursor up to the
+    /// first of these rows before it draws the line again. xterm and the Linux console truncate the line instead.
     @Test func aWrappedProgressLineIsErased() {
         #expect(ProgressLine.start(of: 79, in: 80, environment: [:]) == "\r")
         #expect(ProgressLine.start(of: 79, in: 40, environment: [:]) == "\u{1B}[1A\r\u{1B}[J")

@@ -48,7 +48,7 @@ extension PlayerWorld {
         players[index].status = random.chance(90) ? .playing : .paused
         let middle = Double.random(in: 0..<lengths[file], using: &random)
         begin(index, at: random.pick(0, 0, 0, 0, 2, middle))
-        // Another player has the same episode loaded.
+        // If another player has the same episode loaded, exempt it for longer.
         if players.count(where: { $0.file == file && $0.hasFile }) > 1 { exempt(file, 22_000) }
         let opens = file < Self.episodes
         let isOpenedFirst = random.chance(70)

@@ -233,7 +233,7 @@ struct PlayerWorld {
     /// Exempts an episode's stored position from the checks for a time.
     ///
     /// - Parameters:
-    ///   - grace: Milliseconds, in addition to some latencies.
+    ///   - grace: The time of the exemption in milliseconds; six latencies are added.
     ///   - actor: The number of the player that has acted.
     mutating func exempt(_ file: Int, _ grace: Int, by actor: Int? = nil) {
         guard file < Self.episodes else { return }

@@ -29,8 +29,9 @@ struct ProcessSpawnerTests {
         // gives the inherited descriptors.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }
-        // `find` opens /dev/stderr itself: the shell might perform a redirection in its own process. Because another
-        // command follows, the shell does not replace itself by `find`.
+        // Lists the descriptors of the shell. `find` opens /dev/stderr itself, because the shell might perform a
+        // redirection in its own process, with another descriptor. `exit 0` follows, so that the shell does not replace
+        // itself by `find`.
         let listing = "find /proc/$$/fd -type l -fprintf /dev/stderr '%l\\n'; exit 0"
         let inheritedDescriptors = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
         defer { close(inheritedDescriptors[0]) }

@@ -66,7 +66,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await failing.value }
     }
 
-    /// An actor for which tasks on several threads contend still runs on the pool that they prefer.
+    /// Tasks on several threads contend for one actor. The actor still runs on the pool that these tasks prefer.
     @Test func anActorThatIsContendedStaysOnThePool() async {
         let somebody = Somebody()
         let threads = await Task(executorPreference: WorkerPool.shared) {

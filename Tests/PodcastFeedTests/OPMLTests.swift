@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test func escapedTextSurvives() throws {
-        // Folder names keep characters that are normalized in a title.
+        // `text` is the name of the show's folder. It keeps characters that are normalized in a title.
         let names = ["A  B", "\u{A0}x", "&amp;", "e\u{301}", "100 % \"x\" 'y' <z>"]
         let list = names.indices.map {
             OPML.Subscription(url: "https://x.example/\($0)", title: "T", text: names[$0])

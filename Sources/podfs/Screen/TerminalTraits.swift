@@ -3,7 +3,7 @@ import Glibc
 
 /// The capabilities of the terminal behind a descriptor.
 struct TerminalTraits: Equatable {
-    /// Whether the descriptor is a terminal that can redraw lines, unlike `dumb`.
+    /// Whether the descriptor is a terminal that can redraw lines: TERM is neither empty nor `dumb`.
     var isScreen: Bool
     var hasColour: Bool
     var width: Int

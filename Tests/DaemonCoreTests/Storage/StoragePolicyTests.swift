@@ -125,7 +125,7 @@ struct StoragePolicyTests {
         // The last reservation is smaller: only the remaining space.
         let late = transfer(1, nil, received: 97 * Self.mebibyte)
         #expect(policy.plan(for: snapshot(used: 97 * Self.mebibyte, [late])).reserved == [1].ids)
-        // Of two growing downloads the one requested first continues, in the space of the other.
+        // Of two downloads of unknown size, the first continues, in the space that the second one's file occupied.
         let both = [transfer(1, nil, received: 50 * Self.mebibyte), transfer(2, nil, received: 48 * Self.mebibyte)]
         let plan = policy.plan(for: snapshot(used: 98 * Self.mebibyte, both))
         #expect(plan.evictions == ["part 2"])
@@ -160,8 +160,8 @@ struct StoragePolicyTests {
         let read = transfer(3, 600) { $0.isRead = true }
         let background = transfer(1, 600, received: 340)
         let plan = policy.plan(for: snapshot(used: 940, [background, read], files: [file("old", 600, used: 2_000)]))
-        // Complete files are evicted first, however recently used; the other partial file stays as long as that is
-        // enough.
+        // Complete files are evicted first, even those used recently. If that frees enough, the partial file of the
+        // other download stays.
         #expect(plan.evictions == ["old"])
         #expect(plan.reserved == [3].ids)
         #expect(waiting(plan) == [1].ids)
@@ -177,7 +177,7 @@ struct StoragePolicyTests {
         let plan = policy.plan(for: snapshot(free: 100, [read]))
         let reason = try #require(plan.stopReason)
         #expect(reason.description.contains("100 B free, 100 B must stay free by cache.keep_free"))
-        // Everything evictable goes first, though the whole file does not fit.
+        // For a reader everything evictable is evicted, even if the whole file still does not fit afterwards.
         let some = policy.plan(for: snapshot(used: 50, free: 100, [read], files: [file("old", 50)]))
         #expect(some.evictions == ["old"])
     }
@@ -222,7 +222,7 @@ struct StoragePolicyTests {
         let files = [file("before", 300, used: 999), file("after", 300, used: 1_001)]
         #expect(policy.plan(for: snapshot(used: 600, [transfer(1, 700)], files: files)).evictions == ["before"])
         #expect(waiting(policy.plan(for: snapshot(used: 600, [transfer(1, 800)], files: files))) == [1].ids)
-        // The download is requested again, or the newer file has been played.
+        // The file "after" is evicted too if the download is requested again, or if that file has been played.
         let again = policy.plan(for: snapshot(used: 600, [transfer(1, 800, asked: 1_001)], files: files))
         #expect(again.evictions == ["before", "after"])
         let heard = [files[0], file("after", 300, used: 1_001, played: true)]

@@ -20,7 +20,8 @@ struct EmbeddedChaptersTests {
             ])
     }
 
-    /// `chap` refers to the chapter track, `chpl` is the chapter list. The test renames first one, then the other.
+    /// `chap` refers to the chapter track, `chpl` is the chapter list. The test renames `chap`, so that the parser
+    /// finds only the list, and then also `chpl`, so that it finds neither.
     @Test func theChapterListIsReadWithoutAChapterTrack() throws {
         var bytes = try Self.bytes("track.m4a")
         let reference = try #require(bytes.firstRange(of: Array("chap".utf8)))
