@@ -148,7 +148,8 @@ import Testing
         try await show.expectWhole(1, MountedShow.content(1))
         var last = try await accessed()
         #expect(last >= begin)
-        // The whole file is in the page cache, so that no read reaches podfs; times are in whole seconds.
+        // The whole file is in the page cache, so no read reaches podfs: only the open and the close can change the
+        // access time. It has whole seconds, so the test waits for the next second before each.
         try await waitUntil(description: "a second passes") { Int(time(nil)) > last }
         let reader = try await OpenFileReader(show.path(1))
         #expect(try await accessed() > last)

@@ -8,7 +8,7 @@ import Testing
     struct Copier: Sendable {
         /// The required program; `nil` if it is part of every Debian system.
         var program: String?
-        /// Whether it determines the size before it opens the file, and copies no more bytes than that.
+        /// Whether the program determines the size before it opens the file, and copies no more bytes than that.
         var goesByStat = false
         /// A shell script that copies `$1` to `$2`.
         let script: String

@@ -91,7 +91,8 @@ struct ListeningTests {
             return begin.duration(to: .now) / .seconds(1)
         }
 
-        /// Plays a few seconds, then starts again without a position: podfs moves the player to the stored one.
+        /// Plays a few seconds, then plays again without a start position: podfs moves the player to the stored
+        /// position.
         func expectResumed(tolerance: Double, _ play: (_ start: Int?, _ end: Int) async throws -> Double) async throws {
             _ = try await play(100, 106)
             try await expectPosition(106, tolerance: tolerance)

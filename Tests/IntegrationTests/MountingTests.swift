@@ -106,7 +106,7 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(ordinary.mount.isMounted)
         try await Self.expectItServes(ordinary)
-        // Programs started by the process must not inherit the device.
+        // Programs that the mount's process starts, such as the daemon, must not inherit the open /dev/fuse.
         let daemon = try #require(ordinary.home.daemonProcessIdentifier)
         let opened = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/fd").map {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon)/fd/\($0)")) ?? ""

@@ -40,7 +40,8 @@ import Testing
         home.killDaemon()
         try await home.waitUntilDaemonHasEnded()
 
-        // Both servers are up again and the retry delay has passed. The commands only query the status.
+        // Both servers are up again and the retry delay has passed. The following commands only query the status: the
+        // daemon must retry by itself.
         try clock.move(bySeconds: 26 * 3_600)
         try sync.start()
         try videos.start()

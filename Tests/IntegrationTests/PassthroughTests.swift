@@ -24,7 +24,7 @@ private enum Passthrough {
         ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? "").contains("overlay")
 }
 
-/// Episodes that the kernel reads itself. The tests kill the mount's process to prove it: then only the kernel can
+/// Episodes that the kernel reads itself. To prove that, the tests kill the mount's process: then only the kernel can
 /// answer a read.
 @Suite(
     .timeLimit(.minutes(5)),

@@ -141,7 +141,7 @@ import Testing
         let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint)
         #expect(forced.exitCode == 0, "\(forced.error)")
         #expect(!show.mount.isMounted)
-        // The mount's process has exited. If it was not yet reaped, it no longer has an executable.
+        // The mount's process has exited. Until it is reaped, its entry in /proc remains, but without an executable.
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")) == nil)
         let after = try await reader.read(3_900_000..<3_910_000).error
         #expect(after == ENOTCONN || after == ECONNABORTED || after == ENODEV)

@@ -68,7 +68,7 @@ import Testing
         #expect(contents(file) == ["firstsecond", nil])
         log("third", one)
         #expect(contents(file) == ["third", "firstsecond"])
-        // The other process reopens the file, and does not rename it again.
+        // The second process finds a new file at the path. It switches to this file, and renames nothing.
         log("fourth", other)
         #expect(contents(file) == ["thirdfourth", "firstsecond"])
         log("fifth", other)

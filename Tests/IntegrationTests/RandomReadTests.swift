@@ -133,8 +133,8 @@ import Testing
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
-        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. It starts after the first read, since
-        // podfs may drop the held response after an open without a read.
+        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. The loop starts after the readers' first
+        // read, since podfs may drop the response that it holds after an open without a read.
         let dropper = try ChildProcess(
             "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         gate.open()

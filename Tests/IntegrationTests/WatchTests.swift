@@ -223,7 +223,8 @@ import Testing
         try await subscribe.waitForText("Large: 3000 episodes")
 
         let second = Gate(heldAt: 0)
-        // The refresh is the second request for the feed, and gets the second behaviour.
+        // The refresh sends the second request for the feed. The server continues its count of requests when the route
+        // is replaced, so this request gets the second behaviour.
         let behaviours: [Behaviour] = [.hold(second), .hold(second)]
         show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), behaviours)
         let refresh = try terminal("refresh")

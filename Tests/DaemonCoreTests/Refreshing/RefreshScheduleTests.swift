@@ -227,7 +227,8 @@ struct RefreshScheduleTests {
             #expect(result >= schedule.minimum && result >= word, "\(facts)")
             #expect(result <= max(schedule.maximum, word + word / 10), "\(facts)")
 
-            // Skipped hours make the delay a step function; without them it is monotonic.
+            // Skipped hours make the delay a step function. Without them it is monotonic, which the following checks
+            // show.
             var plain = facts
             plain.quietTimes = QuietTimes()
             #expect(delay(plain, random) <= result)
