@@ -125,7 +125,7 @@ struct ControlTests {
     @Test func aRefreshOfNoShowsSucceedsOnTheRootAlone() async throws {
         _ = try await daemon(.refreshed([]))
         #expect(try await mounted.setxattr(NodeNumber.root.node, "user.podfs.task", "refresh").answered() == .done)
-        // The show was removed meanwhile.
+        // For a show, the empty reply means that the show was removed before the daemon handled the command.
         #expect(try await mounted.setxattr(show, "user.podfs.task", "refresh").answered() == .error(.ioError))
     }
 

@@ -149,7 +149,8 @@ struct DirectoryCacheTests {
         listing.requested(1)
         listing.replied(1, to: 31)
         listing.close(1)
-        // All names are returned with attributes, since some inodes have been forgotten.
+        // 50 of the 80 inodes have lost their attributes. The kernel reads no names from an incomplete cache: it
+        // requests all of them, and receives them with attributes.
         #expect(listing.open(2, Self.opening(count: 80, invalidations: 50)) == .shares)
         listing.requested(2)
         #expect(!listing.finished(2))

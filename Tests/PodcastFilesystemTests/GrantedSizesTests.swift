@@ -12,7 +12,7 @@ struct GrantedSizesTests {
     private let guessed = EpisodeSize(bytes: 100, source: .feed)
     private var number: NodeNumber { NodeNumber(kind: .episode, generation: 2, row: 7) }
 
-    /// Returns the entry as the library stores it after the confirmation.
+    /// Returns the entry as the library stores it once a server has confirmed `size`.
     private func confirmed(_ size: Int64, changed: Int64 = 21) -> EpisodeEntry {
         var entry = guess
         (entry.size, entry.sizeSource, entry.changed) = (size, .server, changed)

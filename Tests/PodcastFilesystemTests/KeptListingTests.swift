@@ -7,7 +7,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Replies to directory streams that let the kernel cache a folder's names; `DirectoryCacheTests` tests the rule.
+/// Replies to opendir that let the kernel cache a folder's names. `DirectoryCacheTests` tests the decision whether the
+/// kernel may cache them.
 struct KeptListingTests {
     private let mounted: Mounted
     private let podcast: Podcast

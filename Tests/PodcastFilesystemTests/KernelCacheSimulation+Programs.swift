@@ -131,8 +131,8 @@ extension KernelCacheSimulation {
 
     /// Handles a reply to a lookup or a listing. Returns whether the program continues.
     ///
-    /// A new inode is created at once: invalidations of a node that the kernel does not have yet are lost, and the
-    /// filesystem sends them again after the reply.
+    /// A new inode is created at once. In reality, time passes between the reply and the creation, and the kernel
+    /// ignores an invalidation of the node meanwhile; the filesystem sends such invalidations again after the reply.
     mutating func receive(_ reply: Reply, _ program: inout Program) -> Bool {
         if inodes[reply.facts.number] != nil {
             program.step = .receivingEntry(reply)

@@ -48,7 +48,7 @@ struct KernelCacheTests {
         cache.pushed(5, of: Self.number)
         let later = cache.push(5, of: Self.number)
         #expect(later == .isKnown)
-        // Another size has been sent since.
+        // A reply with another size makes the pushed size unknown again.
         let sent = cache.prepareReply(NodeFacts(Self.number, size: 6, modified: 1, changed: 1))
         #expect(!sent.isCached)
         let again = cache.push(5, of: Self.number)

@@ -42,8 +42,9 @@ struct ListingSimulation {
     private var current = 1
     /// The last version that was reported to the filesystem.
     private var reportedListing = 1
-    /// The version that had been reported when the last delivered invalidation of the kernel's pages was sent, or the
-    /// last version reported while no stream used the cache.
+    /// A version that is set in two cases. When an invalidation of the kernel's pages is delivered, it becomes the
+    /// version that had been reported last when this invalidation was sent. When a version is reported while no stream
+    /// uses the cache, it becomes that version.
     private var lastDropped = 1
     /// Pending invalidations of the kernel's pages. Each is the version last reported before it was sent.
     private var drops: [Int] = []

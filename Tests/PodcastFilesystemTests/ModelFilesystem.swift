@@ -76,7 +76,7 @@ final class ModelFilesystem: ModelSubject {
 
     private struct Misfit: Error { var answer: RecordedReply.Answer }
 
-    /// Looks a path up and calls `body`. After ESTALE, repeats both once, as the kernel does.
+    /// Looks up a path and calls `body`. After ESTALE from one of these steps, repeats both once, as the kernel does.
     private func trying<Value>(
         _ path: [String], _ body: (NodeID, FileKind) async throws -> Value
     ) async throws -> Value {

@@ -193,8 +193,8 @@ final class Mounted: Sendable {
         request { filesystem.read($0, node: node, handle: handle, offset: offset, size: size) }
     }
 
-    /// Reads beyond the end, like the kernel for its page cache: the first attempt may fail with EIO, the second then
-    /// returns the end.
+    /// Reads beyond the end of a file, as the kernel does to fill its page cache. The filesystem may refuse the first
+    /// attempt with EIO; the read is then repeated once, and returns the end.
     func readTail(
         _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
     ) -> RecordedReply.Answer? {

@@ -54,7 +54,7 @@ extension OpeningTests {
         let node = try node(mounted)
         for _ in 0..<3 { _ = try await mounted.open(node).handle() }
         #expect(mounted.notifier.messages == [.attributes(node)])
-        // Another size is a new notification.
+        // When the confirmed size changes, the next open sends another notification.
         try mounted.library.confirm(episode: id, size: 400_001, now: 1_700_000_002)
         for _ in 0..<3 { _ = try await mounted.open(node).handle() }
         #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])

@@ -183,8 +183,8 @@ struct SearchTests {
             #expect(mounted.fact(looked.node, "user.xdg.origin.url") == "http://127.0.0.1:9/\(entry.name).xml")
         }
         #expect(mounted.lookup("Three", in: term) == .error(.noSuchFileOrDirectory))
-        // Another term finds the same show: this is another folder with the same inode number. The root has no folder
-        // for the show.
+        // Another term finds the same show. The show's folder below that term is another node with the same inode
+        // number. The root has no folder for the show.
         let other = try mounted.entry(".search", "tide").node
         #expect(try await names(other, mounted) == ["One", "Two"])
         let (one, again) = (

@@ -64,7 +64,7 @@ struct StatusAndChangeTests {
         #expect(tasks.count == 1 && tasks[0]["id"] as? Int == 4 && tasks[0]["progress"] as? Double == 50)
         #expect(tasks[0]["path"] as? String == "Show/2026-01-01 Episode 1.mp3" && tasks[0]["eta"] as? Int == 245)
 
-        // A refresh is a separate task; the download ends.
+        // A refresh starts, as a separate task, and the download completes.
         let id = try mounted.episode().id
         daemon.send(
             fetch(.running))
@@ -128,7 +128,7 @@ struct StatusAndChangeTests {
     private func messages(after event: Event, _ daemon: FakeDaemon) async throws -> [RecordingNotifier.Message] {
         mounted.notifier.clear()
         daemon.send(event)
-        // The messages about the second show follow those of the event.
+        // A second event, about the show "Other", marks the end: its messages follow those of `event`.
         let other = try #require(try mounted.library.podcast(named: "Other"))
         daemon.send(
             self.event(.show(other.id, name: "Other", formerName: nil)))

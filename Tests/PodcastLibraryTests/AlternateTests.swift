@@ -201,7 +201,8 @@ struct AlternateTests {
         let show = try library.subscribe([item([opus, alternate("audio/flac", "a.flac")])]).podcast.id
         let first = try library.alternates(of: main(show).id)
         #expect(first.map(\.fileName) == ["Audio 32k.opus", "Audio.flac"])
-        // The Opus alternate changes its token, then its title, then its address; the order of the two changes as well.
+        // The Opus alternate changes its token, then its title, then its address. The two alternates have also
+        // exchanged their places in the feed.
         for changed in [
             alternate("audio/opus", "a.opus?t=2", bitRate: 32_000), alternate("audio/opus", "a.opus", title: "Small"),
             alternate("audio/opus", "b.opus", title: "Small"),

@@ -134,7 +134,7 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: items, rows: []) == [nil, nil])
         #expect(EpisodeMatcher.match(items: items, rows: items) == [0, 1])
         #expect(EpisodeMatcher.match(items: items.reversed(), rows: items) == [1, 0])
-        // All items have one guid, and the feed lists two: the oldest was removed, and a new one was added.
+        // All items have the same guid. The feed still lists two items: the oldest was removed, and a new one added.
         let next = [facts("same", "c.mp3", "Three", noon + 2 * day), items[0]]
         #expect(EpisodeMatcher.match(items: next, rows: items) == [nil, 0])
         // The feed lists only one item. It matches the row with the same URL.

@@ -108,7 +108,8 @@ struct UniqueNamesTests {
         #expect(second.hasSuffix(" (2)"))
     }
 
-    /// Each name is requested separately, as when shows arrive one by one; used names are in an index.
+    /// Each name is claimed by a separate `UniqueNames`, like the names of shows that are added one by one. `index`
+    /// contains the used names.
     @Test func thousandsOfEqualTitlesTakeFewLookupsEach() {
         var index: Set<String> = []
         var looks = 0
@@ -245,7 +246,7 @@ struct MediaTypeTests {
         webp gif vtt srt txt md a z x1y2z
         """.split(separator: " ").map(String.init)
 
-    /// With a generic type, without a type, with an unknown type, and with the dangerous type itself.
+    /// The arguments are no type, an empty type, generic and unknown types, and the types of the dangerous files.
     @Test(arguments: [
         nil, "", "application/octet-stream", "text/plain", "text/html", "application/x-other", "image/svg+xml",
         "application/xhtml+xml", "text/xml", "image/png", "application/pdf", "model/x",
@@ -312,7 +313,8 @@ struct EpisodeSizeTests {
     }
 
     @Test func anImplausibleLengthIsReplacedByAnEstimate() {
-        // A placeholder, the duration in the wrong field, less than any codec produces, and more than any does.
+        // The lengths are placeholders, the duration in the wrong field (3600), less than any codec produces, and more
+        // than any codec produces.
         for length: Int64 in [0, -1, 1, 3600, 9_999, 3_599_999, 36_000_000_001] {
             let result = size(nil, length, 3600)
             #expect(result.source == .estimate, "\(length)")

@@ -41,7 +41,8 @@ struct HostileTitleTests {
         let library = try Library.openForWriting(at: folder.library)
         var dice = SeededGenerator(seed: seed)
         let items = (0..<600).map { number in
-            // Without a date a name contains only the title. The dates are on three days, so many names have one day.
+            // A name without a date contains only the title. There are only three different dates, so that many names
+            // begin with the same date.
             makeItem(
                 Self.title(using: &dice), guid: "\(number)", url: "https://e.com/\(number).mp3",
                 published: dice.chance(50) ? nil : noon + day * Int64.random(in: 0...2, using: &dice),

@@ -72,7 +72,7 @@ struct LibraryMergeTests {
     @Test func subscribingTwiceThrowsAnErrorWithTheName() throws {
         _ = try library.subscribe([], title: "My Show")
         #expect(throws: LibraryError.alreadySubscribed(name: "My Show")) { try library.subscribe([]) }
-        // Another address of the same feed.
+        // The new address redirects to that of the subscribed feed.
         #expect(throws: LibraryError.alreadySubscribed(name: "My Show")) {
             try library.subscribe(
                 url: "https://short.example/x", feed: makeFeed([]), name: nil, response: ok, template: .standard,
@@ -106,7 +106,8 @@ struct LibraryMergeTests {
             makeItem("cover", url: "https://e.com/0.mp3", published: nil),
         ]
         let id = try library.subscribe(items).podcast.id
-        // The undated episode is sorted by its first refresh. Of equal names, the oldest episode's has no number.
+        // The undated episode is sorted by its first refresh. Of the episodes with equal titles, the oldest gets a name
+        // without a number.
         #expect(
             try library.entries(of: id).map(\.name) == [
                 "cover (2).mp3", "2026-11-20 Same (3).ogg", "2026-11-20 same (2).mp3", "2026-11-20 Same.mp3",

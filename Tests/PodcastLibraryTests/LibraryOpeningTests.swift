@@ -88,7 +88,7 @@ struct LibraryOpeningTests {
         let left = try killed(writer, withSharedMemory: withSharedMemory)
         let reader = try Library.openForReading(at: left)
         #expect(try reader.podcasts().map(\.name) == ["Show"])
-        // The next writer continues from there while the reader stays open.
+        // The next writer continues with these files while the reader stays open.
         let next = try Library.openForWriting(at: left)
         _ = try next.subscribe([], url: "https://e.com/second", title: "Second")
         #expect(try reader.podcasts().map(\.name) == ["Second", "Show"])

@@ -62,7 +62,8 @@ struct LibraryRecoveryTests {
             return
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 65_536)
-        // If the subscriptions are known from elsewhere a new library is created; the damaged file is kept.
+        // If another file lists the subscriptions (`canRebuild`), a new library is created, and the damaged file is
+        // renamed.
         let (library, recovery) = try open(canRebuild: true)
         #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
         #expect(try library.podcasts().isEmpty)
@@ -111,7 +112,8 @@ struct LibraryRecoveryTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        // If the subscriptions are known a new library is created, and the damaged files are kept.
+        // If another file lists the subscriptions (`canRebuild`), a new library is created, and the damaged files are
+        // renamed.
         let (library, recovery) = try open(canRebuild: true)
         #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
         #expect(try library.podcasts().isEmpty)

@@ -58,7 +58,7 @@ struct LibraryRenditionTests {
         #expect(try library.renditions() == [pinned])
         let entry = try #require(try library.entry(id: episode))
         #expect(entry.size == 123_456 && entry.sizeSource == .server && entry.changed == noon + 1)
-        // Pinned again, with more metadata.
+        // The same rendition is pinned again, with more bytes received: the size is the same, so the ctime stays.
         var more = pinned
         more.received = 50
         #expect(try library.pin(more, now: noon + 2) == nil)

@@ -42,7 +42,8 @@ struct LibrarySearchTests {
         #expect(results.map(\.name) == ["Show (2)", "Show"])
         #expect(results[1].podcast == show.id)
         #expect(try !library.isEphemeral(podcast: show.id) && library.isEphemeral(podcast: results[0].podcast))
-        // The show is renamed to a result's name: it keeps this name among the results.
+        // The show is renamed to the name of another result. Among the results the show keeps its new name, and the
+        // other result gets another one.
         try library.renamePodcast(id: show.id, to: "Show (2)")
         let after = try library.store(found: [found("Show", "2"), found("Show", "1")], now: noon)
         #expect(after.map(\.name) == ["Show (2) (2)", "Show (2)"])

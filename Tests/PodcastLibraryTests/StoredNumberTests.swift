@@ -108,7 +108,7 @@ import TransferCore
         _ = try (library.downloads(), library.uploads(), library.events(since: .min), library.identifiers())
         _ = try (library.syncAccount(), library.syncQueue(), library.syncHistory(limit: 9), library.subscriptionBook())
 
-        // New values continue from the stored ones.
+        // The following writes derive new values from the stored ones.
         let clock = SyncClock(local: now, server: now + 100)
         for pending in try library.pendingActions(clock: clock, device: "d", limit: 100) {
             #expect(pending.action.timestamp.magnitude <= UInt64(2 * SyncTimeRange.latest), "\(context)")

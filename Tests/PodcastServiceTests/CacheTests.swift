@@ -75,7 +75,7 @@ struct CacheTests {
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
         #expect(home.web.requests(for: "/feed-3.mp3").isEmpty)
-        // After the file is closed, the next plan finds space. The user's command triggers a plan.
+        // After the file is closed, the next assessment of the cache finds space. The user's command triggers one.
         withExtendedLifetime(lease) {}
         lease = nil
         try await client.act(.pin, pinned.id)
@@ -84,8 +84,8 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    /// The cache has space for two of five episodes. Two downloads complete, and the others wait. The third continues
-    /// when the first episode has been played.
+    /// The cache has space for two of five episodes. Two downloads complete, and the others wait. The third starts when
+    /// the first episode is marked as played.
     @Test func downloadsThatFitCompleteAndTheOthersWait() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
         let ids = try (1...5).map { try daemon.episode($0).id }

@@ -60,7 +60,7 @@ struct FoundShowTests {
 
     // MARK: Found shows
 
-    /// Makes the show at `/feed.xml` the search result, searches for it, and fetches its feed.
+    /// Serves a search result that contains only the show at `/feed.xml`, searches for it, and fetches its feed.
     private func findShow(_ client: ServiceClient) async throws -> ShowID {
         answer([Show("Tides", url: home.web.url("/feed.xml"))])
         let id = try #require(try await folders("tide", client).first).podcast
@@ -206,7 +206,7 @@ struct FoundShowTests {
             try await client.completion(of: episode)
         }
         try daemon.library.setPinned(episode: episodes[0], true, now: 1)
-        // This lease is that of a mount that outlives the daemon and has an episode open.
+        // The test holds a lease in place of a mount that outlives the daemon and has an episode open.
         let file = try #require(try daemon.library.rendition(of: episodes[1])?.file)
         let lease = try MediaLease(home.cacheFile(file))
         await daemon.stop()
@@ -214,7 +214,7 @@ struct FoundShowTests {
         #expect(home.cacheFiles.count == 2)
         #expect(try second.library.rendition(of: episodes[2]) == nil)
         #expect(try second.library.rendition(of: episodes[1]) != nil)
-        // A close whose open this daemon never received still releases the file.
+        // The second daemon never received the open of this episode. It removes the file at the close nevertheless.
         lease.end()
         mount.close(episodes[1])
         try await waitUntil(description: "the file is removed") { home.cacheFiles.count == 1 }

@@ -29,8 +29,8 @@ struct NetrcTests {
 
     private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
 
-    /// Serves a feed at `path` with an episode and an image on each server. The chapter list is on the other server.
-    /// The feed names a next page on that server, too, which does not exist.
+    /// Serves a feed at `path` with an episode and an image on each server. The chapter list is on `other`. The feed
+    /// names a next page on `other`, too, but that page does not exist.
     private func publish(_ path: String = "/feed.xml", behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         let servers = [home.web, other]
         var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { servers[$0 - 1].url("/\($0).mp3") }

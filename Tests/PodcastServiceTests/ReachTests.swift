@@ -99,8 +99,8 @@ struct ReachTests {
         await daemon.stop()
     }
 
-    /// A feed fetched from this computer may lead to addresses on it. After it has been fetched from elsewhere, it may
-    /// not.
+    /// A feed that was last fetched from this computer may lead to addresses on this computer. A feed that was last
+    /// fetched from elsewhere may not.
     @Test func theLastSourceOfTheFeedDecidesItsReach() async throws {
         serve(inside, "/feed.xml")
         let (daemon, client) = try await start()
@@ -126,8 +126,8 @@ struct ReachTests {
         await daemon.stop()
     }
 
-    /// The feed's host name later resolves to an address on this computer. That is refused, since the show was
-    /// subscribed to on the internet.
+    /// The feed's host name later resolves to an address on this computer. The refresh is then refused, because the
+    /// host was on the internet when the show was subscribed to.
     @Test(arguments: [false, true]) func aSubscriptionCannotMoveToThisComputer(isConditional: Bool) async throws {
         let port = home.web.port
         let address = home.directory.file("address")

@@ -120,7 +120,7 @@ struct ReadingTests {
         publishHeld()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
-        // A close without an open does not close another client's.
+        // A close by a client that has not opened the episode does not end another client's open.
         let other = try await daemon.connect()
         _ = try await client.open(id)
         _ = try await client.open(id)

@@ -74,7 +74,8 @@ struct TranscriptConverterTests {
         #expect((20...200).contains(rest?.count ?? 0))
     }
 
-    /// A huge text and 100,000 lines become a cue that is cut at the limit. Deep nesting is not a transcript.
+    /// A cue with a text of 500,000 bytes, and a cue of 100,000 lines, are cut at the limit. Deeply nested JSON is no
+    /// transcript.
     @Test func endlessPartsAreBounded() throws {
         let long = String(repeating: "word ", count: 100_000)
         let json = try #require(

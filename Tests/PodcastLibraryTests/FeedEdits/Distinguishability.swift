@@ -12,8 +12,8 @@ import PodcastFeed
 ///   media files have one name, the query distinguishes them, and both title and day must be unchanged;
 /// - its title with the day or the second of publication, if the media type is unchanged and the duration similar.
 ///
-/// Edits that leave an episode without any sign are not made. These combinations of edits, each since the episode was
-/// last served, are excluded, since no rule could handle them:
+/// Edits that leave an episode without any sign are not made. The following combinations of edits are excluded, if all
+/// of the edits were made after the episode was last served. No rule could handle them:
 ///
 /// - guid, URL and title all changed: the second of publication alone is not a sign, because many generators write a
 ///   day at 00:00, and two episodes of one day would be merged;

@@ -11,7 +11,7 @@ import TransferCore
 struct LibraryViewsTests {
     private let folder: TemporaryFolder
     private let library: Library
-    /// The present, since views compare with the clock.
+    /// The current time. Tests need it because views compare dates with the clock.
     private let today = Int64(Date().timeIntervalSince1970)
 
     init() throws {
@@ -124,7 +124,7 @@ struct LibraryViewsTests {
         }
         _ = try library.merge(items, into: show)
         #expect(try titles("Special") == ["One 1, special"])
-        // A change of another fact compares no title, and retains the earlier matches.
+        // When another fact changes, no title is compared, and the earlier matches stay in the view.
         try library.setPlayed(episode: try library.episodes(in: "Special")[0], true, now: noon)
         #expect(try titles("Special") == ["One 1, special"])
     }

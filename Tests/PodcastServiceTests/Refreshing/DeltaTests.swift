@@ -72,7 +72,8 @@ struct DeltaTests {
         await daemon.stop()
     }
 
-    /// The show reuses titles: in a delta, even an episode with the title, day and kind of a known one is new.
+    /// A delta omits known episodes that are still in the feed. So an item of a delta with another guid and URL is a
+    /// new episode, even if its title, day and kind equal those of a known episode.
     @Test func aSimilarEpisodeInADeltaIsNew() async throws {
         let (daemon, client, id) = try await start()
         var delta = feed()
