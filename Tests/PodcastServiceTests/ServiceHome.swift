@@ -36,7 +36,8 @@ final class ServiceHome: Sendable {
     func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
         var configuration = ServiceConfiguration(
             paths: paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
-        // A response held for a first read ends when it is no longer wanted, not by a timeout.
+        // After an open, the engine holds (pauses) the response until the first read. In tests the last close ends an
+        // unread response, not the timeout.
         configuration.transfers.limits.maxHold = .seconds(3_600)
         change(&configuration)
         return try await RunningService(configuration)

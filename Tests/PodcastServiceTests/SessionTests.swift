@@ -54,7 +54,7 @@ struct SessionTests {
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
         try await task.resume()
         #expect(try await task.finalEvent().kind == .completed)
-        // A library event marks the end of the events sent so far.
+        // This command causes a library event. Events arrive in order, so all earlier ones have arrived before it.
         try await client.perform(.setPlayed(episode: id, true))
         try await client.event("of the mark") { event in
             event.kind == .library && event.episode == id

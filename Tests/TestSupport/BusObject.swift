@@ -129,7 +129,7 @@ package struct BusMessage {
         sd_bus_message_is_method_call(handle, interface, method) > 0
     }
 
-    /// Reads the next argument, an INT64, after skipping `skipped`.
+    /// Skips the arguments of the types `skipped`, then reads the next argument, an INT64.
     package func integer(after skipped: String) -> Int64? {
         var value: Int64 = 0
         guard sd_bus_message_skip(handle, skipped) >= 0, sd_bus_message_read_basic(handle, code("x"), &value) > 0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A lease on a file (fcntl(2), "Leases"): while it is held, opening the file without blocking fails with EAGAIN.
+/// A lease on a file (fcntl(2), "Leases"): while it is held, an open with O_NONBLOCK fails with EAGAIN.
 ///
 /// When another program opens the file, the kernel ends the lease after `/proc/sys/fs/lease-break-time`, 45 seconds by
 /// default. No other descriptor of the file may be open when the lease is created.

@@ -40,8 +40,8 @@ struct Acceptor: Sendable {
                 pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
-            // The visibility of accept4 in Swift depends on other imports. `ChildProcess` closes a descriptor that a
-            // child inherits before the call of fcntl.
+            // Not accept4, which would set both flags at once: whether Swift sees it depends on other imports. A child
+            // started between accept and fcntl inherits the descriptor; `ChildProcess` closes it in the child.
             let socket = accept(descriptor, nil, nil)
             guard socket >= 0 else { continue }
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)

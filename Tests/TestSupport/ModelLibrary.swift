@@ -29,7 +29,7 @@ package struct ModelEpisode: Sendable {
     package var cached: TestContent?
     /// The possible numbers of received bytes.
     package var received = 0...0
-    /// Whether the transfer is known to run: a read that the kernel serves from its page cache starts none.
+    /// Whether the transfer is known to run. A read that the kernel serves from its page cache starts no transfer.
     package var isSure = true
     /// Whether a moving episode may still be suspended: a read of a suspended episode fetches only the bytes read.
     package var maySuspend = false
@@ -70,7 +70,8 @@ package struct ModelEpisode: Sendable {
     /// The bytes that a read must return.
     package var content: TestContent { phase == .cached ? cached ?? item.content : item.content }
 
-    /// The sizes that stat(2) may return: during a transfer the server's response may have arrived or not.
+    /// The sizes that stat(2) may return. During a transfer it returns the server's size if the response has arrived,
+    /// otherwise the size of `item.claim`.
     package var sizes: Set<Int> {
         if let confirmed { return [confirmed] }
         if phase == .moving || phase == .suspended && mayHaveFile { return [item.claim.size, item.size] }
@@ -317,7 +318,8 @@ package struct ModelLibrary: Sendable {
         let isOther = isOther(episode.item, item)
         episode.item = item
         guard isOther else { return }
-        // The size confirmed for the old file does not apply to the new one. A cache file of the old one stays.
+        // The size confirmed for the old file does not apply to the new one. But if there is a cache file of the old
+        // one, that file and its size stay until an eviction.
         if episode.mayHaveFile { episode.forgetsSize = true } else { episode.confirmed = nil }
     }
 

@@ -207,7 +207,7 @@ package final class ModelMount: ModelSubject {
             case .removeFolder: result = isFolder ? rmdir(path) : unlink(path)
             case .rename: result = Glibc.rename(path, beside)
             case .truncate:
-                // The kernel itself refuses this call and the next for folders (EISDIR).
+                // The kernel itself refuses to truncate a folder, or to open it for writing (EISDIR).
                 if isFolder { return nil }
                 result = truncate(path, 0)
             case .openForWriting:

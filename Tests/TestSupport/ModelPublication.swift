@@ -173,7 +173,7 @@ package struct ModelPublication: Sendable {
         title += " \(number)"
         stem += " \(number)"
         let hasDate = Int.random(in: 0..<10, using: &generator) > 0
-        // Days are unordered, and some are shared.
+        // The days are in no order, and several items may have the same day.
         let day = hasDate ? Int.random(in: 1...250, using: &generator) : nil
         if number.isMultiple(of: 13) {
             // The title has 300 bytes. The stem, with the date, is cut to 235.

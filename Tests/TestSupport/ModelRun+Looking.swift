@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-// The choice of an operation's function, and the operations that change nothing.
+// The function that calls the function of an operation, and the operations that change nothing.
 extension ModelRun {
     mutating func perform(_ operation: ModelOperation) async throws {
         switch operation {
@@ -68,7 +68,7 @@ extension ModelRun {
     }
 
     func judge(_ found: ModelStatus, _ node: ModelNode) -> (expected: String, found: String)? {
-        // Search terms are numbered in the order of their lookups.
+        // Search terms are numbered in the order of their lookups, so the row in the inode number is unknown.
         let isTerm = node.inode == ModelTree.inode(17, 0)
         if isTerm ? found.inode >> 58 != 17 : found.inode != node.inode { return ("inode \(node.inode)", "\(found)") }
         if found.kind != node.kind { return ("a \(node.kind)", "\(found)") }

@@ -137,7 +137,8 @@ extension ModelRun {
         }
         if let tag = open.tag, offset + count <= tag.size, !subject.readsAhead { return }
         if offset < size {
-            // After a read in `Tagged`, the cache file may be leased for the episode's own node only.
+            // After a read in `Tagged`, a lease is possible, but not certain. The mount leases cache files for each
+            // node separately, and may have leased this one only for the episode's own node.
             files[index].lease = open.tag == nil || open.lease == .certain ? .certain : .possible
             // The read may have created a cache file, which the episode's other open files then use too.
             for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {

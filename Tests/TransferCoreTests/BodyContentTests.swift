@@ -90,7 +90,7 @@ import TransferCore
         #expect(formats == Set(MediaFormat.allCases))
     }
 
-    /// A piece cut out of a stream, or a file with padding before its first frame.
+    /// The body is a piece cut out of a stream, or a file with padding before its first frame.
     @Test(arguments: [1, 100, 4_000]) func framesAreFoundAfterOtherBytes(junk: Int) {
         let junk = [UInt8](repeating: 0, count: junk - 1) + [0xFF]
         for (header, length, format) in [
@@ -193,7 +193,7 @@ import TransferCore
             let early = BodyContent(bytes.prefix(count), isWhole: false, searches: true)
             #expect(early == nil || early == last, "\(count): \(String(describing: early))")
             if case .document = last {
-                // Nor is a prefix recognized as media without the search for frames.
+                // For a document, this also holds without the search for frames.
                 let unsearched = BodyContent(bytes.prefix(count), isWhole: false)
                 #expect(unsearched == nil || unsearched == last, "\(count): \(String(describing: unsearched))")
             }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// A reference to the pools, so that mutating calls can be used in expectations.
+/// A reference to the pools, so that `#expect` can contain calls that change them.
 private final class Subject {
     private var pools: ConnectionPools
 

@@ -32,7 +32,7 @@ import Testing
         bench.tick().contains(.abort(id)) && bench.machine.error?.code == .timedOut
     }
 
-    /// Accurate to the millisecond: an average over the last seconds would detect a stall too late.
+    /// The timeout is exact to the millisecond. An average over the last seconds would detect the stall too late.
     @Test func aSilentConnectionStallsExactlyAfterTheTimeout() {
         let bench = reading()
         bench.pass(7_777)

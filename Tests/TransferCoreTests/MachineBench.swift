@@ -4,7 +4,8 @@ import Platform
 
 typealias Machine = DownloadMachine
 
-/// A reference to a machine, with a clock and short names for its events, so that they can be used in expectations.
+/// A reference to a machine, with a clock and short names for its events. The bench is a class, so that `#expect` can
+/// contain calls that change the machine.
 final class MachineBench {
     var machine: Machine
     var now = Instant.seconds(1_000)
