@@ -89,8 +89,8 @@ import TransferCore
                 #expect(
                     state == .remote || simulation.machine.isFinishing || state == .cached, "seed \(seed): \(state)")
                 #expect(!simulation.machine.isFilling, "seed \(seed)")
-                // The limit: the first block and the blocks of each read, with the bytes that are compared. If a read
-                // cannot request a part, also streams from the start.
+                // The limit is the first block plus the blocks of each read, with the bytes that are compared. If a
+                // read cannot request a part, streams from the start of the file are added.
                 let blocks = limits.probeBlock + reads * (40 + 2 * limits.probeBlock + limits.overlap)
                 let streams = (reads + 1) * limits.probeStream
                 let isSeekable = hasRanges && tags == .strong && simulation.machine.pin?.total != nil

@@ -37,7 +37,8 @@ import Testing
                 now += .milliseconds(1)
                 if let due = limits.deadline, due <= now { _ = limits.refill(now: now) }
                 for id in servers.keys.sorted() {
-                    // Bytes sent by a server wait in the socket buffers, which are bounded.
+                    // Bytes sent by a server wait in the socket buffers, which are bounded. `waiting` is in thousandths
+                    // of a byte: bytes a second times milliseconds.
                     waiting[id] = min(waiting[id, default: 0] + servers[id, default: 0], 1_000 * 1_000_000)
                     while limits.canReceive(id), waiting[id, default: 0] >= piece * 1_000 {
                         waiting[id, default: 0] -= piece * 1_000

@@ -65,7 +65,7 @@ struct ReachTests {
             await refusal(own, from: .local)
                 == "127.0.0.3 is on this computer, but the address that led to it is not; "
                 + "add 127.0.0.3 to transfers.allow_private to allow it")
-        // Other spellings of the same address, and others that Linux treats as loopback.
+        // Other spellings of the same address, and other addresses that Linux treats as loopback.
         let port = loopback.port
         for host in ["0x7f000003", "127.3", "2130706435", "0177.0.0.3", "0.0.0.0", "[::ffff:127.0.0.3]", "0"] {
             _ = await refusal("http://\(host):\(port)/f", from: .public)
@@ -108,7 +108,7 @@ struct ReachTests {
         let port = bench.server.port
         let answer = Mutex("127.0.0.1")
         let bench = try Self.bench { ["name.example:\(port):\(answer.withLock { $0 })"] }
-        // Two servers with one port number.
+        // This server has the same port number as the bench's server, at another address.
         let inside = HTTPTestServer(address: "127.0.0.2")
         try inside.start(on: port)
         inside.serve("/f", Resource(content))

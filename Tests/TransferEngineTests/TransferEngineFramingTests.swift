@@ -101,7 +101,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// The rule of two lengths also applies to a feed's response, which is received in memory.
+    /// A feed's response, which is received in memory, also fails if it has two different lengths.
     @Test func anAnswerInMemoryWithTwoLengthsFails() async throws {
         let bench = try bench { _ in
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")

@@ -103,7 +103,7 @@ import TransferCore
     }
 
     @Test func aHeadThatArrivesByteByByteTimesOut() async throws {
-        // The head would take more than a minute, without a pause of a second.
+        // The head would take more than a minute. No pause between two bytes is as long as a second.
         let bench = try bench {
             $0.limits.stall = .seconds(1)
             $0.limits.readerDeadline = .milliseconds(1_500)

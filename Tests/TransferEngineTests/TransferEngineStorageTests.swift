@@ -26,8 +26,8 @@ import TransferCore
         #expect(await failure { try await bench.read(1, 2_500_000..<2_500_100) } == error)
         #expect(try await bench.read(1, 3_900_000..<3_900_100) == content.bytes(in: 3_900_000..<3_900_100))
         #expect(bench.failures.isEmpty)
-        // Reported twice if the reader's download had already filled the disk when the task began: a request by the
-        // user retries.
+        // The read above also starts a download, which may fill the disk before `fill` is called. The full disk is then
+        // reported twice, because `fill`, as a request by the user, tries again.
         #expect([[1], [1, 1]].contains(bench.storageFailures.map(\.key)))
         #expect(bench.storageFailures.allSatisfy { $0.error == error })
         let asked = bench.server.requests.count

@@ -157,7 +157,7 @@ import TransferCore
         let away = other.url("/videos/1/movie")
         bench.server.misbehave { $0.method == "PUT" ? .redirect(307, to: away) : nil }
         bench.start()
-        // The server has no such video.
+        // The upload fails, because `other` has no such video.
         _ = try await bench.waitForFailure()
         #expect(bench.server.calls.allSatisfy { $0.headers["Authorization"] == "Basic dTpw" })
         #expect(!other.calls.isEmpty && other.calls.allSatisfy { $0.headers["Authorization"] == nil })
