@@ -72,7 +72,7 @@ struct RefreshingTests {
         let new = client.events.entries.dropFirst(events)
         let event = try #require(new.first { $0.kind == .library })
         #expect(event.show == podcast.id && event.path == "Show")
-        // The events report a task for the refresh, which has been removed since.
+        // The events report a task for the refresh. The task has been removed since.
         let reports = new.compactMap(\.task).filter { $0.kind == .refresh }
         #expect(reports.map(\.state) == [.running, .remote] && reports.allSatisfy { ($0.id ?? 0) < 0 })
         #expect(try await client.tasks().isEmpty)

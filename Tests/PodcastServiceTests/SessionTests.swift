@@ -146,7 +146,7 @@ struct SessionTests {
         await daemon.stop()
         gate.open()
 
-        // The next daemon resumes the task by itself, and the one after that still reports its end.
+        // The second daemon resumes the task by itself, and the third one still reports the end of the task.
         let second = try await home.start()
         try await waitUntil(description: "its final event is stored") { try !second.library.events(since: 0).isEmpty }
         await second.stop()

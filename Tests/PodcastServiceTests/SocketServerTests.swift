@@ -96,7 +96,7 @@ struct SocketServerTests {
         })
         let connection = try connect()
         let answered = Mutex(0)
-        // Sending blocks when the socket is full.
+        // Sending blocks when the socket is full, so another thread sends.
         startThread("flood") {
             // A frame of this size is most of what the server reads at once.
             let payload = [UInt8](repeating: 1, count: 60_000)
@@ -259,7 +259,7 @@ struct SocketServerTests {
 }
 
 /// Behaviour when the process has no descriptor left. The limit applies to the whole process, so the test runs in a
-/// process of its own: in this one it would take away the descriptors of other tests' daemons.
+/// process of its own: otherwise it would take away the descriptors of other tests' daemons.
 @Suite struct DescriptorShortageTests {
     @Test func aClientThatCannotBeAcceptedIsDisconnectedAndTheNextIsServed() async {
         await #expect(processExitsWith: .success) {

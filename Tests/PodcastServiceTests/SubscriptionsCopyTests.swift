@@ -66,7 +66,7 @@ struct SubscriptionsCopyTests {
         #expect(home.web.requests(for: "/2.xml").last?.headers["Authorization"] == "Basic bWU6aHVzaA==")
         await next.stop()
         #expect(try String(contentsOfFile: home.paths.subscriptionsCopy, encoding: .utf8).contains("A  &amp;  B"))
-        // A list that was emptied stays empty.
+        // If the user unsubscribes from all shows, the next daemon restores none from the copy.
         let last = try await home.start()
         let person = try await last.connect()
         for podcast in try last.library.podcasts() { _ = try await person.perform(.unsubscribe(podcast: podcast.id)) }

@@ -338,7 +338,7 @@ struct TaskTests {
         let id = try daemon.episode().id
         let file = try #require(try await client.read(id, 0..<10).file)
         try await client.completion(of: id)
-        // A mount holds such a lease.
+        // This lock is like the lease of a mount that has the file open.
         let reader = clinux_open(home.cacheFile(file), O_RDONLY | O_CLOEXEC, 0)
         #expect(clinux_ofd_lock(reader, Int16(F_RDLCK)) == 0)
         let (count, problems) = try await client.act(.evict, id)

@@ -123,7 +123,7 @@ import TransferEngine
         let id = try await publish(request(), client).id
         try await client.event("bytes go") { $0.task?.id == id && ($0.task?.received ?? 0) > 200_000 }
         await first.stop()
-        // The upload is slow enough not to end before a client listens.
+        // The upload is so slow that the client connects before it ends.
         let (second, other) = try await start()
         server.change { $0.bytesPerSecond = nil }
         #expect(try await end(of: id, other).kind == .completed)

@@ -28,7 +28,7 @@ import TransferCore
         #expect(second.open(now: now) { _ in "name" }.isEmpty)
         second.begin([item])
         second.close()
-        // Work that was interrupted by an exit has not finished: its removal after `close` must not change the record.
+        // The exit interrupted this work, so it has not finished. Its removal after `close` must not change the record.
         second.remove([item])
         let third = WorkJournal(paths: home.paths)
         #expect(third.open(now: now) { _ in "name" }.isEmpty)

@@ -17,7 +17,7 @@ import Testing
         #expect(skipped.map(\.item) == [guilty] && skipped.first?.explanation.contains("podfs refresh 'Show'") == true)
         #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
         #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
-        // Then it runs again, and one more crash is enough to skip it.
+        // After a day the item runs again, and one more crash is enough to skip it.
         #expect(record.turn(of: [guilty], running: [], now: now + 86_405) == [guilty])
         _ = record.recordCrash(during: [guilty], now: now + 90_000) { _ in "Show" }
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)

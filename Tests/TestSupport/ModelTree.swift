@@ -160,7 +160,8 @@ package struct ModelTree: Sendable {
         return episodes.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
     }
 
-    /// Returns the names of links, by the row of the episode. Among equal names, the oldest row's gets no number.
+    /// Returns the names of links, by the row of the episode. Of several equal names, that of the
+    /// oldest row gets no number.
     private static func linkNames(_ links: [(ModelEpisode, ModelShow)]) -> [Int64: String] {
         var taken: Set<String> = []
         var names: [Int64: String] = [:]

@@ -110,7 +110,7 @@ package final class SyncServer: Sendable {
         guard path.count >= 4, path[0] == "api", path[1] == "2", Self.name(path[3]) == user || path[3] == user else {
             return .status(404, body: "no such service")
         }
-        // Every response sets the cookie of a session. Some clients send it afterwards instead of credentials.
+        // A response below /api/2 sets the cookie of a session. Some clients send it afterwards instead of credentials.
         return gpodder(request, path[2], path.count > 4 ? Self.name(path[4]) : nil)
             .header("Set-Cookie", Self.session + "; HttpOnly; Path=/")
     }

@@ -324,7 +324,7 @@ import TransferCore
         for key in 1...5 { bench.add(MediaID(Int64(key)), resource(content), [.hold(gate)]) }
         for key in 1...5 { try bench.fill(MediaID(Int64(key))) }
         _ = try await bench.wait("two downloads have begun") { bench.server.requests.count == 2 }
-        // A reader does not wait behind these.
+        // A reader does not wait behind these downloads.
         let small = TestContent(seed: 2, size: 10_000)
         bench.add(9, resource(small))
         #expect(try await bench.read(9, 0..<10_000) == small.bytes)

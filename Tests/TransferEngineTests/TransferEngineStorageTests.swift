@@ -98,7 +98,8 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
-    /// A sync for a checkpoint fails, and the sync of the complete file succeeds: the kernel reports lost bytes once.
+    /// A sync for a checkpoint fails, and the later sync of the complete file succeeds: the kernel reports lost bytes
+    /// only once.
     @Test func aFileWithBytesLostOnDiskIsNotComplete() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 3_900_000)
@@ -119,7 +120,7 @@ import TransferCore
         #expect(bench.source(1)?.file == name)
     }
 
-    /// Makes one sync of a file fail: meanwhile the file's descriptor refers to a pipe.
+    /// Makes one sync of a file fail: during the sync, the file's descriptor refers to a pipe.
     private func failSync(of file: CacheFile) throws {
         let folder = "/proc/self/fd"
         let open = try FileManager.default.contentsOfDirectory(atPath: folder).filter { entry in

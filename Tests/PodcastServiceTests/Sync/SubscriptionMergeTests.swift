@@ -91,7 +91,8 @@ import TransferCore
         #expect(merge == SubscriptionMerge(add: [], remove: [], state: state()))
     }
 
-    /// The show was subscribed to here and sent to the server, the response was lost, and the show was removed here.
+    /// This device subscribed to the show and sent the subscription to the server. The response was lost. Then the show
+    /// was removed on this device.
     @Test func anEchoOfAnUnansweredRequestDoesNotBringAShowBack() {
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false, sent: true)
         let merge = SubscriptionMerge(add: [url], remove: [], state: state(pending: [removed]))
