@@ -47,10 +47,9 @@ struct EpisodeSummaryTests {
         let limits = SummaryLimits(notes: 0, notesInAll: 0, chapters: 0, chaptersInAll: 0)
         let id = try summaries(limits)[0].id
         try library.pin(Rendition(episode: id, generation: 1, file: "a", size: 7, received: 7), now: noon)
-        var item = makeItem(
+        let item = makeItem(
             "4", guid: "4", url: "https://example.com/4.mp3", published: noon + 4 * day, duration: 60, length: 600_000)
         _ = try library.merge([item], into: podcast)
-        item.description = nil
         let entry = try #require(try library.entry(id: id))
         #expect(entry.size == 7)
         #expect(try summaries(limits).first { $0.id == id }?.size == entry.size)

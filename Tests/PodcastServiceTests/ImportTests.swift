@@ -69,7 +69,10 @@ struct ImportTests {
         // A refresh adds the episodes; the name remains.
         home.publish("Other title", episodes: 3, path: "/down.xml")
         let id = try #require(try daemon.library.podcast(named: "My down.xml")).id
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else { return }
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else {
+            Issue.record("an unexpected reply")
+            return
+        }
         #expect(results == [RefreshResult(name: "My down.xml", added: 3)])
         let podcast = try #require(try daemon.library.podcast(id: id))
         #expect(podcast.state == Podcast.active && podcast.title == "Other title" && podcast.episodes == 3)

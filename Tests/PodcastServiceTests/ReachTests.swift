@@ -145,7 +145,10 @@ struct ReachTests {
         try trap.start(on: port)
         try home.directory.write("address", text: "127.0.0.2")
         home.web.stop()
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else { return }
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else {
+            Issue.record("an unexpected reply")
+            return
+        }
         #expect(
             results.first?.error?
                 .contains("feed.example is on this computer, but the address that led to it is not") == true,
@@ -162,7 +165,10 @@ struct ReachTests {
         let (daemon, client) = try await start { configuration in
             configuration.catalogues = [ITunesCatalogue(url: home.web.url("/itunes"))]
         }
-        guard case .foundFolders(let found) = try await client.perform(.searchFolder(term: "inside")) else { return }
+        guard case .foundFolders(let found) = try await client.perform(.searchFolder(term: "inside")) else {
+            Issue.record("an unexpected reply")
+            return
+        }
         let row = try #require(found.first).podcast
         #expect(try daemon.library.showAccess(of: row)?.reach == .public)
         #expect(await client.failure(of: .fetchShow(podcast: row))?.errorNumber == EACCES)

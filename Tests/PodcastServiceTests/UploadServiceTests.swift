@@ -79,7 +79,10 @@ import TransferEngine
         #expect(event.task?.state == .completed && event.task?.received == Int64(content.size) && event.episode == nil)
         try expectWhole()
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
-        guard case .events(let kept) = try await client.perform(.events(since: 0)) else { return }
+        guard case .events(let kept) = try await client.perform(.events(since: 0)) else {
+            Issue.record("an unexpected reply")
+            return
+        }
         #expect(kept == [event])
         await daemon.stop()
     }

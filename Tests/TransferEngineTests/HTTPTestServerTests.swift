@@ -146,7 +146,7 @@ import Testing
     @Test func aGateHoldsTheBodyAtItsByte() async throws {
         let gate = Gate(heldAt: 5_000)
         server.serve("/a.mp3", Resource(content), [.hold(gate)])
-        let child = try ChildProcess("curl", ["-sS", server.url("/a.mp3")])
+        let child = try ChildProcess("curl", ["-sS", "--noproxy", "*", server.url("/a.mp3")])
         try await gate.waitUntilReached()
         #expect(server.bodyBytesWritten(for: "/a.mp3") == 5_000)
         gate.advance(to: 6_000)
@@ -160,7 +160,7 @@ import Testing
 
     @Test func aStalledResponseEndsWithItsClient() async throws {
         server.serve("/a.mp3", Resource(content), [.stall(after: 100)])
-        let child = try ChildProcess("curl", ["-sS", "-o", "/dev/null", server.url("/a.mp3")])
+        let child = try ChildProcess("curl", ["-sS", "--noproxy", "*", "-o", "/dev/null", server.url("/a.mp3")])
         try await server.waitForRequest { $0.bodyBytesWritten == 100 }
         child.kill()
         let status = try await child.wait().status
@@ -173,7 +173,7 @@ import Testing
         let gate = Gate(heldAt: 12)
         server.serve("/a.mp3", Resource(text: "x"), [.slowHead(bytesPerSecond: 20_000), .holdHead(gate)])
         #expect(try await curl(server.url("/a.mp3")).output == "x")
-        let child = try ChildProcess("curl", ["-sS", server.url("/a.mp3")])
+        let child = try ChildProcess("curl", ["-sS", "--noproxy", "*", server.url("/a.mp3")])
         try await gate.waitUntilReached()
         #expect(child.isRunning && child.output.isEmpty)
         gate.open()
@@ -191,13 +191,13 @@ import Testing
     ])
     func bodiesOfRequestsAreRead(arguments: [String]) async throws {
         server.serve("/echo") { .status(200, body: String(decoding: $0.body, as: UTF8.self)) }
-        let result = try await ChildProcess.run("curl", ["-sS", server.url("/echo")] + arguments)
+        let result = try await ChildProcess.run("curl", ["-sS", "--noproxy", "*", server.url("/echo")] + arguments)
         #expect(result.output == "hello")
     }
 
     @Test func stoppingEndsStalledResponsesAndRefusesNewConnections() async throws {
         server.serve("/a.mp3", Resource(content), [.stall(after: 100)])
-        let child = try ChildProcess("curl", ["-sS", "-o", "/dev/null", server.url("/a.mp3")])
+        let child = try ChildProcess("curl", ["-sS", "--noproxy", "*", "-o", "/dev/null", server.url("/a.mp3")])
         try await server.waitForRequest { $0.bodyBytesWritten == 100 }
         server.stop()
         #expect(try await child.wait().exitCode != 0)

@@ -28,6 +28,9 @@ enum PasswordPrompt {
         defer { close(terminal) }
         var before = termios()
         let isHidden = hidden && tcgetattr(terminal, &before) == 0
+        // Ctrl-C is ignored while echo is off: it would leave the terminal without echo.
+        let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
+        defer { if isHidden { signal(SIGINT, interrupt) } }
         if isHidden {
             var silent = before
             silent.c_lflag &= ~tcflag_t(ECHO)
@@ -36,12 +39,9 @@ enum PasswordPrompt {
                 throw CommandError(.failed, "the terminal cannot hide the password: use --password-stdin")
             }
         }
-        // Ctrl-C is ignored while echo is off: it would leave the terminal without echo.
-        let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer {
             if isHidden {
                 tcsetattr(terminal, TCSAFLUSH, &before)
-                signal(SIGINT, interrupt)
                 Terminal.write("\n", to: terminal)
             }
         }

@@ -36,7 +36,9 @@ struct PublishCommand: PodfsCommand {
     @Option(help: "The episode's description.")
     var description: String?
 
-    @Option(help: ArgumentHelp("A JPEG, PNG, GIF, WebP, AVIF or SVG picture for the episode.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A JPEG, PNG, GIF, WebP, AVIF, HEIC, BMP or SVG picture for the episode.", valueName: "file")
+    )
     var image: String?
 
     @Flag(help: "Wait until the upload has finished or failed; interrupting the command does not affect it.")
@@ -114,7 +116,7 @@ struct PublishCommand: PodfsCommand {
 
     private static let imageTypes = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
-        "avif": "image/avif", "svg": "image/svg+xml",
+        "avif": "image/avif", "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml",
     ]
 
     /// The maximum number of attempts to send the request, each to another daemon.
