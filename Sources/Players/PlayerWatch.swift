@@ -7,16 +7,16 @@ package import TransferCore
 
 /// A watch of the players on the session bus while an episode is open, on a thread of its own. Thread-safe.
 ///
-/// The thread starts with the first open. After the last close it ends: once `Options.linger` has passed if it is
-/// connected to the bus, otherwise at once. It closes the connection before it ends. It waits in poll(2) for the bus,
-/// for inputs from other threads, and for the tracker's deadline.
+/// The thread starts with the first open. After the last close it ends after `Options.linger` if it is connected to the
+/// bus, otherwise at once. It closes the connection before it ends. It waits in poll(2) for the bus, for inputs from
+/// other threads, and for the tracker's deadline.
 package final class PlayerWatch: Sendable {
     /// The parts of the mount that the watch uses.
     package struct Mount: Sendable {
         /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
-        /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount is resolved
-        /// as a possible link to the file only if its last component begins with this name, without the extension.
+        /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount may be a link
+        /// to the file. It is resolved only if its last component begins with the stem of this name.
         package var fileName: @Sendable (EpisodeID) -> String?
         /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
         /// player should seek, or with `nil`.
@@ -156,7 +156,7 @@ package final class PlayerWatch: Sendable {
         let inputs = InputQueue()
         guard let bus = PlayerBus(address: address, receive: { inputs.items.append($0) }) else { return }
         var tracker = PlayerTracker()
-        // Include the episodes that were opened before the connection: their players may still have them open.
+        // A new tracker knows of no open episode: add those that are open now.
         for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
         var closedSince: Instant?
         var isConnected = true

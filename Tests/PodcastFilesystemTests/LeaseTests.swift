@@ -17,7 +17,7 @@ struct LeaseTests {
         NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
     }
 
-    /// Attempts to evict a file, as the daemon does. Returns whether the file was removed.
+    /// Attempts to evict a file, as the daemon does. Returns `false` if a lease prevents it.
     private func isEvictable(_ file: CacheFile, _ mounted: Mounted) throws -> Bool {
         try ContentCache(directory: FilePath(mounted.paths.cache)).evict(file.name)
     }
@@ -103,7 +103,8 @@ struct LeaseTests {
         let node = try node(mounted)
         let handle = try await mounted.open(node).handle()
         #expect(try !isEvictable(other, mounted))
-        // The daemon is asked nevertheless: the first read starts the download of the rest.
+        // The first read is sent to the daemon although the file has its bytes: the request starts the download of the
+        // rest.
         let read = mounted.read(node, handle, 0, 4_096)
         try await daemon.wait(for: .read)
         read.interrupt()

@@ -132,6 +132,20 @@ struct EpisodeMediaTests {
         #expect(try library.mediaSources(of: episode.id).map(\.url) == ["https://x.example/1.mp3"])
     }
 
+    @Test func anEncodingOfTheSameKindReplacesOneThatChangedItsKind() throws {
+        let show = try library.subscribe([]).podcast.id
+        try library.set(podcast: show, key: "prefer", value: "<=40k")
+        _ = try library.merge([item("1", [alternate(nil, [opus], bitRate: 32_000)])], into: show)
+        #expect(try episode(show).url == opus)
+        let other = "https://x.example/2.opus"
+        let alternates = [
+            alternate(nil, ["https://x.example/1.m4a"], bitRate: 32_000),
+            alternate("audio/opus", [other], bitRate: 64_000),
+        ]
+        _ = try library.merge([item("1", alternates)], into: show)
+        #expect(try episode(show).url == other && episode(show).name.hasSuffix(".opus"))
+    }
+
     @Test func newEpisodesHaveThePreferredEncodingAndKeepIt() throws {
         let alternates = [alternate("audio/opus", [opus, "https://m.example/1.opus"], bitRate: 32_000)]
         let show = try library.subscribe([item("old", "https://x.example/0.mp3")]).podcast.id

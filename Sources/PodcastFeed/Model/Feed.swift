@@ -54,7 +54,7 @@ package struct Feed: Sendable, Equatable {
     package var tags: PodcastTags
     /// Shows that the publisher recommends (`podcast:podroll`).
     package var podroll: [RemoteItem]
-    /// The feed of the publisher of several shows (`podcast:publisher`).
+    /// The publisher's own feed, which lists its shows (`podcast:publisher`).
     package var publisher: RemoteItem?
     /// The mail address to ask for permission to import a locked feed (`podcast:locked owner`).
     package var lockedOwner: String?
@@ -118,7 +118,7 @@ package struct Item: Sendable, Equatable {
     /// `media:description` and `itunes:subtitle`.
     package var description: String?
     package var image: String?
-    /// The author of this episode; `nil` if it is the show's.
+    /// The author of this episode; in `Feed.items`, `nil` if it is the show's.
     package var author: String?
     /// The playable enclosures; the first audio or video comes first.
     package var enclosures: [Enclosure]
@@ -133,7 +133,8 @@ package struct Item: Sendable, Equatable {
     package var persons: [Person]
     package var soundbites: [Soundbite]
     /// Other encodings of the episode: `podcast:alternateEnclosure`, and `media:content` whose URL is not among the
-    /// ``enclosures``. Files of alternates are ``enclosures`` only if the item has no media file of its own.
+    /// ``enclosures``. The files of `podcast:alternateEnclosure` are also in ``enclosures`` if the item has no media
+    /// file in an enclosure or in `media:content`.
     package var alternates: [AlternateEnclosure]
     /// Further `podcast:` elements of the episode.
     package var tags: PodcastTags
@@ -197,7 +198,7 @@ package struct Transcript: Sendable, Equatable {
     }
 }
 
-/// A chapter of an episode, from the feed, the show notes or the media file.
+/// A chapter of an episode, from the feed, a file of chapters, the show notes or the media file.
 package struct Chapter: Sendable, Equatable {
     /// Seconds from the start.
     package var start: Double

@@ -62,7 +62,9 @@ extension EpisodeFacts {
         let current =
             encodings.firstIndex { $0.addresses.contains { $0.prefix { $0 != "?" } == path } }
             ?? encodings.firstIndex { Self.key($0) == key }
-        if let position = current ?? fits.first, fits.contains(position) { return media(at: position) }
+        if let position = [current, fits.first].compactMap(\.self).first(where: fits.contains) {
+            return media(at: position)
+        }
         // The feed no longer offers an encoding for this file name: the old address may still serve it.
         return EpisodeMedia(
             enclosure: Enclosure(url: known.url, length: known.length, type: known.type), key: key,
