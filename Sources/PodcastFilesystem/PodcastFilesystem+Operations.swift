@@ -14,7 +14,7 @@ extension PodcastFilesystem: FilesystemOperations {
         do {
             guard name.utf8.count <= Self.longestName else { throw Errno.fileNameTooLong }
             let change = state.withLock { $0.kernel.changes.last }
-            // The kernel resolves these two names itself, except for the file handles of an exported mount (NFS).
+            // The kernel resolves `.` and `..` itself, except for the file handles of an exported mount (NFS).
             let isOfHandle = name == "." || name == ".."
             guard let node = NodeNumber(parent),
                 let found = isOfHandle

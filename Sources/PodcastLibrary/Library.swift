@@ -41,7 +41,8 @@ package final class Library: Sendable {
         try prepareFile(at: path)
         let (pool, found) = try LibraryError.translating(path, isOpening: true) {
             var configuration = configuration(readOnly: false)
-            // Before GRDB sets the journal mode, which would change the database of another program.
+            // This check runs before GRDB sets the journal mode, which would change the file even if it is the database
+            // of another program.
             configuration.prepareDatabase { db in _ = try Schema.found(in: db, of: path) }
             let pool = try DatabasePool(path: path, configuration: configuration)
             return (pool, try pool.read { db in try Schema.found(in: db, of: path) })
@@ -59,7 +60,7 @@ package final class Library: Sendable {
     /// Opens the library for a process that only reads, whether the writer runs, has exited or was killed.
     ///
     /// Without a running writer SQLite creates the shared-memory file beside the library, and replays the log of a
-    /// killed writer in memory: the folder must be writable for this process, the library itself is not written.
+    /// killed writer in memory. So the folder must be writable for this process; the library itself is not written.
     package static func openForReading(at path: String) throws -> Library {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -210,7 +210,7 @@ enum CharacterReferences {
                 rest = rest[ampersand...]
                 let reference = CharacterReference(FeedBytes(rebasing: rest), isFinal: true)
                 let source = rest.prefix(reference.length)
-                // Text escaped twice was written by a program, which adds the semicolon.
+                // Programs that escape text twice write the semicolon: a reference without one was not escaped twice.
                 if reference.isText || reference.kind == .nothing || source.last != UInt8(ascii: ";") {
                     output.append(contentsOf: source)
                 } else {

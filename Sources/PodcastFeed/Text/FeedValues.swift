@@ -71,7 +71,8 @@ enum FeedValues {
     /// The valid file sizes in bytes: up to 16 TiB, the largest file of ext4.
     static let lengths: ClosedRange<Int64> = 1...1 << 44
 
-    /// Parses a file size; `nil` if a character is not a digit, for example a sign, and outside `lengths`.
+    /// Parses a file size; `nil` if a character is not a digit (a sign, for example), or if the size is outside
+    /// `lengths`.
     static func length(_ text: some Collection<UInt8>) -> Int64? {
         var value: Int64 = 0
         for byte in text {

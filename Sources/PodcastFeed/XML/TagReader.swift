@@ -169,7 +169,8 @@ struct TagReader: ~Copyable {
         }
         if let open = position.firstOccurrence(of: UInt8(ascii: "<"), before: close) {
             guard close + 1 < end else { return isFinal ? open : nil }
-            // A quote that is followed by a word belongs to text after an unterminated value.
+            // If a word follows the quote, the quote does not close this value: the value is unterminated, and the
+            // quote belongs to later text.
             let follower = close[1]
             guard follower.isXMLSpace || follower == UInt8(ascii: ">") || follower == UInt8(ascii: "/") else {
                 diagnose("the value of an attribute has no end")

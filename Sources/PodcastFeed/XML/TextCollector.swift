@@ -26,7 +26,8 @@ struct TextCollector: ~Copyable {
 
     /// Appends text, up to the limit.
     ///
-    /// - Parameter isEscaped: Whether to escape `&` and `<` again: inside an element whose tags are part of the text.
+    /// - Parameter isEscaped: Whether to escape `&` and `<`, which the scanner has decoded: set for text inside a child
+    ///   element, since the child's tags are part of the collected text.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
         if bytes.isEmpty { return }
         let room = limit - buffer.count

@@ -7,10 +7,10 @@ internal import Synchronization
 
 /// The mount's connection to the daemon. A request without a response is sent again on the next connection.
 ///
-/// If the connection is lost while requests wait for a response, the link reconnects immediately, otherwise at the next
-/// request; both start a daemon if none runs. It also connects when another process has started a daemon, which it
-/// detects by the daemon's pid file (inotify). Responses and events are delivered on the connection's thread, failures
-/// on any thread.
+/// If requests wait for a response when the connection is lost, the link reconnects immediately. Otherwise it
+/// reconnects at the next request. In either case it starts a daemon if none runs. The link also connects when another
+/// process has started a daemon, which it detects by the daemon's pid file (inotify). Responses and events are
+/// delivered on the connection's thread, failures on any thread.
 package final class DaemonLink: Sendable {
     /// A completion handler, called once with the daemon's response or the failure, unless the request is cancelled.
     package typealias Completion = @Sendable (Result<Frame, Failure>) -> Void

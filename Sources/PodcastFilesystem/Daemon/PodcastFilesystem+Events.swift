@@ -7,14 +7,15 @@ internal import TransferCore
 extension PodcastFilesystem {
     /// The times of the daemon's last events, in seconds of Unix time.
     struct EventTimes: Sendable {
-        /// The time of the last event or connection: changes up to then have been invalidated. 0 before `start`.
+        /// The time of the last event or connection; 0 before `start`. The invalidations for all changes up to that
+        /// time have been sent.
         var moment: Int64 = 0
         /// The time of the last event of each show.
         var shows: [ShowID: Int64] = [:]
     }
 
     func handle(_ event: Event) {
-        // A library event of the same change follows.
+        // The daemon sends a library event for the same change next; that event is handled.
         if event.kind == .listening { return }
         defer { options.onWork() }
         eventTimes.withLock { $0.moment = now }

@@ -13,7 +13,8 @@ struct ShowFeedFile: GeneratedFile {
 
     static let name = "feed.xml"
 
-    /// The form of these feeds. Neither name nor attributes are cached: a setting decides whether the file exists.
+    /// The form of the shared feeds of shows and of views. Neither name nor attributes are cached: a setting decides
+    /// whether the file exists.
     fileprivate static let form: NodeForm = {
         var form = NodeForm.file.cached(for: 0)
         form.pushesSize = false

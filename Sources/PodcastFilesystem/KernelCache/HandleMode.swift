@@ -9,9 +9,9 @@ internal import Fuse
 ///
 /// Pure: the caller acts on the results.
 enum HandleMode: Sendable, Equatable {
-    /// No handle is open. `open` and `opened(with:)` lead to `open`.
+    /// No handle is open. The functions `open(_:)` and `opened(with:)` set the case `open(_:handles:)`.
     case closed
-    /// Handles are open, all in the same mode. `close` of the last one leads to `closed`.
+    /// Handles are open, all in the same I/O mode. `close()` of the last handle sets the case `closed`.
     case open(IOMode, handles: Int)
 
     /// The preferred mode of a handle to be opened.

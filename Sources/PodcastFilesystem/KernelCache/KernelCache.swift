@@ -149,7 +149,7 @@ struct KernelCache: Sendable {
         guard var node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 else { return false }
         node.refusedTail = nil
         let isCachedNow = uncached.remove(number) != nil
-        // The kernel may still have an earlier size.
+        // No attributes were sent after the push while a handle was open, so the kernel may still have an earlier size.
         if isCachedNow, node.changed == nil { node.size = nil }
         nodes[number] = node.size == nil ? nil : node
         return isCachedNow

@@ -197,8 +197,8 @@ extension PodcastFilesystem {
     }
 
     /// Returns an item's current attributes, which are read again if they may have changed since the snapshot. The
-    /// kernel caches attributes from a listing as long as those from a lookup, so only names may be as old as the
-    /// snapshot.
+    /// kernel caches attributes from a listing as long as those from a lookup, so the attributes must be current. The
+    /// names are those of the snapshot.
     private func current(_ facts: NodeFacts, since change: UInt64) -> NodeFacts {
         guard facts.number.kind == .episode,
             state.withLock({ $0.kernel.isOutdated(facts.number, since: change) }),

@@ -23,8 +23,9 @@ package struct NodeNumber: Sendable, Hashable {
         case viewPlaylist = 22
         case viewNoMedia = 23
         case viewPage = 34
-        /// The folder of tags, and the folder of one; the row is the tag's.
+        /// The folder of all tags; the row is 1.
         case tags = 24
+        /// The folder of one tag; the row is the tag's.
         case tag = 25
         /// A link to a show's folder; the row is the show's, and the generation the tag's.
         case tagLink = 26

@@ -76,7 +76,7 @@ extension PodcastFilesystem {
             // An action with problems and no success, or a refresh without a success, is an error.
             switch WireJSON.decode(Reply.self, frame.payload) {
             case .acted(count: 0, let problems) where !problems.isEmpty: request.reply(error: .resourceBusy)
-            // There are no shows.
+            // A refresh of all shows succeeds if there are no shows.
             case .refreshed([]) where command == .refresh(podcasts: []): request.replyDone()
             case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): request.reply(error: .ioError)
             case nil: request.reply(error: .ioError)

@@ -11,8 +11,8 @@ final class OpenFile: Sendable {
     /// Whether the daemon was notified of a read that was answered with the first bytes.
     enum HeadNotification {
         case none
-        /// The daemon is notified after the reply, so that its work does not delay the reader. If the file is closed in
-        /// the meantime, the daemon is notified of the close after that.
+        /// The daemon is notified of the read after the reply, so that its work does not delay the reader. If the file
+        /// is closed before that notification, the daemon is notified of the read first and of the close afterwards.
         case pending(isClosed: Bool)
         case sent
     }

@@ -25,7 +25,7 @@ extension Library {
     ///   - backup: A file written by `backup(to:)`; need not exist.
     ///   - isSuspect: Whether earlier daemons crashed at start. The whole file is then checked, which takes seconds for
     ///     a large one.
-    ///   - canRebuild: Whether an empty library may replace a damaged one without a usable backup, because the caller
+    ///   - canRebuild: Whether an empty library may replace a damaged one if there is no usable backup: the caller then
     ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged.
     /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays.
     package static func openForWriting(
@@ -149,8 +149,9 @@ extension Library {
     private static let idMargin: Int64 = 1_000_000
 
     /// The shift in bits that turns seconds since 1970 into the first id of an empty library that replaces a damaged
-    /// one, whose ids are unknown. The result is above all ids of a library that has created fewer than 256 rows a
-    /// second since it was created, and fits the 40 bits of an inode number until the year 2106.
+    /// one, whose ids are unknown. The first id is above all ids of the damaged library, unless that library has
+    /// inserted 256 rows a second or more ever since its creation. It fits the 40 bits of an inode number until the
+    /// year 2106.
     private static let idShift: Int64 = 8
 
     /// Skips generations after a restoration, since generations assigned after the backup must not be reused. The

@@ -164,7 +164,8 @@ package struct EpisodeMatcher {
         }
 
         // 5. Title and time. The second is compared before the day: if a feed changes the time zone of all its dates,
-        // an episode may get the day of another one. Even a shared guid may distinguish episodes with equal titles.
+        // an episode may get the day of another one. Keys with the guid come first: even a guid that several episodes
+        // share may distinguish episodes with equal titles.
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndSecond(facts, $0) } }
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndDay(facts, $0) } }

@@ -16,8 +16,9 @@ package struct MediaSource: Sendable, Equatable {
 
 /// The encoding of an episode's file, and the addresses of the file.
 ///
-/// A known episode keeps an encoding whose extension is that of its file name, as long as the item has one. If the item
-/// has none, an episode with the item's main encoding gets the new main one, and any other episode keeps its address.
+/// A known episode gets an encoding with the extension of its file name, as long as the item offers such an encoding.
+/// Otherwise an episode that had the item's main encoding gets the current main encoding, and any other episode keeps
+/// its old address.
 struct EpisodeMedia {
     let enclosure: Enclosure
     /// Identifies the encoding in later documents; `nil` for the item's main one.

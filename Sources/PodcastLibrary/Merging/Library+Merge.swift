@@ -9,7 +9,8 @@ extension Library {
     ///
     /// - Parameters:
     ///   - name: The folder's name, used unchanged; `nil` derives one from the title.
-    ///   - ephemeral: Whether this is a search result. Finding one again is not an error and renews it.
+    ///   - ephemeral: Whether the show is a search result. Finding the same show again is not an error: it renews the
+    ///     search result.
     ///   - server: The show's address as the sync server has sent it; the subscription is then not sent back.
     /// - Throws: `alreadySubscribed`, `invalidName`, `nameTaken`.
     package func subscribe(

@@ -4,7 +4,7 @@ extension Schema {
     /// Returns the version of a file's tables; 0 for a file that has none yet.
     ///
     /// GRDB's record of a migration and `user_version` are written in the same transaction. If they disagree, one of
-    /// them is damaged, and perhaps other data in the same page.
+    /// them is damaged, and other data in the same page may be damaged too.
     ///
     /// - Throws: `damaged`; `newerSchema`; `failed` for the database of another program.
     static func found(in db: Database, of path: String) throws -> Int {

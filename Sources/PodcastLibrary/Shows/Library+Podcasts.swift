@@ -265,7 +265,8 @@ enum PodcastSQL {
     static let select = "SELECT \(columns) FROM podcast p"
 
     static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Podcast? {
-        // Not `next().map`: the row belongs to the statement, which is reset when the cursor is released.
+        // `next().map` would convert the row too late: the row belongs to the statement, which is reset when the cursor
+        // is released.
         let statement = try db.cachedStatement(sql: select + " WHERE " + condition)
         return try Row.fetchCursor(statement, arguments: arguments).mapAll(podcast).first
     }
