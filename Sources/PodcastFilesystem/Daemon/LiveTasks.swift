@@ -49,7 +49,8 @@ package final class LiveTasks: Sendable {
 
     package init() {}
 
-    /// Replaces all tasks and waiting opens, after a daemon was connected or has exited. Final errors stay.
+    /// Replaces all tasks and waiting opens: by those of a newly connected daemon, or by none after the connection was
+    /// lost. Final errors stay.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]

@@ -22,8 +22,9 @@ struct KernelCache: Sendable {
     /// is open. Their attributes are not invalidated.
     ///
     /// The kernel discards a reply with attributes if they are invalidated between its request and its use of the
-    /// reply, and the thread that waits for the reply may be scheduled much later. The size would remain the feed's
-    /// guess, or 0, and a read would end there without an error, or return zeros after the end of a shorter file.
+    /// reply, and the thread that waits for the reply may be scheduled much later. After a discarded reply the size
+    /// would remain the feed's guess, or 0: a read would end at that size without an error, or return zeros after the
+    /// end of a shorter file.
     private var uncached: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
@@ -135,8 +136,9 @@ struct KernelCache: Sendable {
 
     /// Removes a handle that was closed, or whose open reply was rejected.
     ///
-    /// - Returns: Whether to invalidate the attributes: from now on the kernel may cache them, and a reply that is
-    ///   being prepared may contain attributes from before a change whose invalidation was not sent.
+    /// - Returns: Whether to invalidate the attributes: from now on the kernel may cache them. A reply that is being
+    ///   prepared may contain outdated attributes, since no invalidations were sent while the kernel must not cache
+    ///   them (`uncached`).
     mutating func close(_ number: NodeNumber) -> Bool {
         nodes[number]?.mode.close()
         return removeIfUnused(number)

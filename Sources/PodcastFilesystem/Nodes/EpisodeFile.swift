@@ -42,8 +42,8 @@ struct EpisodeFile: NodeBehaviour {
         // The daemon must know of every open of an unsubscribed episode, because it removes the file after the last
         // close.
         if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
-            // No passthrough with O_DIRECT, since reads would have to be aligned as the cache file's disk requires; nor
-            // if the sizes differ, since the kernel would use the cache file's.
+            // Passthrough is not used with O_DIRECT, since reads would have to be aligned as the cache file's disk
+            // requires. It is not used either if the sizes differ, since the kernel would use the cache file's size.
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         let role = mount.role(of: caller.pid)

@@ -6,7 +6,7 @@ extension Library {
     /// Returns the episodes to which an action on a show applies, or on all shows if `podcast` is `nil`.
     ///
     /// Suspending, resuming and cancelling apply only to episodes with a task: suspending a show must not create three
-    /// hundred suspended downloads, nor resuming it three hundred running ones.
+    /// hundred suspended downloads, and resuming a show must not create three hundred running ones.
     package func episodes(of podcast: ShowID?, for action: TaskAction) throws -> [EpisodeID] {
         switch action {
         case .resume, .suspend, .cancel: return try episodesInTransfer(of: podcast)

@@ -44,8 +44,9 @@ final class OpenFile: Sendable {
     let tag: ReplacementTag?
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
-    /// Whether an episode was opened with O_DIRECT, so that its reads bypass the page cache: each comes from a program,
-    /// even one beyond the end, and none from the kernel's readahead. Not used for generated files, where it is true.
+    /// Whether an episode was opened with O_DIRECT, so that its reads bypass the page cache. Every such read, even one
+    /// beyond the end, comes from a program and not from the kernel's readahead. Always true for a generated file, for
+    /// which the value is not used.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?

@@ -103,7 +103,7 @@ extension PodcastFilesystem {
         if isClosed { notifyClose(of: file) }
     }
 
-    /// Whether to refuse a read beyond the end. The kernel reads ahead there if it has cached a larger size.
+    /// Whether to refuse a read beyond the end. The kernel reads ahead beyond the end if it has cached a larger size.
     private func refusesTail(_ range: Range<Int64>, of file: OpenFile) -> Bool {
         state.withLock { state in
             !file.bypassesCache && !state.kernel.isDirect(file.number)

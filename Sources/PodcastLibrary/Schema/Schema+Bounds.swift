@@ -37,6 +37,6 @@ extension Schema {
         }
     }
 
-    /// The maximum count of failures; from some twenty on the delay between two attempts no longer grows.
+    /// The maximum count of failures. The delay between two attempts stops growing after some twenty failures.
     private static let maxFailures = 1_000_000
 }

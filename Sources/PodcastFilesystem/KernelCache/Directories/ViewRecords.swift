@@ -35,8 +35,8 @@ struct ViewRecords: Sendable {
     ///
     /// - Parameter revision: The view's revision, read before the links.
     /// - Returns: The invalidations of names that are gone or refer to another episode, of changed links, and of the
-    ///   folder and its playlist. For the first listing of a view: those for the view whose record was removed because
-    ///   there were more than `capacity`.
+    ///   folder and its playlist. If the view had no record and there are now more than `capacity` records: the
+    ///   invalidations for the view listed longest ago, whose record is removed.
     mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
         let new = Dictionary(
             links.map {

@@ -37,7 +37,7 @@ struct ViewFolderNode: NodeBehaviour {
         let links = try mount.links(of: node.view)
         if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
         if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .viewFeed, row: node.view)) }
-        // The name may be that of a link in the playlist's encoding. No invalidation is sent for the encoded name, so
+        // The name may be a link's name as the playlist encodes it. No invalidation is sent for the encoded name, so
         // the kernel must not cache it.
         guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
         return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
