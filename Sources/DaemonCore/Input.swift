@@ -34,9 +34,10 @@ package enum Input: Sendable {
     case reported(DownloadSnapshot)
     case completed(MediaID, generation: Int, size: Int64)
     case failed(MediaID, TransferError)
-    /// The engine has dropped a download as ordered, and its earlier events have been processed.
+    /// The task of a download was removed: it was cancelled or evicted, or its episode has left the library.
     case ended(MediaID)
-    /// A cancellation without a task, after a failed open: clears the failure that clients display.
+    /// A client has cancelled an episode that has no task. Clients may still display the failure of an earlier open;
+    /// this clears it.
     case cleared(MediaID)
     case renamed(MediaID, path: String)
 

@@ -50,15 +50,14 @@ package struct PlayerTracker: Sendable {
     /// The interval between readings while a player plays.
     static let readInterval: Duration = .seconds(10)
     /// The time after a session's start at which the position is read again: VLC does not announce its initial seek.
-    /// Also the time after which the position is requested again from a player that did not answer the request that
-    /// precedes a session.
+    /// Also the interval of retries if the player does not answer the request for the position before a session.
     static let startInterval: Duration = .seconds(1)
     /// The interval between readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)
-    /// The time after which a player that answers is asked to resume even if it does not seem to play yet. If the
-    /// player does not answer by then, the request is dropped.
+    /// The maximum time to wait for playback to start: then the player is asked to seek to the stored position anyway.
+    /// If it still does not answer requests for its position, that seek is dropped.
     static let resumeTimeout: Duration = .seconds(2)
-    /// The minimum interval between two reported seeks: a key that is held down causes twenty a second.
+    /// The minimum interval between two reports of announced seeks: a key that is held down causes twenty a second.
     static let seekInterval: Duration = .seconds(1)
     /// The maximum number of players.
     package static let capacity = 64
@@ -201,7 +200,8 @@ package struct PlayerTracker: Sendable {
     }
 }
 
-/// Returns a position or length that a player announced, at least 0; `nil` if it is impossible.
+/// Returns a position or length from a player, with a negative value raised to 0; `nil` if it is not finite, or beyond
+/// `ListeningRules.longest` in either direction.
 private func validPosition(_ position: Double) -> Double? {
     position.isFinite && abs(position) <= ListeningRules.longest ? max(0, position) : nil
 }

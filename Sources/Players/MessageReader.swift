@@ -4,7 +4,7 @@ internal import Listening
 
 /// A reader of bounded values from a D-Bus message. Confined to one thread, as sd-bus requires.
 struct MessageReader {
-    /// D-Bus's type codes, see sd_bus_message_append(3).
+    /// The type codes of sd-bus, see sd_bus_message_append(3) and sd-bus-protocol.h.
     enum Code {
         static let string = code("s")
         static let path = code("o")

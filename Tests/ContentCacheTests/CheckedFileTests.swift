@@ -98,8 +98,8 @@ import Testing
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
-    /// Opening may fail for a temporary reason, such as a lack of descriptors or memory. Here it fails because of a
-    /// lease in the sense of fcntl(2), which is not the lease of a reader.
+    /// Opening may fail for a temporary reason, such as a lack of descriptors or memory. Here an
+    /// F_SETLEASE lease (fcntl(2)) makes it fail. It is unrelated to a reader's lease, which is a lock.
     @Test func aFileThatCannotBeOpenedNowIsNotRemoved() throws {
         let (name, _) = try makeWhole()
         for path in [path(name), path(name) + ".json"] {
@@ -126,7 +126,8 @@ import Testing
         #expect(try cache.reopen(name)?.present == RangeSet(0..<200_000))
     }
 
-    /// The recorded state of a verified file is the one before the read: the digest does not cover later writes.
+    /// `verify` records the state that the file had before it was read, so that a write during the read shows as a
+    /// change. This test repeats the steps of `verify`, with such a write.
     @Test func aFileChangedDuringItsVerificationIsNotTrusted() throws {
         let (name, checkpoint) = try makeWhole()
         let file = try #require(try cache.reopen(name)).file

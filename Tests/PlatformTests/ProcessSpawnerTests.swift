@@ -25,12 +25,12 @@ struct ProcessSpawnerTests {
     }
 
     @Test func onlyTheListedDescriptorsAreInherited() throws {
-        // Descriptors without close-on-exec, as some libraries open them. Their numbers may equal those that the child
-        // gives the inherited descriptors.
+        // Descriptors without close-on-exec, as some libraries open them. Some may have the numbers 3 and 4, which the
+        // spawner assigns to the inherited descriptors.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }
-        // Lists the descriptors of the shell. `find` opens /dev/stderr itself, because the shell might perform a
-        // redirection in its own process, with another descriptor. `exit 0` follows, so that the shell does not replace
+        // Lists the descriptors of the shell. `find` writes to /dev/stderr itself: for a redirection the shell might
+        // open another descriptor, which would be listed, too. `exit 0` follows, so that the shell does not replace
         // itself by `find`.
         let listing = "find /proc/$$/fd -type l -fprintf /dev/stderr '%l\\n'; exit 0"
         let inheritedDescriptors = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]

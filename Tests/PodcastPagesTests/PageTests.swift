@@ -271,8 +271,8 @@ struct ShowPageTests {
                     duration: 3_000, size: 50_000_000, sizeSource: .feed, sidecars: .notes)
             })
         #expect(count("<summary>", in: text) == ShowPage.rowLimit)
-        // The newest rows have players; the others get theirs when they are opened. Episodes without a row are data for
-        // the script.
+        // The newest rows have players; the others get theirs when they are opened. Episodes beyond
+        // `rowLimit` are only in the JSON data, from which the script creates rows.
         #expect(count("<audio controls preload=\"none\"", in: text) == ShowPage.playerLimit)
         #expect(count("<a data-player=\"audio\"", in: text) == ShowPage.rowLimit - ShowPage.playerLimit)
         #expect(text.contains("[10000,\"2026-01-01 Episode 10000.mp3\",") && text.contains("class=\"filter\""))

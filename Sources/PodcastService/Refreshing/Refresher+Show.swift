@@ -234,11 +234,11 @@ extension Refresher {
     private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
         do {
             let unreferenced = try library.move(podcast: podcast.id, to: address, space: space, now: now())
-            driver.report(unreferenced.map { .ended(MediaID($0.episode)) })
             for rendition in unreferenced {
                 engine.discard(MediaID(rendition.episode))
                 engine.removeFile(rendition.file)
             }
+            driver.report(unreferenced.map { .ended(MediaID($0.episode)) })
             try library.store(address: podcast.url, of: podcast.id)
             feeds.removeJob(podcast.id)
             copies.subscriptionsChanged()

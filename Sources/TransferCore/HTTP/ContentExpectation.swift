@@ -27,9 +27,9 @@ package enum ContentExpectation: Sendable, Equatable {
     /// Returns the reason to reject a body with unexpected content; `nil` if it is acceptable.
     ///
     /// - Parameters:
-    ///   - doubt: How strongly the response head suggests that the body is not media. With strong doubt only a known
-    ///     format is accepted.
-    ///   - head: The response head, whose media type is named in the reason.
+    ///   - doubt: How strongly the response head suggests that the body is not media. If media are expected and the
+    ///     doubt is strong, a binary body of unknown format is rejected.
+    ///   - head: The response head. Its content coding or media type is named in the reason for such a rejection.
     package func refusal(
         of content: BodyContent, doubt: ResponseHead.Doubt = .none, _ head: ResponseHead? = nil
     ) -> TransferError? {

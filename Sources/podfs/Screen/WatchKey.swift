@@ -2,8 +2,8 @@
 enum WatchKey: Equatable, Sendable {
     case up, down, suspend, resume, cancel, open, quit
 
-    /// Returns the keys in bytes from a terminal. Arrow keys are control sequences with `[`, or with `O` in application
-    /// mode (ECMA-48, 8.3.22; DEC VT100). Other keys are ignored.
+    /// Parses terminal input into keys. Arrow keys are sent as `ESC [ A` or, in application mode, as `ESC O A`
+    /// (ECMA-48, 8.3.22; DEC VT100). Alt with a letter counts as the letter. Other keys are ignored.
     static func keys(in bytes: [UInt8]) -> [WatchKey] {
         var keys: [WatchKey] = []
         var rest = bytes[...]
