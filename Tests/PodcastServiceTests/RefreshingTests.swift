@@ -37,26 +37,6 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    @Test func anUnlistedEpisodeWithoutMediaIsRemoved() async throws {
-        home.publish(episodes: 4)
-        home.web.serve(home.media(1)) { _ in .status(404) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        let gone = try daemon.episode(1).id
-        try await client.act(.download, gone)
-        try await client.event("the download fails") { $0.kind == .failed && $0.episode == gone }
-        _ = try await refresh(client)
-        #expect(try daemon.library.podcasts().map(\.episodes) == [4], "the feed still lists it")
-        var feed = FeedBuilder.show("Show", episodes: 4) { self.home.web.url(self.home.media($0)) }
-        feed.items.removeLast(2)
-        home.web.serve("/feed.xml", Resource(text: feed.text))
-        _ = try await refresh(client)
-        let left = try daemon.library.episodes(of: daemon.library.podcasts()[0].id).map(\.id)
-        #expect(left.count == 3 && !left.contains(gone))
-        await daemon.stop()
-    }
-
     @Test func aNewEpisodeIsAddedAndReported() async throws {
         home.publish(episodes: 2, etag: "\"f1\"")
         let daemon = try await home.start()

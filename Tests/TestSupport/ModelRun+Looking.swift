@@ -108,6 +108,10 @@ extension ModelRun {
                 (isFolder ? [ENOENT] : [ENOTDIR, ENOENT]) + (isTooLong && canBeFolder ? [ENAMETOOLONG] : [])
             do {
                 let found = try await run.subject.status(path)
+                // Below a tag's link, a subject that follows links finds the files of the show.
+                if folder.first == "Tags", folder.count == 3, run.tree.node(at: [folder[2], path[3]]) != nil {
+                    return nil
+                }
                 return ("no such name", "\(found)")
             } catch let error as ModelErrno {
                 return expected.contains(error.code) ? nil : ("\(expected.map(ModelErrno.init))", "\(error)")

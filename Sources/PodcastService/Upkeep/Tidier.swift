@@ -31,11 +31,7 @@ final class Tidier: ServicePart {
         let newest = settings.autoDownload ?? configuration.autoDownload
         let (automatic, _) = try library.marks(of: podcast)
         try restore(podcast, keep: keep)
-        // `keep = all` removes only episodes whose download has failed because their media are gone.
-        guard
-            keep != .all || newest > 0 || !automatic.isEmpty
-                || tasks.downloads.values.contains(where: { $0.show == podcast && $0.snapshot.error != nil })
-        else { return }
+        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
         let episodes = try retained(try library.episodes(of: podcast), of: podcast)
         let leaving = EpisodeRemovals(episodes, keep: keep, now: now()).removed
         if !leaving.isEmpty { try bury(leaving) }
