@@ -215,7 +215,8 @@ extension Library {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT a.name, e.type, a.language, \(EpisodeSQL.size), e.length, e.duration, e.changed \
-                FROM \(AlternateSQL.table) LEFT JOIN rendition r ON r.episode = e.id WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
+                FROM \(AlternateSQL.table) LEFT JOIN rendition r ON r.episode = e.id \
+                WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
                 ORDER BY a.position LIMIT ?
                 """)
         return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll { row in

@@ -59,17 +59,15 @@ package final class SocketServer: Sendable {
         }
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let listener = socket(AF_UNIX, flags, 0)
-        guard listener >= 0 else {
-            throw Problem(description: "cannot listen at \(path): \(String(cString: strerror(errno)))")
-        }
+        guard listener >= 0 else { throw Problem(path: path, code: errno) }
         unlink(path)
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
         }
         guard bound == 0, chmod(path, 0o600) == 0, listen(listener, 128) == 0 else {
-            let reason = String(cString: strerror(errno))
+            let problem = Problem(path: path, code: errno)
             close(listener)
-            throw Problem(description: "cannot listen at \(path): \(reason)")
+            throw problem
         }
         self.init(listener: listener, path: path, handler: handler)
     }
@@ -210,5 +208,12 @@ package final class SocketServer: Sendable {
         client.state.withLock { $0.isClosed = true }
         shutdown(client.descriptor, Int32(SHUT_RDWR))
         handler.disconnected(client)
+    }
+}
+
+extension SocketServer.Problem {
+    /// - Parameter code: The errno of the call that failed.
+    fileprivate init(path: String, code: Int32) {
+        self.init(description: "cannot listen at \(path): \(String(cString: strerror(code)))")
     }
 }
