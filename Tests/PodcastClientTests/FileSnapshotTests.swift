@@ -44,7 +44,8 @@ struct FileSnapshotTests {
         var snapshot: FileSnapshot? = try FileSnapshot.make(of: file, in: folder)
         let path = "\(folder)/\(snapshot?.name ?? "")"
         let other = open(path, O_RDWR | O_CLOEXEC)
-        #expect(clinux_ofd_lock(other, Int16(F_WRLCK)) == -1 && errno == EAGAIN)
+        let (status, error) = (clinux_ofd_lock(other, Int16(F_WRLCK)), errno)
+        #expect(status == -1 && error == EAGAIN)
         snapshot?.handOver()
         snapshot = nil
         #expect(clinux_ofd_lock(other, Int16(F_WRLCK)) == 0)
