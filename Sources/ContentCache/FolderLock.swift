@@ -19,5 +19,9 @@ package final class FolderLock: Sendable {
         }
     }
 
-    deinit { try? descriptor.close() }
+    deinit {
+        // Closing the descriptor does not release the lock while a process that is being started has a copy of it.
+        flock(descriptor.rawValue, LOCK_UN)
+        try? descriptor.close()
+    }
 }

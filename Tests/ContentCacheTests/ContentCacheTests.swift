@@ -367,6 +367,18 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
+    /// Until it executes its program, a new process has a copy of the descriptor, and with it of the lock.
+    @Test func aLockIsReleasedWhileAProcessIsBeingStarted() async throws {
+        let path = FilePath(folder.file("lock"))
+        var lock = try FolderLock(file: path)
+        #expect(lock != nil)
+        let process = try await UnfinishedSpawn()
+        lock = nil
+        #expect(try FolderLock(file: path) != nil)
+        #expect(await process.finish() == 0)
+        withExtendedLifetime(lock) {}
+    }
+
     @Test func aLockEndsWithItsProcess() async throws {
         let path = folder.file("lock")
         let holder = try ChildProcess("flock", ["--no-fork", path, "sleep", "600"])

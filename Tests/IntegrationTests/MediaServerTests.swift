@@ -44,7 +44,8 @@ import Testing
 
     @Test(.enabled(if: InstalledProgram.exists("minidlnad"), "needs the Debian package minidlna"))
     func minidlnaListsAndServesUncachedEpisodes() async throws {
-        let port = try Nginx.freePort()
+        let reserved = try ReservedPort()
+        let port = reserved.number
         let configuration = try folder.write(
             "minidlna.conf",
             text: """

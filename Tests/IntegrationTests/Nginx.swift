@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx serving a folder, on a port that was free a moment ago. It uses the media types of its distribution; files
+/// nginx serving a folder. It uses the media types of its distribution; files
 /// with unknown extensions are text, nginx's default.
 final class Nginx: Sendable {
-    let port: Int
+    private let reserved: ReservedPort
     private let child: ChildProcess
     private let folder: TemporaryDirectory
 
@@ -14,8 +14,8 @@ final class Nginx: Sendable {
     ///   - root: The served folder; `www` in `folder` by default.
     init(in folder: TemporaryDirectory, root: String? = nil) async throws {
         self.folder = folder
-        port = try Self.freePort()
-        let port = port
+        reserved = try ReservedPort()
+        let port = reserved.number
         let configuration = try folder.write(
             "nginx.conf",
             text: """
@@ -39,6 +39,8 @@ final class Nginx: Sendable {
         }
     }
 
+    var port: UInt16 { reserved.number }
+
     /// Returns the address of a file below its root.
     func url(_ path: String) -> String {
         var parts = URLComponents()
@@ -51,12 +53,5 @@ final class Nginx: Sendable {
     var log: [String] {
         let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
-    }
-
-    static func freePort() throws -> Int {
-        let probe = HTTPTestServer()
-        try probe.start()
-        defer { probe.stop() }
-        return Int(probe.port)
     }
 }

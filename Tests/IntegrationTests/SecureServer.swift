@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx with TLS on a free port. Its certificate is signed by an authority that exists only for this server.
+/// nginx with TLS. Its certificate is signed by an authority that exists only for this server.
 final class SecureServer: Sendable {
-    let port: UInt16
+    private let reserved: ReservedPort
     /// The path of the authority's certificate.
     let authority: String
     /// The path of the served folder.
@@ -41,10 +41,8 @@ final class SecureServer: Sendable {
         guard signed.exitCode == 0 else {
             throw SystemCallError("openssl: \(signed.error)", code: signed.exitCode ?? 0)
         }
-        let probe = HTTPTestServer()
-        try probe.start()
-        port = probe.port
-        probe.stop()
+        reserved = try ReservedPort()
+        let port = reserved.number
         let configuration = try folder.write(
             "nginx.conf",
             text: """
@@ -67,7 +65,7 @@ final class SecureServer: Sendable {
                 }
                 """)
         child = try ChildProcess("nginx", ["-c", configuration, "-g", "user root;"])
-        let (child, port) = (child, port)
+        let child = child
         try await waitUntil(deadline: .seconds(60), description: "nginx answers: \(child.error)") {
             try await ChildProcess.run(
                 "curl", ["-s", "-k", "--noproxy", "*", "https://127.0.0.1:\(port)/"]
@@ -76,6 +74,8 @@ final class SecureServer: Sendable {
     }
 
     deinit { child.kill(SIGTERM) }
+
+    var port: UInt16 { reserved.number }
 
     func url(_ path: String, host: String = "localhost") -> String { "https://\(host):\(port)\(path)" }
 

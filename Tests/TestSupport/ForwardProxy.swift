@@ -12,28 +12,15 @@ package final class ForwardProxy: Sendable {
     }
 
     private let state = Mutex(State())
+    private let reserved: ReservedPort
     private let listener: Int32
-    package let port: UInt16
 
     /// - Parameter targets: The port on 127.0.0.1 of each host name; other hosts get 502.
     package init(_ targets: [String: UInt16]) throws {
         state.withLock { $0.targets = targets }
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard listener >= 0 else { throw SystemCallError("socket") }
-        var address = Self.loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        reserved = try ReservedPort()
+        listener = try reserved.listen(isBlocking: true)
         let descriptor = listener
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 64) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        guard isListening else {
-            close(descriptor)
-            throw SystemCallError("listen")
-        }
-        port = UInt16(bigEndian: address.sin_port)
         Thread.detachNewThread { [weak self] in
             while true {
                 let client = accept(descriptor, nil, nil)
@@ -44,12 +31,14 @@ package final class ForwardProxy: Sendable {
                     close(client)
                 }
             }
-            close(descriptor)
+            ReservedPort.stopListening(descriptor)
         }
     }
 
     /// Ends the accepting thread: its `accept` fails.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    package var port: UInt16 { reserved.number }
 
     package var url: String { "http://127.0.0.1:\(port)" }
 

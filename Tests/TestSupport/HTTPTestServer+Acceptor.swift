@@ -26,7 +26,7 @@ struct Acceptor: Sendable {
                 threads.leave()
             }
         }
-        close(descriptor)
+        ReservedPort.stopListening(descriptor)
         threads.wait()
     }
 

@@ -9,7 +9,7 @@ struct Route: Sendable {
 /// The state shared by the server, its acceptor and its connections.
 final class SharedState: Sendable {
     private struct State {
-        var port: UInt16 = 0
+        var port: ReservedPort?
         var routes: [String: Route] = [:]
         var counts: [String: Int] = [:]
         var log: [LoggedRequest] = []
@@ -30,7 +30,7 @@ final class SharedState: Sendable {
 
     private let state = Mutex(State())
 
-    var port: UInt16 { state.withLock { $0.port } }
+    var port: ReservedPort? { state.withLock { $0.port } }
     var requests: [LoggedRequest] { state.withLock { $0.log } }
     var connectionsAccepted: Int { state.withLock { $0.accepted } }
     var peakConcurrentRequests: Int { state.withLock { $0.peak } }
@@ -54,7 +54,7 @@ final class SharedState: Sendable {
 
     // MARK: Connections
 
-    func began(on port: UInt16) {
+    func began(on port: ReservedPort) {
         state.withLock {
             $0.port = port
             $0.isStopping = false

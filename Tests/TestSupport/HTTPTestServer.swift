@@ -12,7 +12,7 @@ package final class HTTPTestServer: Sendable {
     private let shared: SharedState
     private let sendBuffer: Int?
     private let address: String
-    private let listener = Mutex<(port: UInt16, stopping: Waker, thread: DispatchGroup)?>(nil)
+    private let listener = Mutex<(stopping: Waker, thread: DispatchGroup)?>(nil)
 
     /// - Parameters:
     ///   - sendBuffer: SO_SNDBUF of each connection, in bytes; `nil` for the kernel's default. With a small buffer, the
@@ -62,7 +62,7 @@ package final class HTTPTestServer: Sendable {
     }
 
     /// The listening port; 0 before `start`. After `stop` it is unchanged, and connections are refused.
-    package var port: UInt16 { shared.port }
+    package var port: UInt16 { shared.port?.number ?? 0 }
 
     // MARK: Log
 
@@ -103,11 +103,12 @@ package final class HTTPTestServer: Sendable {
 
     /// Starts listening. After `stop`, it listens on the same port again.
     ///
-    /// - Parameter chosen: A port known to be free at this address; `nil` lets the kernel choose at the first start.
+    /// - Parameter chosen: For the first start, a port known to be free at this address; `nil` lets the kernel choose.
     package func start(on chosen: UInt16? = nil) throws {
         try listener.withLock { listener in
             guard listener == nil else { return }
-            let (descriptor, port) = try Self.listen(on: chosen ?? shared.port, of: address)
+            let port = try shared.port ?? ReservedPort(chosen ?? 0, at: address)
+            let descriptor = try port.listen(isBlocking: false)
             shared.began(on: port)
             let stopping = try Waker()
             let thread = DispatchGroup()
@@ -118,7 +119,7 @@ package final class HTTPTestServer: Sendable {
                 acceptor.run()
                 thread.leave()
             }
-            listener = (port, stopping, thread)
+            listener = (stopping, thread)
         }
     }
 
@@ -130,37 +131,6 @@ package final class HTTPTestServer: Sendable {
             running.stopping.wake()
             running.thread.wait()
             listener = nil
-        }
-    }
-
-    private static func listen(on port: UInt16, of host: String) throws -> (descriptor: Int32, port: UInt16) {
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let isIPv6 = host.contains(":")
-        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, type, 0)
-        guard descriptor >= 0 else { throw SystemCallError("socket") }
-        do {
-            var on: Int32 = 1
-            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-            var address = sockaddr_in6()
-            // The family and the port have the same offsets in a sockaddr_in.
-            address.sin6_family = sa_family_t(isIPv6 ? AF_INET6 : AF_INET)
-            address.sin6_port = port.bigEndian
-            let isParsed = withUnsafeMutableBytes(of: &address) { bytes in
-                inet_pton(isIPv6 ? AF_INET6 : AF_INET, host, bytes.baseAddress?.advanced(by: isIPv6 ? 8 : 4)) == 1
-            }
-            guard isParsed else { throw SystemCallError("inet_pton") }
-            var length = socklen_t(isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
-            try withUnsafeMutablePointer(to: &address) { pointer in
-                try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    guard Glibc.bind(descriptor, address, length) == 0 else { throw SystemCallError("bind") }
-                    guard Glibc.listen(descriptor, SOMAXCONN) == 0 else { throw SystemCallError("listen") }
-                    guard getsockname(descriptor, address, &length) == 0 else { throw SystemCallError("getsockname") }
-                }
-            }
-            return (descriptor, UInt16(bigEndian: address.sin6_port))
-        } catch {
-            close(descriptor)
-            throw error
         }
     }
 }

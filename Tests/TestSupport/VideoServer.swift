@@ -89,18 +89,19 @@ package final class VideoServer: Sendable {
         /// The videos, by the Idempotency-Key of the request that created them.
         var keys: [String: Int] = [:]
         var calls: [Call] = []
-        var port: UInt16 = 0
         var listener: Int32?
         var sockets: Set<Int32> = []
     }
 
     let folder: TemporaryDirectory
     let state: Mutex<State>
+    private let port: ReservedPort
     private let threads = DispatchGroup()
 
     package init(_ options: Options = Options()) throws {
         folder = try TemporaryDirectory()
         state = Mutex(State(options: options))
+        port = try ReservedPort()
         try start()
     }
 
@@ -109,7 +110,7 @@ package final class VideoServer: Sendable {
     // MARK: Control by tests
 
     package func url(_ path: String = "/videos", host: String = "127.0.0.1") -> String {
-        "http://\(host):\(state.withLock { $0.port })\(path)"
+        "http://\(host):\(port.number)\(path)"
     }
 
     /// Sets the function that returns the fault of a request. It is called on any thread, when the head has arrived.
@@ -129,26 +130,8 @@ package final class VideoServer: Sendable {
     // MARK: Starting and stopping
 
     package func start() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard listener >= 0 else { throw SystemCallError("socket") }
-        var on: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = state.withLock { $0.port }.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard bind(listener, address, length) == 0 else { throw SystemCallError("bind") }
-                guard listen(listener, SOMAXCONN) == 0 else { throw SystemCallError("listen") }
-                guard getsockname(listener, address, &length) == 0 else { throw SystemCallError("getsockname") }
-            }
-        }
-        state.withLock {
-            $0.port = UInt16(bigEndian: address.sin_port)
-            $0.listener = listener
-        }
+        let listener = try port.listen(isBlocking: true)
+        state.withLock { $0.listener = listener }
         threads.enter()
         Thread.detachNewThread { [weak self, threads] in
             while true {
@@ -173,7 +156,7 @@ package final class VideoServer: Sendable {
                     threads.leave()
                 }
             }
-            close(listener)
+            ReservedPort.stopListening(listener)
             threads.leave()
         }
     }

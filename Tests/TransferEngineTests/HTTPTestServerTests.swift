@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -204,5 +205,38 @@ import Testing
         #expect(try await curl(server.url("/a.mp3")).exitCode == 7, "CURLE_COULDNT_CONNECT")
         try server.start()
         #expect(try await curl("-o", "/dev/null", server.url("/a.mp3")).exitCode == 0)
+    }
+
+    @Test func theServerStartsAgainWhileAProcessIsBeingStarted() async throws {
+        server.serve("/a.mp3", Resource(text: "x"))
+        let process = try await UnfinishedSpawn()
+        server.stop()
+        #expect(try await curl(server.url("/a.mp3")).exitCode == 7, "CURLE_COULDNT_CONNECT")
+        try server.start()
+        #expect(await process.finish() == 0)
+        #expect(try await curl(server.url("/a.mp3")).output == "x")
+    }
+
+    /// If another socket got the port, the server could not start again.
+    @Test func theServerKeepsItsPortWhileStopped() async throws {
+        server.serve("/a.mp3", Resource(text: "x"))
+        server.stop()
+        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(other) }
+        #expect(Self.bind(other, to: server.port) == EADDRINUSE)
+        try server.start()
+        #expect(try await curl(server.url("/a.mp3")).output == "x")
+    }
+
+    private static func bind(_ descriptor: Int32, to port: UInt16) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.bind(descriptor, $0, length) }
+        }
+        return result == 0 ? 0 : errno
     }
 }
