@@ -7,7 +7,7 @@ package enum ListeningRules {
     package static let inProgress: Double = 30
     /// A start below this position is a start from the beginning.
     package static let beginning: Double = 5
-    /// The listening time after which a played episode that was started from the beginning is no longer played.
+    /// The listening time after which a played episode, started again from the beginning, is marked as not played.
     package static let relisten: Double = 60
     /// The listening time after which a start from the beginning replaces a stored position.
     package static let committed: Double = 10
@@ -18,9 +18,11 @@ package enum ListeningRules {
     /// The maximum position: ten years; more is a mistake.
     package static let longest: Double = 315_360_000
 
-    /// Whether the position of a report is written, provided that the position of its player counts. During playback a
-    /// position is written once an interval, with a tolerance for early timers. The sender of the reports times them by
-    /// the same rule, so that the stored position is never older than the interval.
+    /// Whether it is time to write the position of a report; the caller checks whether the position may be stored.
+    /// During playback a position is written once an interval, with a tolerance for early timers. The sender of the
+    /// reports times them by the same rule, so that the stored position is never older than the interval.
+    ///
+    /// - Parameter lastWriteDue: The time of the last report for which this function returned true; `nil` if none.
     static func isWritten(_ phase: ListeningReport.Phase, after lastWriteDue: Instant?, at now: Instant) -> Bool {
         switch phase {
         case .started: false
@@ -53,7 +55,7 @@ package struct StoredListening: Sendable, Codable, Equatable {
     package var played: Bool
     /// The position in seconds.
     package var position: Double?
-    /// The duration in seconds according to the feed; in an event, according to the player if it has reported one.
+    /// The duration in seconds: the feed's in the library, the player's in an event if the player has reported one.
     package var duration: Double?
 
     package init(played: Bool = false, position: Double? = nil, duration: Double? = nil) {

@@ -68,7 +68,8 @@ package final class PodcastFilesystem: Sendable {
     let assetFailures = AssetFailures()
     let subscriptions = SubscriptionsRendering()
     let state = Mutex(State())
-    /// The receiver of invalidations, and the registration of files for passthrough. `nil` before `start`.
+    /// The object that sends invalidations to the kernel, and the registry of files that the kernel reads by itself
+    /// (passthrough). `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)?)?>(nil)
     let eventTimes = Mutex(EventTimes())
     /// The names of the shows' folders when the connection to a daemon was last lost, or at the start; empty while a
@@ -100,7 +101,7 @@ package final class PodcastFilesystem: Sendable {
 
     /// Starts following the daemon's events and sending invalidations to `notifier`.
     ///
-    /// - Parameter backings: The registration of files for passthrough.
+    /// - Parameter backings: The registry of files for passthrough; `nil` without passthrough.
     package func start(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)? = nil, startsDaemon: Bool) {
         kernelLink.withLock { $0 = (notifier, backings) }
         eventTimes.withLock { $0.moment = now }

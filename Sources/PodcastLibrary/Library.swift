@@ -131,8 +131,12 @@ package final class Library: Sendable {
     ///
     /// - Throws: `damaged`, with the first problem.
     package func check(withIndices: Bool = false) throws {
+        try query { db in try Self.check(db, of: path, withIndices: withIndices) }
+    }
+
+    static func check(_ db: Database, of path: String, withIndices: Bool = false) throws {
         let pragma = withIndices ? "integrity_check" : "quick_check"
-        let result = try query { db in try String.fetchAll(db, sql: "PRAGMA \(pragma)(1)") }
+        let result = try String.fetchAll(db, sql: "PRAGMA \(pragma)(1)")
         guard result == ["ok"] else {
             throw LibraryError.damaged(path: path, reason: result.first ?? "\(pragma) returned no result")
         }
@@ -294,7 +298,7 @@ package final class Library: Sendable {
 
     // MARK: - Opening
 
-    private static func configuration(readOnly: Bool) -> Configuration {
+    static func configuration(readOnly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = readOnly
         configuration.foreignKeysEnabled = true

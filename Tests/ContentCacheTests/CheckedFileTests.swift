@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// An mtime whose nanoseconds overflow an `Int64`, and a checkpoint that is a pipe.
+    /// An mtime that is too large for an `Int64` of nanoseconds, and a pipe in place of the checkpoint.
     @Test func anExtremeTimeAndAPipeAreTolerated() async throws {
         let (name, checkpoint) = try makeWhole()
         #expect(

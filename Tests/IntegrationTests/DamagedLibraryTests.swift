@@ -29,7 +29,7 @@ struct DamagedLibraryTests {
         let list = try await show.home.run("list")
         #expect(list.exitCode == 0)
         #expect(list.output.contains("Example Show"), "\(list.error)")
-        #expect(list.error.contains("the library was damaged: the backup of"))
+        #expect(list.error.contains("the library was damaged: it was restored from the backup of"))
         let kept = try FileManager.default.contentsOfDirectory(atPath: show.home.dataDirectory).filter {
             $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
         }
@@ -42,6 +42,17 @@ struct DamagedLibraryTests {
         let read = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(read.standardOutput, at: 0) && read.standardOutput.count == 300_000)
         #expect(show.requests(1).count == before)
+    }
+
+    /// The subscription list would restore the show, but not what was heard.
+    @Test func aLostLibraryIsRestoredFromItsBackupWithAMessage() async throws {
+        let marked = try await show.home.run("set", "Example Show/2026-01-01 Episode 1.mp3", "played=1")
+        #expect(marked.exitCode == 0, "\(marked.error)")
+        try await endDaemon()
+        for suffix in ["", "-wal", "-shm"] { unlink(show.home.library + suffix) }
+        let list = try await show.home.run("list", "Example Show", "--json")
+        #expect(list.error.contains("the library did not exist: it was restored from the backup of"), "\(list.error)")
+        #expect(list.output.contains("\"played\":true"), "\(list.output)")
     }
 
     @Test func aMountOfADamagedLibraryListsItsShows() async throws {

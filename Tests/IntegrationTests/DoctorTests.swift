@@ -219,6 +219,15 @@ import Testing
         expect(
             try await examine(other, environment: ["XDG_DATA_HOME": file + "/x"]), "folders", "problem",
             "\(file)/x/podfs cannot be created: \(file): Not a directory")
+        let link = other.directory.file("link")
+        symlink("/none", link)
+        for path in [link, link + "/below"] {
+            let findings = try await examine(other, environment: ["XDG_DATA_HOME": path, "XDG_CACHE_HOME": path])
+            expect(
+                findings, "folders", "problem", "cannot be created: \(link): No such file or directory",
+                remedy: "\(link) is a symbolic link: mount the disk")
+            expect(findings, "cache", "problem", "\(link): ", remedy: "check whether its disk is mounted")
+        }
     }
 
     @Test func mistakesInTheConfigurationAreNamed() async throws {
@@ -252,6 +261,9 @@ import Testing
         try damage(backup)
         expect(try await examine(home), "backup", "warning", "is damaged", remedy: "remove it")
         unlink(backup)
+        mkdir(backup, 0o700)
+        expect(try await examine(home), "backup", "warning", "cannot be used", remedy: "make the file readable")
+        rmdir(backup)
         expect(try await examine(home), "backup", "warning", "there is none")
         let list = home.dataDirectory + "/subscriptions.opml"
         let subscriptions = try Data(contentsOf: URL(fileURLWithPath: list))
@@ -270,6 +282,8 @@ import Testing
         try sound.write(to: URL(fileURLWithPath: backup))
         expect(try await examine(home), "library", "problem", "is damaged", remedy: "restores the backup of")
         unlink(home.library)
+        expect(
+            try await examine(home), "library", "warning", "does not exist", remedy: "restores the backup of")
         unlink(backup)
         expect(
             try await examine(home), "library", "warning", "does not exist", remedy: "subscribes again to the 1 show")
@@ -277,7 +291,7 @@ import Testing
 
     @Test func aFullCacheIsReportedWithAWayToFreeSpace() async throws {
         try home.configure("[cache]\nkeep_free = \"900 TiB\"\n")
-        expect(try await examine(), "cache", "problem", "must stay free", remedy: "podfs evict PATH")
+        expect(try await examine(), "cache", "problem", "must stay free", remedy: "free space on the disk")
         try home.directory.makeDirectory("cache/podfs")
         try home.directory.write("cache/podfs/media", [UInt8](repeating: 1, count: 100_000))
         expect(try await examine(), "cache", "warning", "must stay free", remedy: "podfs evict PATH")

@@ -94,7 +94,8 @@ struct DamagedBytesTests {
                 if let recovery {
                     recoveries += 1
                     #expect(try library.podcasts().map(\.name) == ["Show 1", "Show 2"])
-                    #expect(try Data(contentsOf: URL(fileURLWithPath: recovery.damaged)) == bytes)
+                    let damaged = try #require(recovery.damaged)
+                    #expect(try Data(contentsOf: URL(fileURLWithPath: damaged)) == bytes)
                 }
             } catch {
                 Issue.record("byte \(offset), \(pristine[offset]) to \(bytes[offset]): \(error)")

@@ -1,7 +1,9 @@
 import Foundation
-import PodcastLibrary
+import GRDB
 import Testing
 import TransferCore
+
+@testable import PodcastLibrary
 
 struct LibraryRecoveryTests {
     private let folder: TemporaryFolder
@@ -42,13 +44,67 @@ struct LibraryRecoveryTests {
         #expect(try library.podcasts().map(\.name) == ["Show"])
         try library.check()
         #expect(recovery.damaged == path + ".damaged-4711")
-        #expect(try Data(contentsOf: URL(fileURLWithPath: recovery.damaged)).count == 65_536)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged-4711")).count == 65_536)
         #expect(recovery.backup != nil)
         let fresh = try library.subscribe([], url: "https://e.com/3", title: "C").podcast
         #expect(fresh.id > last.podcast)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(FileManager.default.fileExists(atPath: backup))
+    }
+
+    /// A log without its library belongs to the lost file, and must not be replayed into the backup.
+    @Test(arguments: [false, true]) func theLastBackupReplacesAMissingLibrary(hasLog: Bool) throws {
+        var last = ShowID(0)
+        try {
+            let library = try Library.openForWriting(at: path)
+            _ = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+            try library.backup(to: backup)
+            last = try library.subscribe([], url: "https://e.com/2", title: "B").podcast.id
+            try FileManager.default.copyItem(atPath: path + "-wal", toPath: path + ".log")
+        }()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        if hasLog { try FileManager.default.moveItem(atPath: path + ".log", toPath: path + "-wal") }
+        let (library, found) = try open()
+        let recovery = try #require(found)
+        #expect(recovery.damaged == nil && recovery.backup != nil)
+        #expect(try library.podcasts().map(\.name) == ["Show"])
+        try library.check()
+        #expect(try library.subscribe([], url: "https://e.com/3", title: "C").podcast.id > last)
+        #expect(FileManager.default.fileExists(atPath: backup))
+        #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711-wal") == hasLog)
+    }
+
+    @Test func aMissingLibraryWithADamagedBackupIsNew() throws {
+        try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
+        try Data(repeating: 0x55, count: 9_000).write(to: URL(fileURLWithPath: backup))
+        let (library, recovery) = try open()
+        #expect(recovery == nil)
+        #expect(try library.podcasts().isEmpty)
+    }
+
+    /// After an update of podfs, the backup is older than the library until the daemon makes another.
+    @Test func aBackupOfAnOlderVersionIsSound() throws {
+        try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
+        let old = try DatabaseQueue(path: backup)
+        try Schema.migrator.migrate(old, upTo: "2")
+        try old.write { db in
+            // Enough rows for pages that can be damaged below.
+            for number in 1...200 {
+                try db.execute(
+                    sql: "INSERT INTO podcast (name, folded, url, title, created, changed) VALUES (?, ?, ?, 'A', 1, 1)",
+                    arguments: ["A\(number)", "a\(number)", "u\(number)"])
+            }
+        }
+        try old.close()
+        try Library.checkBackup(at: backup)
+        #expect(try open().library.podcasts().count == 200)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: backup))
+        try handle.seek(toOffset: 8_192)
+        try handle.write(contentsOf: Data(repeating: 0x5A, count: 8_192))
+        try handle.close()
+        let error = #expect(throws: LibraryError.self) { try Library.checkBackup(at: backup) }
+        guard case .damaged = error else { throw try #require(error) }
     }
 
     @Test(arguments: [false, true])

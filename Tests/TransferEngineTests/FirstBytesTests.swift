@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The first bytes, which are granted before a cache file exists.
+/// The first bytes of an episode, which a grant contains as long as there is no cache file.
 @Suite struct FirstBytesTests {
     private let content = TestContent(seed: 11, size: 4_000_000)
     private let bench: EngineBench
@@ -14,7 +14,7 @@ import TransferCore
         bench.add(1, Resource(content, etag: "\"v1\""))
     }
 
-    /// Opens the file repeatedly until the grant has the maximum number of first bytes.
+    /// Opens the episode repeatedly until the grant contains all 16,384 first bytes.
     ///
     /// - Returns: The number of opens.
     private func openUntilTheFirstBytesAreHere() async throws -> Int {

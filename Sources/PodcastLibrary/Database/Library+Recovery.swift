@@ -2,21 +2,21 @@ import GRDB
 import Glibc
 import TransferCore
 
-/// The replacement of a damaged library.
+/// The replacement of a damaged or missing library.
 package struct LibraryRecovery: Sendable, Equatable {
-    /// The new path of the damaged file, whose content is unchanged.
-    package var damaged: String
+    /// The new path of the damaged file, whose content is unchanged; `nil` if the library was missing.
+    package var damaged: String?
     /// The time of the backup that replaced it; `nil` if there was none and the library is empty.
     package var backup: Int64?
 
-    package init(damaged: String, backup: Int64? = nil) {
+    package init(damaged: String?, backup: Int64? = nil) {
         self.damaged = damaged
         self.backup = backup
     }
 }
 
 extension Library {
-    /// Opens the library for the writing process, replacing a damaged one with its last good backup.
+    /// Opens the library for the writing process, replacing a damaged or missing one with its last good backup.
     ///
     /// The damaged file is renamed. New ids start well above those of the backup: ids assigned after the backup are
     /// part of inode numbers that programs may still use.
@@ -41,9 +41,11 @@ extension Library {
                 readers = library.readers
             } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
+            } catch LibraryError.missing where hasBackup(path) {
+                throw LibraryError.missing(path: path)
             } catch {
-                // Opening for writing below handles the other cases: a missing library, an old schema, or damage when
-                // there is neither a backup nor another list of the subscriptions.
+                // Opening for writing below handles the other cases: an old schema, or a missing or damaged library
+                // without a backup or, if damaged, another list of the subscriptions.
             }
             let library = try openWritable(at: path, readers: readers)
             if readers == nil { try library.checkAtStart(all: isSuspect) }
@@ -55,14 +57,8 @@ extension Library {
                 throw LibraryError.damaged(path: path, reason: reason)
             }
             let aside = "\(path).damaged-\(now)"
-            // The log belongs to the damaged file: SQLite would replay it into the file that replaces it.
-            for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT
-            {
-                throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
-            }
-            if moment != nil, Glibc.rename(restored, path) != 0 {
-                throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
-            }
+            try setAside(path, as: aside)
+            if moment != nil { try replace(path, with: restored) }
             let library = try openWritable(at: path)
             if moment == nil {
                 let first = now << idShift
@@ -70,6 +66,25 @@ extension Library {
                     Identifiers(podcast: ShowID(first), episode: EpisodeID(first), download: TaskID(first)))
             }
             return (library, LibraryRecovery(damaged: aside, backup: moment))
+        } catch LibraryError.missing(let path) {
+            let restored = path + ".restored"
+            guard let moment = try? restore(backup, to: restored) else { return (try openWritable(at: path), nil) }
+            try setAside(path, as: "\(path).damaged-\(now)")
+            try replace(path, with: restored)
+            return (try openWritable(at: path), LibraryRecovery(damaged: nil, backup: moment))
+        }
+    }
+
+    /// Renames the file of a library and its log: SQLite would replay the log into the file that replaces the library.
+    private static func setAside(_ path: String, as aside: String) throws {
+        for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
+            throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
+        }
+    }
+
+    private static func replace(_ path: String, with restored: String) throws {
+        guard Glibc.rename(restored, path) == 0 else {
+            throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
         }
     }
 
@@ -83,6 +98,21 @@ extension Library {
     static func hasLog(_ path: String) -> Bool {
         var status = stat()
         return stat(path + "-wal", &status) == 0 && status.st_size > 32
+    }
+
+    /// Checks a backup for damage. Its schema may be older, since a restoration migrates it.
+    ///
+    /// - Throws: `damaged`, or another `LibraryError` if it cannot be read.
+    package static func checkBackup(at path: String) throws {
+        do {
+            try openForReading(at: path).check()
+        } catch LibraryError.olderSchema {
+            try LibraryError.translating(path) {
+                let file = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
+                try file.read { db in try check(db, of: path) }
+                try file.close()
+            }
+        }
     }
 
     static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }

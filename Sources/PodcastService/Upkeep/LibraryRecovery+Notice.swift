@@ -9,12 +9,13 @@ extension LibraryRecovery {
         ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
     }
 
-    /// The message for the log and the next command: the damaged library's replacement, and the damaged file's path.
+    /// The message for the log and the next command: the library's replacement, and a damaged file's new path.
     var notice: String {
-        let kept = "the damaged file is kept as \(damaged)"
+        let problem = damaged == nil ? "did not exist" : "was damaged"
+        let kept = damaged.map { "; the damaged file is kept as \($0)" } ?? ""
         guard let backup else {
-            return "the library was damaged and had no backup: it was recreated from the subscription list; \(kept)"
+            return "the library \(problem) and had no backup: it was recreated from the subscription list\(kept)"
         }
-        return "the library was damaged: the backup of \(Self.date(backup)) has taken its place; \(kept)"
+        return "the library \(problem): it was restored from the backup of \(Self.date(backup))\(kept)"
     }
 }

@@ -29,8 +29,9 @@ extension Download {
             let created = try engine.cache.create(size: pin.total)
             made = created
             checkpoints = CheckpointPace()
-            // The checkpoint exists before any reader gets the file: readers keep the file open, so the next daemon
-            // must either continue it or start another generation.
+            // Save the checkpoint before any reader gets the file: readers keep it open when the daemon ends. Only from
+            // the checkpoint does the next daemon know that this generation has a file. It continues the download into
+            // that file, or starts another generation.
             try engine.cache.save(checkpoint(), of: created, isFirst: true)
             file = created
             emit(

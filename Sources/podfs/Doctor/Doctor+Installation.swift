@@ -48,15 +48,22 @@ extension Doctor {
         var status = stat()
         guard stat(folder, &status) == 0 else {
             // Another command creates the folder on demand, so the nearest existing parent must be writable.
-            var above = folder
-            while access(above, F_OK) != 0, above != "/" {
-                above = URL(fileURLWithPath: above).deletingLastPathComponent().path
-            }
-            let isFolder = stat(above, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-            if isFolder, access(above, W_OK | X_OK) == 0 { return nil }
+            let above = Self.nearestExisting(folder)
+            let code =
+                if stat(above, &status) != 0 {
+                    errno
+                } else if status.st_mode & S_IFMT != S_IFDIR {
+                    ENOTDIR
+                } else {
+                    access(above, W_OK | X_OK) == 0 ? 0 : errno
+                }
+            if code == 0 { return nil }
+            let remedy =
+                code == ENOENT
+                ? "\(above) is a symbolic link: mount the disk that it leads to, or remove it"
+                : "make \(above) writable, or set the XDG variables to other folders"
             return .problem(
-                "folders", "\(folder) cannot be created: \(above): \(Self.reason(isFolder ? errno : ENOTDIR))",
-                remedy: "make \(above) writable, or set the XDG variables to other folders")
+                "folders", "\(folder) cannot be created: \(above): \(Self.reason(code))", remedy: remedy)
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return .problem("folders", "\(folder) is not a folder", remedy: "move it away")
@@ -77,6 +84,16 @@ extension Doctor {
                 "folders", "\(folder) is readable by other users", remedy: "chmod 700 \(ShellQuoting.quoted(folder))")
         }
         return nil
+    }
+
+    /// Returns the nearest existing folder on a path, or the symbolic link on the path whose target does not exist.
+    private static func nearestExisting(_ path: String) -> String {
+        var above = path
+        var status = stat()
+        while lstat(above, &status) != 0, above != "/" {
+            above = URL(fileURLWithPath: above).deletingLastPathComponent().path
+        }
+        return above
     }
 
     /// Returns the finding for a file of another user.
@@ -107,6 +124,13 @@ extension Doctor {
             library = try Library.openForReading(at: paths.library)
             try library.check()
         } catch LibraryError.missing {
+            if case .sound(let age)? = backup {
+                return [
+                    .warning(
+                        "library", "\(paths.library) does not exist",
+                        remedy: "the next command restores the backup of \(age)")
+                ]
+            }
             guard let count = subscriptionsCount, count > 0 else {
                 return [.ok("library", "there is none yet; podfs subscribe URL creates it")]
             }
@@ -142,6 +166,8 @@ extension Doctor {
                 .warning(
                     "backup", "\(paths.libraryBackup) is damaged (\(reason))",
                     remedy: "remove it: the daemon makes a new one within a day"))
+        case .unreadable(let reason):
+            found.append(.warning("backup", reason, remedy: "make the file readable, or remove it"))
         case nil where shows > 0:
             found.append(
                 .warning("backup", "there is none", remedy: "the daemon makes one every day and when it exits"))
@@ -162,6 +188,8 @@ extension Doctor {
         case sound(String)
         /// The backup is not usable, for the reason in the text.
         case damaged(String)
+        /// The backup cannot be read, for the reason in the text.
+        case unreadable(String)
     }
 
     /// Checks a backup; `nil` if it does not exist.
@@ -169,12 +197,12 @@ extension Doctor {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         do {
-            try Library.openForReading(at: path).check()
+            try Library.checkBackup(at: path)
             return .sound(TimeText.iso8601(Int64(status.st_mtim.tv_sec)))
         } catch LibraryError.damaged(_, let reason) {
             return .damaged(reason)
         } catch {
-            return .damaged("\(error)")
+            return .unreadable("\(error)")
         }
     }
 
@@ -212,10 +240,7 @@ extension Doctor {
         let folder = installation.paths.cache
         let settings = ((try? installation.configuration()) ?? Configuration()).cache
         let limits = StorageLimits(capacity: settings.limit, keepFree: settings.keepFree)
-        var above = folder
-        while access(above, F_OK) != 0, above != "/" {
-            above = URL(fileURLWithPath: above).deletingLastPathComponent().path
-        }
+        let above = Self.nearestExisting(folder)
         let disk: DiskSpace
         do {
             disk = try DiskSpace(at: FilePath(above))
@@ -229,7 +254,7 @@ extension Doctor {
         let evict = "podfs evict PATH frees the space of an episode"
         if disk.free < floor {
             let message = "\(sizes); \(ByteText.size(floor)) must stay free (cache.keep_free)"
-            let remedy = "downloads wait for space: \(evict), or free space on the disk otherwise"
+            let remedy = "downloads wait for space: free space on the disk, or set cache.keep_free to less"
             return used > 0
                 ? .warning("cache", message, remedy: "the least recently opened episodes will be evicted; \(evict)")
                 : .problem("cache", message, remedy: remedy)
