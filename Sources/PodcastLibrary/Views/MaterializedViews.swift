@@ -21,13 +21,18 @@ final class MaterializedViews: Sendable {
 
     /// Applies the changes of the current transaction to the views. Call before it commits.
     func applyChanges(_ db: Database, now: Int64) throws {
+        let last = try EpisodeID.fetchOne(db.cachedStatement(sql: "SELECT last FROM known_episode")) ?? EpisodeID(0)
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO changed_episode SELECT id FROM episode WHERE id > ?")
+            .execute(arguments: [last])
         let isChanged = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM changed_episode)")
         guard try Bool.fetchOne(isChanged) == true else { return }
         let views = try views(db)
         if !views.isEmpty {
             var refresh = ViewRefresh(db, views, now: now)
-            try refresh.run()
+            try refresh.run(lastKnown: last)
         }
+        try db.cachedStatement(sql: "UPDATE known_episode SET last = (SELECT coalesce(max(id), 0) FROM episode)")
+            .execute()
         try db.cachedStatement(sql: "DELETE FROM changed_episode").execute()
         try db.cachedStatement(sql: "DELETE FROM changed_title").execute()
     }
@@ -96,7 +101,9 @@ struct ViewRefresh {
     // MARK: Changed episodes
 
     /// Applies the recorded changes to all views.
-    mutating func run() throws {
+    ///
+    /// - Parameter lastKnown: The greatest id of an episode in the last update. New episodes have greater ids.
+    mutating func run(lastKnown: EpisodeID) throws {
         let hasPatterns = views.contains { $0.definition.title != nil }
         let candidates = try Row.fetchCursor(
             db.cachedStatement(
@@ -108,9 +115,10 @@ struct ViewRefresh {
         while let row = try candidates.next() {
             let episode = ViewCandidate(row)
             let show = try show(episode.podcast)
-            let places = try places(of: episode.id)
+            let isNew = episode.id > lastKnown
+            let places = isNew ? [:] : try places(of: episode.id)
             if places.isEmpty, !show.isSubscribed { continue }
-            let titles = hasPatterns ? try titles(of: episode, isNew: row[13]) : []
+            let titles = hasPatterns ? try titles(of: episode, isNew: isNew || row[13]) : []
             for view in views {
                 let isMember = view.contains(episode, of: show, hasTitle: titles.contains(view.id), now: now)
                 let place = places[view.id]

@@ -130,13 +130,14 @@ enum ViewSQL {
 
     /// Temporary tables, and triggers that record in them the episodes that a transaction has changed, directly or by a
     /// change of their renditions, shows or tags.
+    ///
+    /// New episodes have no trigger, which would make their insertion slower: their ids are greater than `last` in
+    /// `known_episode`, since SQLite never assigns an id of this table again (AUTOINCREMENT).
     static let changeTracking = """
         CREATE TEMP TABLE changed_episode (id INTEGER PRIMARY KEY);
         CREATE TEMP TABLE changed_title (id INTEGER PRIMARY KEY);
-        CREATE TEMP TRIGGER view_inserted AFTER INSERT ON main.episode BEGIN
-            INSERT OR IGNORE INTO changed_episode VALUES (new.id);
-            INSERT OR IGNORE INTO changed_title VALUES (new.id);
-        END;
+        CREATE TEMP TABLE known_episode (last INTEGER NOT NULL);
+        INSERT INTO known_episode SELECT coalesce(max(id), 0) FROM main.episode;
         CREATE TEMP TRIGGER view_updated
         AFTER UPDATE OF name, title, moment, duration, type, buried, played, position, pinned, last_played
         ON main.episode
