@@ -206,11 +206,8 @@ struct Merge {
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
         // Undated items come last. Among themselves they are inserted in reverse document order, like items with equal
         // dates, since most documents list the newest item first.
-        let ordered = items.enumerated().sorted { one, other in
-            let first = one.element.item.published?.seconds ?? .max
-            let second = other.element.item.published?.seconds ?? .max
-            return first != second ? first < second : one.offset > other.offset
-        }
+        let times = items.map { $0.item.published?.seconds ?? .max }
+        let order = items.indices.sorted { times[$0] != times[$1] ? times[$0] < times[$1] : $0 > $1 }
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO episode (podcast, name, folded, guid, title, published, published_offset, moment, duration,
@@ -219,7 +216,8 @@ struct Merge {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         let preference = try PodcastSQL.settings(db, of: podcast)["prefer"].flatMap(MediaPreference.init)
-        for (_, facts) in ordered {
+        for index in order {
+            let facts = items[index]
             let item = facts.item
             let stem = names.claim(template.stem(for: item, show: show))
             let media = facts.media(preferring: preference)
