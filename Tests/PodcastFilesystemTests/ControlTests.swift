@@ -149,6 +149,26 @@ struct ControlTests {
         #expect(daemon.commands.count == replies.count)
     }
 
+    /// close(2) returns before the mount has handled the RELEASE.
+    @Test(arguments: [true, false]) func anEvictionIsRepeatedIfTheFileIsClosedMeanwhile(isClosed: Bool) async throws {
+        try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
+        let handle = try await mounted.open(node).handle()
+        let daemon = try FakeDaemon(mounted.paths)
+        try await mounted.connect()
+        let evicted = mounted.setxattr(node, "user.podfs.task", "evict")
+        let command = try #require(try await daemon.wait(for: .command).first)
+        if isClosed { mounted.release(node, handle) }
+        daemon.answer(command, .acted(count: 0, problems: ["it is open in a program"]))
+        if isClosed {
+            let again = try await daemon.wait(for: .command, count: 2)[1]
+            #expect(evicted.answer == nil && daemon.commands[1] == daemon.commands[0])
+            // An answer to the second command is final.
+            daemon.answer(again, .acted(count: 0, problems: ["it is open in another program"]))
+        }
+        #expect(try await evicted.answered() == .error(.resourceBusy))
+        #expect(daemon.commands.count == (isClosed ? 2 : 1))
+    }
+
     @Test func aFailureIsReportedByItsErrno() async throws {
         let failures = [
             (Failure(errorNumber: 28, message: "the disk is full"), Errno.noSpace),

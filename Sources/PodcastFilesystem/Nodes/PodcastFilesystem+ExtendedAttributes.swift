@@ -1,6 +1,7 @@
 package import Fuse
 internal import Glibc
 internal import PodcastProtocol
+internal import Synchronization
 internal import SystemPackage
 
 // Extended attributes: facts of an episode or a show, and the control of tasks.
@@ -58,14 +59,33 @@ extension PodcastFilesystem {
                 request.reply(error: .invalidArgument)
                 return
             }
-            let waiting = ParkedRequest(request)
-            send(.command, WireJSON.encode(command), for: waiting) { result in
-                guard let request = waiting.take() else { return }
-                Self.answer(request, to: command, result)
-            }
+            send(command, on: number, for: ParkedRequest(request))
         } catch {
             request.reply(error: Self.errno(of: error))
         }
+    }
+
+    /// Sends a command to the daemon and answers with its result.
+    ///
+    /// close(2) returns before the file's RELEASE is handled here, so the daemon may refuse an eviction because of a
+    /// file that its program has closed. If the file was closed while the command ran, the command is sent once more.
+    private func send(_ command: Command, on number: NodeNumber, for waiting: ParkedRequest) {
+        let wasOpen = isOpen(number)
+        send(.command, WireJSON.encode(command), for: waiting) { [self] result in
+            if wasOpen, !isOpen(number), Self.isRefusal(result) { return send(command, on: number, for: waiting) }
+            guard let request = waiting.take() else { return }
+            Self.answer(request, to: command, result)
+        }
+    }
+
+    private func isOpen(_ number: NodeNumber) -> Bool { state.withLock { $0.kernel.isOpen(number) } }
+
+    /// Whether the result is that of an action with problems and no success.
+    private static func isRefusal(_ result: Result<Frame, Failure>) -> Bool {
+        guard case .success(let frame) = result, let reply = WireJSON.decode(Reply.self, frame.payload),
+            case .acted(count: 0, let problems) = reply
+        else { return false }
+        return !problems.isEmpty
     }
 
     private static func answer(
