@@ -192,13 +192,13 @@ package final class TransferEngine: Sendable {
     /// Sets whether automatic tasks may run; initially they may. While they may not, no connection fills their files.
     package func setDiscretionary(allowed: Bool) { mailbox.post { $0.setDiscretionary(allowed: allowed) } }
 
-    /// Sets or clears the lack of space for any bytes. Without space, downloads that would have to write are
-    /// *suspended*, including later ones, and readers of missing bytes get the error.
+    /// Sets the error that no space is left for any bytes; `nil` if there is space. While it is set, downloads that
+    /// would have to write are *suspended*, including later ones, and readers of missing bytes get the error.
     package func setStorageFull(_ error: TransferError?) { mailbox.post { $0.setStorageFull(error) } }
 
-    /// Sets or clears the lack of space for the whole file of a download. Without space it is not filled in the
-    /// background: its task is *queued*, and readers are served. A download that is not loaded gets this from its
-    /// source.
+    /// Sets the reason why there is no space for the whole file of a download; `nil` if there is space. While it is
+    /// set, the file is not filled in the background: its task is *queued*, and readers are served. A download that is
+    /// not loaded gets the reason from its source when it is loaded (`DownloadSource.awaitsSpace`).
     package func setAwaitsSpace(_ key: MediaID, _ reason: TransferError?) {
         mailbox.post { $0.download(key)?.setAwaitsSpace(reason) }
     }

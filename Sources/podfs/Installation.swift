@@ -30,8 +30,8 @@ struct Installation: Sendable {
     func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
     /// Opens the library for reading; `nil` if it does not exist and the copy of the subscriptions lists no show. If
-    /// the library is damaged, has an older schema or can be restored from that copy, starts the daemon, which first
-    /// repairs, migrates or restores it.
+    /// the library is damaged or has an older schema, or if it does not exist but that copy lists shows, starts the
+    /// daemon, which first repairs, migrates or restores it.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: paths.library)

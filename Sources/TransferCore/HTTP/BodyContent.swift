@@ -25,8 +25,8 @@ package enum BodyContent: Sendable, Equatable {
     /// The number of bytes at the start of a body that are checked for text. If all of them are text, the body is text:
     /// no media format starts with that much text.
     package static let textWindow = 512
-    /// The number of bytes that are searched for media after unknown bytes (padding, a broken frame): four of the
-    /// largest MPEG frames.
+    /// The number of bytes at the start of a body in which media are searched for, if the first bytes are unknown
+    /// (padding, a broken frame): room for four of the largest MPEG frames.
     package static let searchWindow = 8 * 1_024
 
     /// Classifies the beginning of a body.

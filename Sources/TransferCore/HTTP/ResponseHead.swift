@@ -51,8 +51,9 @@ package struct ResponseHead: Sendable, Equatable {
         return value
     }
 
-    /// Whether the head announces a body where none is allowed (RFC 9112 §6.3). If the server sends it, the body
-    /// would be parsed as the head of the next response. A 304 may contain the length of the file (RFC 9110 §8.6).
+    /// Whether the head announces a body where none is allowed (RFC 9112 §6.3). If the server sends that body, it would
+    /// be parsed as the head of the next response on the connection. The Content-Length of a 304 announces no body: it
+    /// may be the length of the file (RFC 9110 §8.6).
     package var announcesStrayBody: Bool {
         guard status == 204 || status == 304 else { return false }
         return fields["transfer-encoding"] != nil || status == 204 && fields["content-length"] ?? "0" != "0"

@@ -35,8 +35,8 @@ package struct ReachPolicy: Sendable, Equatable {
             let labels = name.split(separator: ".", omittingEmptySubsequences: false)
             guard name.utf8.count <= 253, labels.allSatisfy({ !$0.isEmpty }),
                 name.unicodeScalars.allSatisfy(Self.isInName),
-                // Reject four numbers that are not an address. An address with an invalid prefix length has a slash,
-                // which `isInName` rejects.
+                // Reject malformed addresses, such as `192.168.1.300`: no host name ends in a label of digits. An
+                // address with an invalid prefix length has a slash, which `isInName` rejects.
                 labels.last?.contains(where: { !$0.isNumber }) == true
             else { return nil }
             self = .host(name)
@@ -80,8 +80,8 @@ package struct ReachTrail: Sendable {
     private var refused: TransferError?
     /// Whether an address of the current hop was allowed.
     private var wasAllowed = false
-    /// The space of the last request's address. If an exception has permitted an address beyond the limit of the hop,
-    /// that limit.
+    /// The space of the last request's address. If that address is in a more private space than the hop's limit, which
+    /// only an exception permits, this is the limit instead.
     package private(set) var space: AddressSpace?
     /// The space of the first request's address.
     package private(set) var firstSpace: AddressSpace?

@@ -17,7 +17,7 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var priority: TransferPriority
     /// Whether the task is automatic and waits until such tasks may run.
     package var isWaitingForConditions: Bool
-    /// Whether the whole file has no space yet; `error` has the reason.
+    /// Whether the task waits until there is space for the whole file; `error` has the reason.
     package var isWaitingForSpace: Bool
     /// Whether the last connection has failed or was lost, and a retry is scheduled.
     package var isRetrying: Bool

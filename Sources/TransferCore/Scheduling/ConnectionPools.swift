@@ -44,11 +44,11 @@ package struct ConnectionPools: Sendable {
     private struct Entry {
         var host: String
         var pool: Pool
-        /// The priority of the task that it fills.
+        /// The priority of the download task that the connection belongs to.
         var priority: TransferPriority
-        /// Whether a reader is blocked on it.
+        /// Whether a reader is blocked on the connection.
         var isServing: Bool
-        /// The time at which it got its slot.
+        /// The time at which the connection got its slot.
         var since = Instant.start
         /// The time since which no reader has been blocked on it.
         var idleSince = Instant.start

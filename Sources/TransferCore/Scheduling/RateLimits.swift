@@ -80,8 +80,8 @@ package struct RateLimits: Sendable {
 
     /// The granularity of refills: smaller steps would cost processor time without a visible effect.
     private static let step = Duration.milliseconds(20)
-    /// The maximum time credited at once, so that the products fit into 64 bits. This suffices for the debt of
-    /// one piece: at one byte a second, the engine receives at most 1 KiB at once.
+    /// The maximum time credited at once, so that the products fit into 64 bits. This time suffices to repay the debt
+    /// of one piece: at one byte a second the engine receives at most 1 KiB at once, which is repaid in 1,024 seconds.
     private static let maxElapsed = Duration.seconds(1_800)
 
     /// - Parameter limit: Bytes per second of all connections; 0 for no limit.

@@ -107,7 +107,7 @@ package struct UploadMachine: Sendable {
     /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
     /// that accepts a part and disconnects each time would be retried forever.
     var furthest: Int64
-    /// The number of POSTs in this run.
+    /// The number of POSTs that this machine has sent; those of earlier processes are not counted.
     var posts = 0
     /// Whether the server does not know the length of the media (tus: Upload-Defer-Length in the response to HEAD): the
     /// next request with bytes, and only that one, has to state it.
@@ -218,8 +218,8 @@ package struct UploadMachine: Sendable {
         return actions
     }
 
-    /// Reverts to the step before the POST, and persists that: the POST was not sent or not processed, or a person
-    /// decides about it.
+    /// Reverts to the step before the POST, and persists that. Called if the POST was not sent or not processed, or if
+    /// its outcome cannot be determined and a person has to decide whether to send it again.
     mutating func withdrawPost() -> [Action] {
         resumeData.step = .unposted
         return [.record(newID(), resumeData)]

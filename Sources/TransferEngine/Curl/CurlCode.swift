@@ -46,7 +46,8 @@ struct CurlCode: Equatable {
             // A malformed Content-Length, for example.
             return (TransferError(.unusable, "the server's answer is not HTTP"), false)
         case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100):
-            // A head line beyond 100 KiB: the first code up to curl 8.5, code 100 (CURLE_TOO_LARGE) in later versions.
+            // A head line beyond 100 KiB: CURLE_OUT_OF_MEMORY up to curl 8.5, code 100 (CURLE_TOO_LARGE) in later
+            // versions.
             return (Self.headTooLarge, false)
         case CURLE_URL_MALFORMAT:
             return (TransferError(.unusable, "the address is malformed"), false)

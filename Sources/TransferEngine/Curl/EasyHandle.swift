@@ -342,8 +342,9 @@ final class EasyHandle {
         receiver?.easyHandle(self, didReceiveHead: head)
     }
 
-    /// Prepares a repetition of the request on a new connection, if the received bytes contained no head: a reused
-    /// connection may first deliver the forbidden body of an earlier response (204, 304), or bytes after its end.
+    /// Prepares a repetition of the request on a new connection, if the received bytes did not start with a head. They
+    /// may be left over from an earlier response on a reused connection: its forbidden body (204, 304), or bytes that
+    /// the server sent after the end of its body.
     ///
     /// - Returns: whether to send it again, which is allowed once, and only for a request without side effects.
     func prepareRepeat(after code: CurlCode) -> Bool {

@@ -108,9 +108,10 @@ final class Download {
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: origin != nil,
             sources: source.locations.count, priority: source.priority, limits: limits)
-        // The actions are applied because a file whose bytes are all present is finished even if its task is suspended.
+        // These actions must be performed: if all bytes of the file are present, they include `finish`, even though the
+        // task is suspended.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
-        // These changes cause no actions, since the download has no connection and no reader yet.
+        // The following changes cause no actions, since the download has no connection and no reader yet.
         if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.downloads.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
         if let reason = source.awaitsSpace { _ = machine.setAwaitsSpace(reason, now: engine.now) }

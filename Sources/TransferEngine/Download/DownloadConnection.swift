@@ -19,7 +19,8 @@ final class DownloadConnection: EasyHandleReceiver {
     var head: ResponseHead?
     /// The result of the exchange; `nil` while it runs.
     var ending: DownloadMachine.Ending?
-    /// Whether the machine has released it; it only completes its exchange.
+    /// Whether the machine has released the connection (`Action.release`): its exchange ends by itself, and no further
+    /// bytes are accepted.
     var isReleased = false
     /// The ending set by `flush`: `refusal` if the body has unexpected content; `stopped` if no more bytes are needed
     /// here, a write has failed, or the bytes differ from those in the file.

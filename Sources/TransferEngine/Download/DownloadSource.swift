@@ -41,7 +41,7 @@ package struct DownloadSource: Sendable {
     package var isSuspended: Bool
     /// The priority of the task.
     package var priority: TransferPriority
-    /// The reason why the whole file has no space yet; see `TransferEngine.setAwaitsSpace`.
+    /// The reason why there is no space for the whole file yet, if so; see `TransferEngine.setAwaitsSpace`.
     package var awaitsSpace: TransferError?
     /// Whether the owner knows that the cache file is complete; otherwise a complete file is reported again.
     package var isComplete: Bool

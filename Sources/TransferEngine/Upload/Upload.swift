@@ -39,8 +39,8 @@ final class Upload: EasyHandleReceiver {
     /// The maximum number of bytes read from a response's body, so that the connection can be reused.
     private static let maxResponseBody = 1 << 20
 
-    /// The interval of checks of the connection; also the time allowed for reading the bytes that a server has sent
-    /// before closing its side.
+    /// The interval of checks of the connection. Also the minimum time from the check that finds the connection closed
+    /// by the server until the request is ended, so that curl can read what the server sent before closing it.
     private static let closeCheckInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
@@ -72,7 +72,8 @@ final class Upload: EasyHandleReceiver {
     /// Whether it has ended permanently.
     var hasEnded: Bool { [.completed, .cancelled].contains(machine.taskState) }
 
-    /// Aborts the request when the engine stops. No event is sent: the next run continues from the records.
+    /// Aborts the request when the engine stops. No event is sent: the next run continues from the progress that the
+    /// owner has persisted (`UploadEvent.record`).
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
 
     /// Updates and reports the number of sent bytes. Called after curl was active.

@@ -7,7 +7,7 @@ enum FeedArgument {
     private static let feedSchemes: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]
 
     /// Returns the URL; `example.com/feed.xml` and `feed://example.com/feed.xml` mean https. Surrounding white space,
-    /// quotes and angle brackets are removed. Text that is neither a URL nor a host name is not changed further.
+    /// double quotes and angle brackets are removed. Text that is neither a URL nor a host name is not changed further.
     ///
     /// - Throws: `CommandError` if the argument is a file.
     static func address(_ argument: String) throws(CommandError) -> String {

@@ -23,7 +23,7 @@ struct RefreshCommand: PodfsCommand {
         let installation = try Installation()
         let progress = ProgressLine()
         // Opening the library takes time, so an existing one is opened only to look up names or to count the shows. If
-        // there is none, `existingLibrary` restores it or throws.
+        // there is none, `existingLibrary` has the daemon restore it, or throws.
         let needsLibrary = !shows.isEmpty || progress.isShown || !installation.hasLibrary
         let library = needsLibrary ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
