@@ -22,7 +22,7 @@ package struct Pin: Sendable, Equatable {
 /// The meaning of a response head for the download.
 package enum ResponseVerdict: Sendable, Equatable {
     /// The body contains the file's bytes from `offset` to `end`, or to the file's end. With `compare`, no strong
-    /// validator proves that it is the same rendition, so present bytes have to be compared.
+    /// validator proves that it is of the same rendition, so its bytes have to be compared with present ones.
     case accept(offset: Int64, end: Int64?, pin: Pin, compare: Bool)
     /// The body is another rendition, from byte 0, and starts a new generation.
     case replaced(pin: Pin)

@@ -118,8 +118,8 @@ extension Download {
             let result: Result<FileFacts?, StorageFailure>
             do {
                 // This checkpoint is written on the same queue as the others, so that an older one cannot overwrite it.
-                // It is written before the sync: if the process is killed now, all bytes are in the page cache. A small
-                // file needs no such checkpoint, since its final one follows soon.
+                // It is written before the sync. It is valid even if the process is killed now, because all bytes are
+                // in the page cache. A small file needs no such checkpoint, since its final one follows soon.
                 if size > CheckpointPace.maxBehind {
                     try storage.sync {
                         if file.failedSyncs == known { try cache.save(partial, of: file, durably: false) }

@@ -152,8 +152,8 @@ final class Download {
         apply(actions)
     }
 
-    /// Answers the first read of a file from the bytes that arrived with the head, before the file is created, which
-    /// takes longer than the answer.
+    /// Answers the first read of a rendition from the bytes that arrived with the response head. Called before the
+    /// cache file is created, because the creation takes longer than the answer.
     private func answerWithHead(_ id: DownloadMachine.WaitID, _ range: Range<Int64>) {
         guard file == nil else { return }
         let grant = grantWithHead()
@@ -314,7 +314,8 @@ final class Download {
             total: machine.pin?.total, file: file?.name, present: machine.present)
     }
 
-    /// Returns a grant with the first bytes of the file, which most programs read next. An open alone stores nothing.
+    /// Returns a grant with the first bytes of the rendition, which most programs read next. An open does not store
+    /// these bytes, so they are still in the connection's buffer.
     private func grantWithHead() -> ReadGrant {
         var grant = grant()
         if let connection = connections.values.first(where: { $0.startsFile }) { grant.head = connection.firstBytes }
