@@ -77,7 +77,8 @@ package final class Library: Sendable {
     }
 
     /// Returns the error for an empty library: `damaged` if it has a backup or a log, since it then once had content,
-    /// otherwise `missing`. SQLite silently ignores a log whose header is damaged.
+    /// otherwise `missing`. A library with a log looks empty if the log's header is damaged, because SQLite then
+    /// silently ignores the log.
     private static func absence(of path: String, reason: String) -> LibraryError {
         hasBackup(path) || hasLog(path) ? .damaged(path: path, reason: reason) : .missing(path: path)
     }

@@ -133,7 +133,8 @@ package enum Command: Sendable, Codable, Equatable {
     /// Searches like `search`, and creates rows for the results. A row is removed a day after the show was last found
     /// or used.
     case searchFolder(term: String)
-    /// Fetches the feed of a show that a search has found, unless it is fresh.
+    /// Fetches the feed of a show that a search has found, unless the show is subscribed or the feed was fetched within
+    /// the last hour.
     case fetchShow(podcast: ShowID)
     /// Ensures that an asset is cached. `id` is the show's for `cover`, otherwise the episode's.
     case asset(AssetKind, id: Int64)

@@ -6,12 +6,12 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// Opens of files in `Tagged`. The original is opened first; then the end of its own tags is found, the new tag is made,
-// and the version is recorded. A program gets the exact size with the open, and the same bytes until it closes the
-// file.
+// Opens of files in `Tagged`. The mount first opens the original, which is the episode's own file. Then it finds the
+// end of the original's tags, makes the new tag, and has the daemon record the version. If the size is known, it is
+// pushed to the kernel before the open is answered. A program reads the same bytes until it closes the file.
 
-/// The original of a file that is being opened. If the open fails before there is a handle, the daemon is notified of
-/// the original's close.
+/// The original of a file in `Tagged` that is being opened. If the open fails before there is a handle, the daemon is
+/// notified of the original's close.
 private final class PendingOriginal: Sendable {
     let file: OpenFile
     private let mount: PodcastFilesystem
@@ -36,7 +36,7 @@ private final class PendingOriginal: Sendable {
 extension PodcastFilesystem {
     /// Opens a file in `Tagged`.
     ///
-    /// - Parameter original: The next step of the original's open.
+    /// - Parameter original: How to continue the open of the original.
     func openTagged(_ number: NodeNumber, _ original: Opening, flags: Int32, _ request: consuming Request) {
         let waiting = ParkedRequest(request)
         answerInterrupt(of: waiting)
@@ -144,7 +144,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers the open, after the size has been pushed to the kernel. Replies ESTALE if the version has another node.
+    /// Answers the open, after the size has been pushed to the kernel. Replies ESTALE if `number` is the node of
+    /// another version.
     private func finish(
         _ original: PendingOriginal, _ tag: ReplacementTag, version: Int, for number: NodeNumber,
         _ waiting: ParkedRequest

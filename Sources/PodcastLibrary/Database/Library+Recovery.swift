@@ -6,7 +6,7 @@ import TransferCore
 package struct LibraryRecovery: Sendable, Equatable {
     /// The new path of the damaged file, whose content is unchanged; `nil` if the library was missing.
     package var damaged: String?
-    /// The time of the backup that replaced it; `nil` if there was none and the library is empty.
+    /// The time of the backup that replaced the library; `nil` if no backup was usable and the new library is empty.
     package var backup: Int64?
 
     package init(damaged: String?, backup: Int64? = nil) {
@@ -44,8 +44,8 @@ extension Library {
             } catch LibraryError.missing where hasBackup(path) {
                 throw LibraryError.missing(path: path)
             } catch {
-                // Opening for writing below handles the other cases: an old schema, or a missing or damaged library
-                // without a backup or, if damaged, another list of the subscriptions.
+                // Opening for writing below handles the other cases: an old schema; a missing library without a backup;
+                // a damaged library without a backup and without another list of the subscriptions.
             }
             let library = try openWritable(at: path, readers: readers)
             if readers == nil { try library.checkAtStart(all: isSuspect) }

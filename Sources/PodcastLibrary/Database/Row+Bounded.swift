@@ -49,7 +49,7 @@ extension Row {
 /// `DatabaseValue`, numbers took 9 % of the mount's time in `find -ls` over 300 shows (perf). In a direct read, SQLite
 /// converts other types to a number: text without digits is 0.
 private struct StoredInteger: DatabaseValueConvertible, StatementColumnConvertible {
-    /// `nil` if a copied row contains something other than a number.
+    /// `nil` if the column of a copied row (`fromDatabaseValue`) contains something other than a number.
     let value: Int64?
 
     init(sqliteStatement: SQLiteStatement, index: CInt) {

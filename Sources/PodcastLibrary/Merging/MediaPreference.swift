@@ -1,6 +1,6 @@
 package import PodcastFeed
 
-/// The encoding that a show's new episodes should have, when their items offer several (`prefer`).
+/// The setting `prefer`: the encoding that a show's new episodes should have when their items offer several.
 package enum MediaPreference: Sendable, Equatable {
     /// A MIME type in lower case, such as `audio/opus`.
     case type(String)

@@ -1,9 +1,9 @@
 extension Schema {
     /// The alternates of episodes: further encodings, each with a file of its own in the folder `.alternates`.
     ///
-    /// An alternate has two rows. The row in `episode` gives the alternate a media id, generations and renditions like
-    /// those of any episode; the row in `alternate` names the episode to which the alternate belongs. In the row in
-    /// `episode`, `name` is the path below the show's folder, and `buried` is 2, so that no listing of episodes
+    /// An alternate has two rows. The row in `episode` gives the alternate an episode id, generations and renditions
+    /// like those of any episode; the row in `alternate` names the episode to which the alternate belongs. In the row
+    /// in `episode`, `name` is the path below the show's folder, and `buried` is 2, so that no listing of episodes
     /// contains the alternate. Once the feed no longer offers it, `buried` is 1, as for any tombstone.
     static let alternates = """
         CREATE TABLE alternate (

@@ -1,8 +1,8 @@
 import GRDB
 import TransferCore
 
-/// An index that finds the episode of an action within its show: by guid, otherwise by media URL, otherwise by media
-/// URL without the query. The rows of a show are read once.
+/// An index that finds the episode of a sync action within the action's show: by guid, otherwise by media URL,
+/// otherwise by media URL without the query. The rows of a show are read once.
 struct EpisodeIndex {
     /// The episodes of one show.
     private struct ShowEpisodes {

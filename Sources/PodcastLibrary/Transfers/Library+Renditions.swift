@@ -22,8 +22,8 @@ extension Library {
     /// Returns all renditions except pinned ones. Those that are open or in transfer are included, since the library
     /// does not know which they are.
     ///
-    /// Those of played episodes come first, then the least recently opened. The daemon, which also knows the transfers,
-    /// decides the order of eviction.
+    /// Those of played episodes come first, then those of unplayed ones; in both groups the least recently opened come
+    /// first. The daemon, which also knows the transfers, decides the order of eviction.
     package func evictionCandidates() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(

@@ -2,7 +2,8 @@ import GRDB
 import Synchronization
 import TransferCore
 
-/// The stored episodes of the views, updated by each transaction that changes a fact in a view's conditions or order.
+/// The stored episodes of the views, updated by each transaction that changes a fact on which the conditions or the
+/// order of a view depend.
 ///
 /// A listing reads only the rows of one view, however many views and episodes there are. Thread-safe; used only with
 /// the writing connection.
@@ -102,7 +103,8 @@ struct ViewRefresh {
 
     /// Applies the recorded changes to all views.
     ///
-    /// - Parameter lastKnown: The greatest id of an episode in the last update. New episodes have greater ids.
+    /// - Parameter lastKnown: The greatest id of an episode at the end of the previous update. Episodes that were added
+    ///   since have greater ids.
     mutating func run(lastKnown: EpisodeID) throws {
         let hasPatterns = views.contains { $0.definition.title != nil }
         let candidates = try Row.fetchCursor(

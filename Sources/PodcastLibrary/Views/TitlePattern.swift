@@ -117,7 +117,7 @@ package struct TitlePattern: Sendable, Equatable {
         var list: [Int] = []
         /// The round in which each instruction was last visited.
         private var visits: [Int]
-        /// The number of the current position; incremented by `removeAll`.
+        /// The current round. Each position of the title is one round; `removeAll` begins the next.
         private var round = 1
 
         init(_ count: Int) { visits = Array(repeating: 0, count: count) }

@@ -34,9 +34,9 @@ package struct ViewDefinition: Sendable, Equatable {
     package var shows: [String] = []
     package var title: TitlePattern?
     package var medium: Medium?
-    /// The maximum age in seconds, since publication.
+    /// The maximum age in seconds since publication; for an undated episode, since it was first seen.
     package var newerThan: Int64?
-    /// The minimum age in seconds, since publication.
+    /// The minimum age in seconds since publication; for an undated episode, since it was first seen.
     package var olderThan: Int64?
     /// The minimum duration in seconds. An episode of unknown duration does not match.
     package var minDuration: Int64?

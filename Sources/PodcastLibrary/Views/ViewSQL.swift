@@ -131,8 +131,8 @@ enum ViewSQL {
     /// Temporary tables, and triggers that record in them the episodes that a transaction has changed, directly or by a
     /// change of their renditions, shows or tags.
     ///
-    /// New episodes have no trigger, which would make their insertion slower: their ids are greater than `last` in
-    /// `known_episode`, since SQLite never assigns an id of this table again (AUTOINCREMENT).
+    /// No trigger records new episodes, since it would make their insertion slower. They are found by their ids, which
+    /// are greater than `last` in `known_episode`: SQLite never assigns an id of `episode` again (AUTOINCREMENT).
     static let changeTracking = """
         CREATE TEMP TABLE changed_episode (id INTEGER PRIMARY KEY);
         CREATE TEMP TABLE changed_title (id INTEGER PRIMARY KEY);

@@ -68,7 +68,7 @@ package struct StatusReport: Sendable, Equatable {
     package var tasks: [Task]
     /// Due work that is being skipped, and why; one line each.
     package var skipped: [String] = []
-    /// The number of episodes that probes have opened since the daemon's start; `nil` if it is not known.
+    /// The number of episodes that probes have opened or read since the daemon's start; `nil` if it is not known.
     package var probed: Int?
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
@@ -112,7 +112,8 @@ package struct StatusReport: Sendable, Equatable {
 
     // MARK: Text
 
-    /// The text of `.status`: a heading, then one line for each task; `no active tasks` if there is none.
+    /// The text of `.status`: a heading and one line for each task, or `no active tasks`; then one line for each
+    /// element of `skipped`.
     package var text: String {
         let notes = skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
         if tasks.isEmpty { return "no active tasks\n" + notes }

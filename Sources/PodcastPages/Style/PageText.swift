@@ -25,8 +25,8 @@ struct PageText {
         for scalar in text.unicodeScalars {
             switch scalar.value {
             case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: result.append(" ")
-            // Embeddings, overrides and isolates (UAX #9). The plain marks of Bidi_Control reverse nothing and occur in
-            // Arabic and Hebrew titles.
+            // Embeddings, overrides and isolates (UAX #9). The marks U+061C, U+200E and U+200F stay: they reverse
+            // nothing, and occur in Arabic and Hebrew titles.
             case 0x202A...0x202E, 0x2066...0x2069: break
             default: result.append(scalar)
             }
