@@ -82,7 +82,7 @@ struct ControlTests {
             #expect(try await mounted.setxattr(node, "user.podfs.task", action.rawValue).answered() == .done)
             #expect(daemon.commands.last == .act(action, episodes: [id]))
         }
-        // White space around the value, such as the line feed of a shell, is ignored.
+        // White space around the value, such as the line feed that echo(1) appends, is ignored.
         #expect(try await mounted.setxattr(node, "user.podfs.task", " pin\n").answered() == .done)
         #expect(daemon.commands.last == .act(.pin, episodes: [id]))
     }

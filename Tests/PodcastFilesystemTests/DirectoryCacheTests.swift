@@ -72,7 +72,7 @@ struct DirectoryCacheTests {
         #expect(!listing.finished(1))
         listing.close(1)
         #expect(listing.open(2, Self.opening(count: 80, invalidations: 15)) == .shares)
-        // While a stream may be filling the cache, the cache is not dropped.
+        // The cache is not cleared while a stream that may fill it is open.
         #expect(listing.open(3, Self.opening(count: 80, invalidations: 16)) == .bypasses)
         listing.close(2)
         #expect(listing.open(4, Self.opening(count: 80, invalidations: 16)) == .fills)
@@ -113,7 +113,8 @@ struct DirectoryCacheTests {
         listing.requested(1)
         #expect(!listing.change())
         #expect(listing.finished(1))
-        // Until the stream is rewound its names are outdated, so `finished` returns true again.
+        // The stream's names are outdated until it is rewound. So `finished` reports again that the kernel must drop
+        // its cache.
         #expect(listing.finished(1))
         #expect(!listing.change())
         listing.close(1)

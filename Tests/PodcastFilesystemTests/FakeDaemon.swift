@@ -110,7 +110,7 @@ final class FakeDaemon: Sendable {
 
     // MARK: -
 
-    /// Adds a connection, and returns whether the daemon is alive.
+    /// Adds a connection, and returns true, unless the daemon has died.
     private func accepted(_ client: Int32) -> Bool {
         state.withLock { state in
             if !state.isDead { state.clients.append(client) }

@@ -36,7 +36,7 @@ struct GrantedSizesTests {
         #expect(grants.isPending(number))
         grants.markRecorded(confirmed(250))
         #expect(!grants.isPending(number))
-        // A slow reader may still have the old row. It must not report the guessed size.
+        // A slow thread of the filesystem may still have the old row. It must not report the guessed size.
         #expect(grants.applied(to: guess).size == 250)
     }
 

@@ -8,7 +8,8 @@ import Testing
 struct HandleModeTests {
     typealias Mode = HandleMode
 
-    /// Returns the outcome of an open. A requested backing file gets the id `backing`, or is rejected if it is `nil`.
+    /// Returns the outcome of an open. The registration of a backing file, if the mode requires one, returns the id
+    /// `backing`; if `backing` is `nil`, the registration is refused.
     private static func open(_ mode: inout Mode, _ preference: Mode.Preference, backing: Int32? = 1) -> String {
         if let mode = mode.open(preference) { return text(mode) }
         return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))

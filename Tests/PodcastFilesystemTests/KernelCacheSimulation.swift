@@ -48,12 +48,12 @@ struct KernelCacheSimulation {
             case lookingUp
             /// A lookup or a listing has been answered.
             case receivingEntry(Reply)
-            /// A folder is being listed; the program's `row` was read after the change with this number.
+            /// A folder is being listed; when the program's `row` was read, the last reported change had this number.
             case listing(change: UInt64)
             case opening
             /// The daemon is asked for the size; the library has only this guess.
             case asking(guess: EpisodeSize)
-            /// Waits until the kernel has received the size or the access time.
+            /// Waits until an invalidation of the node's attributes has been delivered.
             case waiting
             case answering(isInvalidated: Bool)
             case replying(HandleMode.IOMode)

@@ -42,9 +42,10 @@ struct ListingSimulation {
     private var current = 1
     /// The last version that was reported to the filesystem.
     private var reportedListing = 1
-    /// A version that is set in two cases. When an invalidation of the kernel's pages is delivered, it becomes the
-    /// version that had been reported last when this invalidation was sent. When a version is reported while no stream
-    /// uses the cache, it becomes that version.
+    /// Once no invalidation is pending, the kernel's cache gets names older than this version only from an open stream
+    /// of an older version. When an invalidation of the kernel's pages is delivered, this becomes the version that had
+    /// been reported last when the invalidation was sent. When a version is reported while no stream uses the cache, it
+    /// becomes that version.
     private var lastDropped = 1
     /// Pending invalidations of the kernel's pages. Each is the version last reported before it was sent.
     private var drops: [Int] = []

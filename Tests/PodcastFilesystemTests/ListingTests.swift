@@ -76,7 +76,7 @@ struct ListingTests {
             }
             #expect(pieces == whole)
         }
-        // telldir(3) and seekdir(3): every returned offset leads to the entry after it.
+        // telldir(3) and seekdir(3): a listing from the offset that came with an entry begins with the next entry.
         for index in [0, 1, 2, 50, 200] {
             let rest = mounted.list(show, handle, from: whole[index].nextOffset, size: 1 << 20, plus: plus)
             #expect(rest == Array(whole.dropFirst(index + 1)))

@@ -84,7 +84,8 @@ extension OpeningTests {
         #expect(daemon.frames.count { $0.kind == .open } == 1)
     }
 
-    /// The kernel ends a read at the size that it has cached.
+    /// The kernel ends a read at the size that it has cached. So after a lookup or a listing has returned another size,
+    /// the next open must push the server's size again.
     @Test(arguments: [false, true])
     func aSizeIsPushedAgainAfterADifferentReply(lists: Bool) async throws {
         let mounted = try Mounted()

@@ -51,7 +51,8 @@ struct OpeningTests {
         #expect(!mounted.wasStarted)
     }
 
-    /// A cache file changed by another program is passed to the daemon for verification; the daemon is started for it.
+    /// The open of a cache file that another program has changed is sent to the daemon, which verifies the file. No
+    /// daemon runs here, so the mount starts one.
     @Test(arguments: Tampering.allCases)
     func aCompleteFileWithADifferentStateIsNotServed(tampering: Tampering) async throws {
         let mounted = try Mounted(script: "touch \"$0.started\"")

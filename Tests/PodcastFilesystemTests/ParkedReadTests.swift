@@ -85,7 +85,7 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 2)
     }
 
-    /// A daemon's grant with the first bytes and no file.
+    /// A grant that contains the first bytes of the episode and names no cache file.
     private var head: Grant {
         Grant(
             generation: 1, total: 500_000, file: nil, present: ByteRanges(), head: content.bytes(in: 0..<16_384))
@@ -105,7 +105,7 @@ struct ParkedReadTests {
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
         let handle = try await mounted.open(node).handle()
         #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
-        // One request goes to the daemon: it starts the download, and its grant names the file.
+        // This read is also sent to the daemon, which starts the download and names the cache file in its answer.
         let frame = try #require(try await daemon.wait(for: .read).first)
         #expect(ReadRequest(payload: frame.payload) == ReadRequest(episode: id, generation: 1, range: 0..<4_096))
         #expect(mounted.read(node, handle, 4_096, 12_288).answer == expected(4_096..<16_384))
@@ -141,7 +141,7 @@ struct ParkedReadTests {
         let handle = try await mounted.open(node).handle()
         let read = mounted.read(node, handle, 4_096, 4_096)
         #expect(try await read.answered() == expected(4_096..<8_192))
-        // The mount requests the file.
+        // The mount sends the read again: the daemon starts the download, and its answer names the cache file.
         try await daemon.wait(for: .read, count: 2)
         // Bytes that are present remain readable.
         #expect(mounted.read(node, handle, 0, 16_384).answer == expected(0..<16_384))

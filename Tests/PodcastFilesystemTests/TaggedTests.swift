@@ -110,7 +110,8 @@ import TransferCore
         #expect(try entry().attributes.size == 111_111 + 256 << 10)
         let handle = try await mounted.open(node).handle()
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
-        // The head of the grant is enough: one request to the daemon for the file, one for the version.
+        // The first bytes in the grant suffice to find the audio. So the mount sends no read, only the open and the
+        // command that records the version.
         #expect(daemon.frames.map(\.kind) == [.open, .command])
         guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 3_000).answer else { throw Errno.ioError }
         let tag = Int(size - 299_990)

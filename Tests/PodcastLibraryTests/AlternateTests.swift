@@ -142,7 +142,8 @@ struct AlternateTests {
         #expect(feed.items.map { $0.media.count } == [9, 9, 9] && feed.diagnostics.isEmpty)
         let merged = try library.merge(feed.items, into: show)
         #expect(try count() == Alternate.maxInShow)
-        // `inserted` begins with the oldest item, which is last in the feed: items 5, 4 and 3 get 8, 2 and 0.
+        // `inserted` begins with the oldest item, which is last in the feed. Items 5, 4 and 3 get 8, 2 and 0
+        // alternates.
         #expect(merged.inserted.count == 3 && merged.skipped == 0 && merged.unlisted == [full.id])
         #expect(try merged.inserted.map { try library.alternates(of: $0).count } == [8, 2, 0])
         let episodes = try library.episodes(of: show)
@@ -291,7 +292,7 @@ struct AlternateTests {
                 == AlternateSummary(
                     name: "Small en.opus", type: "audio/opus", language: "en", size: size, changed: noon))
         #expect(try found(2, inAll: 3).map(\.count) == [2, 1] && found(0, inAll: 0).map(\.count) == [0, 0])
-        // Alternates that the feed no longer lists are on no page.
+        // Summaries omit alternates that the feed no longer lists.
         _ = try library.merge([item([]), second], into: show)
         #expect(try found(9, inAll: 99).map(\.count).sorted() == [0, 3])
     }

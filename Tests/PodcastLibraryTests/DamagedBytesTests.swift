@@ -11,7 +11,8 @@ struct DamagedBytesTests {
     private var path: String { folder.library }
     private var backup: String { folder.path + "/data/library.backup.sqlite" }
 
-    /// Creates a library of two shows, with rows in each small table, entirely in its database file.
+    /// Creates a library of two shows with settings, renditions, downloads and an event. A checkpoint writes all of it
+    /// from the log to the database file, which the tests damage.
     init() throws {
         folder = try TemporaryFolder()
         try Self.fill(folder)

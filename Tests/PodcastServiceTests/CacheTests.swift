@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Eviction and waiting in a cache that is too small.
+/// Evictions, and downloads that wait for space, in a cache that is too small.
 struct CacheTests {
     private let home: ServiceHome
     private static let size = 200_000

@@ -101,7 +101,7 @@ struct FoundShowTests {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         let id = try await findShow(client)
-        // The library records that the last refresh was two hours ago.
+        // Pretend that the last refresh was two hours ago, so that the feed is fetched again.
         let unchanged = UnchangedFeed(
             podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304))
         _ = try daemon.library.recordUnchanged([unchanged], now: Int64(time(nil)) - 7_200)

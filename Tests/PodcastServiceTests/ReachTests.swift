@@ -116,7 +116,8 @@ struct ReachTests {
         #expect(access?.space == .public && access?.reach == .loopback, "the feed's address is on this computer")
         #expect(
             await client.failure(of: .asset(.chapters, id: try daemon.episode().id.rawValue))?.errorNumber == EACCES)
-        // A permanent redirect moves the show, but not the given URL: a server has named the new address.
+        // A permanent redirect changes the show's URL, but not its given URL, because a server and not the user has
+        // named the new address.
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 301) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         let here = inside.url("/feed.xml")

@@ -36,8 +36,8 @@ final class ServiceHome: Sendable {
     func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
         var configuration = ServiceConfiguration(
             paths: paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
-        // After an open, the engine holds (pauses) the response until the first read. In tests the last close ends an
-        // unread response, not the timeout.
+        // After an open, the engine holds (pauses) the response until the first read. This timeout is longer than any
+        // test, so an unread response ends only at the last close.
         configuration.transfers.limits.maxHold = .seconds(3_600)
         change(&configuration)
         return try await RunningService(configuration)

@@ -74,8 +74,8 @@ struct TranscriptConverterTests {
         #expect((20...200).contains(rest?.count ?? 0))
     }
 
-    /// A cue with a text of 500,000 bytes, and a cue of 100,000 lines, are cut at the limit. Deeply nested JSON is no
-    /// transcript.
+    /// A cue with a text of 500,000 bytes, and a cue of 100,000 lines, are cut at about 64 KiB
+    /// (`TranscriptConverter.textLimit`). Deeply nested JSON is no transcript.
     @Test func endlessPartsAreBounded() throws {
         let long = String(repeating: "word ", count: 100_000)
         let json = try #require(

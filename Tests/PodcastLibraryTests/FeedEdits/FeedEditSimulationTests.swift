@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Two weeks of typical edits by publishers and hosting companies, compared with a model that knows each item's
-/// identity.
+/// Two weeks of typical edits by publishers and hosting companies. After each refresh, the library's rows are compared
+/// with a model that knows each item's identity.
 ///
-/// The seed determines all numbers; even seeds send XML, odd ones parsed feeds. `PODFS_EDIT_SEEDS=1000..<1200` in the
-/// environment selects other seeds.
+/// The seed determines all numbers. With an even seed, the parser reads XML documents; with an odd one, the library
+/// gets `Feed` values made without the parser. `PODFS_EDIT_SEEDS=1000..<1200` in the environment selects other seeds.
 struct FeedEditSimulationTests {
     static let seeds: [UInt64] = {
         let usual = Array<UInt64>(1...6)

@@ -14,7 +14,7 @@ struct ModelDocument: Sendable {
 
     private(set) var bytes: [UInt8]
     let contentType: String
-    /// Whether the parser must report no diagnostics.
+    /// Whether the parser must report no diagnostics. Of any other document, it must report some.
     private(set) var isSound: Bool
     /// The offset at which each item is complete: after the name in its end tag. The parser drops an item that is cut
     /// before that offset.

@@ -109,8 +109,8 @@ struct ModelFortnight: Sendable {
         return serve(.document(document, items: items, isWhole: true), items)
     }
 
-    /// Records a mishap that leaves these items. Returns `false`, without a record, if the episodes could not be
-    /// distinguished.
+    /// Records a mishap after which the document contains only `items`. Returns `false`, without a record, if the
+    /// episodes could not be distinguished.
     private mutating func record(_ hour: Int, _ mishap: Mishap, _ items: [Said]) -> Bool {
         guard distinguishability.holds(for: items) else { return false }
         note(hour, mishap)

@@ -1,6 +1,6 @@
 /// Responses in the documented formats, with invented shows.
 enum CatalogueFixtures {
-    /// A response of the iTunes Search API. Apple sends the line feeds before the object, too.
+    /// A response of the iTunes Search API. Apple's responses also begin with line feeds.
     static let iTunes = """
 
 

@@ -13,8 +13,9 @@ struct SourceTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// Serves a feed with one episode, whose main address is `/main.mp3`, and the XML of its alternates. Serves no
-    /// media.
+    /// Serves a feed with one episode, whose main address is `/main.mp3`. Serves no media.
+    ///
+    /// - Parameter alternate: the XML of the episode's alternates.
     private func publish(_ alternate: String) {
         var feed = FeedBuilder.show("Show", episodes: 1, length: content.size) { _ in home.web.url("/main.mp3") }
         feed.items[0].raw = alternate
