@@ -118,7 +118,8 @@ extension Event {
         if case .listening(_, _, let listening) = body { listening } else { nil }
     }
 
-    /// The path of a task's subject or of an episode, or the name of a changed show or view.
+    /// The path of a task's subject, or of the episode in a `listening` event; for a changed show or view, its name.
+    /// `nil` for `episode` and `idle`.
     package var path: String? {
         switch body {
         case .show(_, let name, _): name

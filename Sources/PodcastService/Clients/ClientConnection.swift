@@ -40,8 +40,9 @@ package final class ClientConnection: Sendable {
     let state = Mutex(State())
     private let interestChanged: @Sendable (ClientConnection) -> Void
 
-    /// Maximum number of outstanding commands. At this number the daemon stops reading the client's frames, which then
-    /// stay in the socket buffer: a client that floods the daemon blocks, and the daemon's memory does not grow.
+    /// Number of outstanding commands at which the daemon stops reading from the client's socket. Further frames then
+    /// stay in the socket buffer: a client that floods the daemon blocks, and the daemon's memory does not grow. Frames
+    /// that the daemon has already read are still handled.
     private static let mostCommands = 64
 
     /// Maximum backlog in bytes, far above the largest reply. A client this far behind is disconnected.

@@ -133,8 +133,8 @@ extension EventQueue.Item {
         }
     }
 
-    /// Whether a failed write is retried. The progress of an upload, or of a running or queued download, is not
-    /// retried: the next report supersedes it.
+    /// Whether the write of this item is retried after a failure. The progress of an upload, or of a running or queued
+    /// download, is not retried: the next report supersedes it. Neither are items that write no row, and opens.
     var isRetried: Bool {
         switch self {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued

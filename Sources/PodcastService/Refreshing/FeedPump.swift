@@ -11,7 +11,8 @@ internal import TransferEngine
 /// The fetches of known shows' feeds. After a 304, the common case, the next request starts at once on the engine's
 /// thread; `Refresher`, whose actor may be busy, handles such responses in batches.
 ///
-/// Its queue serves all feeds, including those that other code fetches when their turn comes. Thread-safe.
+/// Its queue also contains feeds that other code fetches. When the turn of such a feed comes, the pump sends no request
+/// and only reports the turn (`Report.slot`). Thread-safe.
 final class FeedPump: Sendable {
     /// A known feed to be fetched.
     final class Job: Sendable {
@@ -127,7 +128,7 @@ final class FeedPump: Sendable {
     /// Starts the queued feeds that the limits allow, and records their requests as running. The caller sends the
     /// requests.
     ///
-    /// - Returns: the requests to send, and the slots of feeds that other code fetches.
+    /// - Returns: the requests to send, and the ids of the feeds whose turn has come but that other code fetches.
     func start() -> (requests: [DataTask], slots: [ShowID]) {
         let (requests, slots, isUrgent) = state.withLock { state in
             let (requests, slots) = start(&state)

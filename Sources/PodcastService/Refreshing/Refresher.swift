@@ -22,7 +22,8 @@ final class Refresher: ServicePart {
     private var waitingGroups: [ShowID: [RefreshGroup]] = [:]
     /// The reason for each refresh that waits for its turn or for its response; `.schedule` if absent.
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
-    /// Imports of shows that are not in the library yet. They wait in the same queue, under negative identifiers.
+    /// Imports that wait in the queue of `feeds` for their turn. Their shows are not in the library yet, so they are
+    /// queued under negative identifiers.
     private var slots: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
     /// The identifier of the last import. Identifiers of imports count down from -1.
     private var lastSlot: ShowID = 0

@@ -28,7 +28,7 @@ package final class PodcastService: ServicePart {
     let listening: ListeningRecorder
     let sync: SyncExchange
     let views: Views
-    /// The replacement of a damaged library; `nil` if the library was intact.
+    /// How a damaged or missing library was replaced; `nil` if the library was intact.
     private let recovery: LibraryRecovery?
     /// The message for the next `podfs` command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
@@ -37,7 +37,7 @@ package final class PodcastService: ServicePart {
     private let onIdle: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - recovery: the replacement of a damaged library; `nil` if the library was intact.
+    ///   - recovery: how a damaged or missing library was replaced; `nil` if the library was intact.
     ///   - onIdle: called when the daemon has been idle long enough, or a client has asked it to exit.
     package init(
         configuration: ServiceConfiguration, library: Library, recovery: LibraryRecovery? = nil,

@@ -14,8 +14,7 @@ package enum Keep: Sendable, Equatable {
     package static let forms =
         "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
 
-    /// Maximum value: a library holds no more episodes of one show (`FeedLimits.items`), and 100,000 days are 270
-    /// years.
+    /// Maximum value: no more items of a feed are read (`FeedLimits.items`), and 100,000 days are 270 years.
     private static let largest = 100_000
 
     /// Parses one of `forms`, ignoring case; `nil` for everything else.

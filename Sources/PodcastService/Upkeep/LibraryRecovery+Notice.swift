@@ -9,7 +9,8 @@ extension LibraryRecovery {
         ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
     }
 
-    /// The message for the log and the next command: the library's replacement, and a damaged file's new path.
+    /// The message for the log and for the next command. It says from what the library was restored, and where the
+    /// damaged file is now, if there is one.
     var notice: String {
         let problem = damaged == nil ? "did not exist" : "was damaged"
         let kept = damaged.map { "; the damaged file is kept as \($0)" } ?? ""

@@ -31,8 +31,8 @@ final class Uploads: ServicePart {
 
     /// Loads the uploads of an earlier daemon, and starts those that may run unattended.
     ///
-    /// - Parameter isRecovering: whether a damaged library was replaced. Unknown snapshots are then kept, because they
-    ///   may be the only copies.
+    /// - Parameter isRecovering: whether a damaged or missing library was replaced. Unknown snapshots are then kept,
+    ///   because they may be the only copies.
     func start(isRecovering: Bool) throws {
         if let problem = passwords.problem { log.error("\(problem)") }
         let outstanding = try library.uploads()
