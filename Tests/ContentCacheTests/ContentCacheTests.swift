@@ -367,8 +367,8 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// Until a new process executes its program, it has a copy of the lock's descriptor. While the copy is open, the lock
-    /// is not released by closing the original.
+    /// Until a new process executes its program, it has a copy of the lock's descriptor. While the copy is open, the
+    /// lock is not released by a mere close of the original.
     @Test func aLockIsReleasedWhileAProcessIsBeingStarted() async throws {
         let path = FilePath(folder.file("lock"))
         var lock = try FolderLock(file: path)

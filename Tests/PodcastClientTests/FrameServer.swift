@@ -53,8 +53,8 @@ final class FrameServer: Sendable {
             guard let peer = accepted(descriptor) else { return }
             Thread.detachNewThread { [self] in
                 peer.run { take(peer, $0) }
-                // The connection is shut down explicitly: while a test has a reference to the peer, the descriptor stays
-                // open.
+                // The connection is shut down explicitly: the descriptor stays open while a test has a reference to the
+                // peer.
                 peer.end()
             }
         }
