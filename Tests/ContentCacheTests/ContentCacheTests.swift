@@ -288,7 +288,7 @@ import Testing
         for generation in 2...5 {
             for (number, file) in files.enumerated() {
                 var checkpoint = Checkpoint(key: Int64(number), generation: generation)
-                // Each generation is shorter than the one whose file it overwrites, of which no byte may remain.
+                // Each generation is shorter than the one whose file it overwrites. No byte of the old one may remain.
                 checkpoint.finalURL = String(repeating: "x", count: (7 - generation) * 100 + number)
                 try cache.save(checkpoint, of: file, durably: generation.isMultiple(of: 2))
                 inodes.insert(try checkpointInode(file.name))
@@ -367,7 +367,8 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// Until it executes its program, a new process has a copy of the descriptor, and with it of the lock.
+    /// Until a new process executes its program, it has a copy of the lock's descriptor. While the copy is open, the
+    /// lock is not released by a mere close of the original.
     @Test func aLockIsReleasedWhileAProcessIsBeingStarted() async throws {
         let path = FilePath(folder.file("lock"))
         var lock = try FolderLock(file: path)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Fuse
 
-/// Passthrough: the negotiation with the kernel, and the registration of files. The kernel's own reads need a real
-/// mount, and are not tested here.
+/// Passthrough: its negotiation with the kernel, and how files are registered as backing files. The kernel's own reads
+/// need a real mount, and are not tested here.
 struct BackingFileTests {
     private static let extension2: UInt32 = 1 << 30  // FUSE_INIT_EXT
     private static let passthrough: UInt32 = 1 << 5  // FUSE_PASSTHROUGH, of the second word
@@ -28,7 +28,7 @@ struct BackingFileTests {
         // max_stack_depth: a folder on overlayfs needs two.
         let depth = initReply.number(UInt32.self, at: 36)
         #expect(isAsked ? [1, 2].contains(depth) : depth == 0)
-        #expect(initReply.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
+        #expect(initReply.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS is still granted.
         #expect(filesystem.connection.withLock { $0?.passthrough } == isAsked)
         // podfs changes only the reply to INIT: a later reply arrives as libfuse has written it.
         let answer = try kernel.call(.lookup, node: 1, text("a"))

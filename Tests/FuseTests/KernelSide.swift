@@ -101,7 +101,7 @@ final class KernelSide: Sendable {
                 outcome.withLock { $0 = Outcome(ended: true, error: "\(error)") }
             }
         }.detach()
-        // Like the kernel, this thread reads every reply at once.
+        // This thread reads each reply as soon as it is sent, like the kernel.
         reader = OtherThread { [socket, inbox] in
             while true {
                 do {

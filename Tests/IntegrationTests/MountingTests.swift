@@ -347,7 +347,7 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
         try await Self.expectItServes(ordinary)
-        // The mount's process starts the next daemon, which inherits its environment. The test itself sets HOME.
+        // The mount starts the next daemon, which inherits its environment. HOME proves nothing: the test has set it.
         ordinary.home.killDaemon(SIGTERM)
         try await ordinary.home.waitUntilDaemonHasEnded()
         let marked = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "0", ordinary.episode)

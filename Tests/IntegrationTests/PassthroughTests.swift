@@ -200,7 +200,8 @@ struct PassthroughTests {
 
     // MARK: Other ways to read, in Python
 
-    /// Starts a Python program. In it, `path` is the episode's path, `good` has its bytes, and `folder` is the home's.
+    /// Starts a Python program. In it, `path` is the episode's path, `good` has the episode's bytes, and `folder` is
+    /// the path of `show.home.directory`.
     private func python(_ program: String, _ show: MountedShow) async throws -> ChildProcess {
         let folder = show.home.directory
         let good = folder.file("good")

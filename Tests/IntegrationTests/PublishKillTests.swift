@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) final class PublishKillTests {
     private enum Victim: CaseIterable { case command, daemon, both }
 
-    /// The server's upload protocol, and its support for repeated requests.
+    /// The server's upload protocol, and whether the server recognizes a repeated POST by its Idempotency-Key.
     enum Server: CaseIterable {
         case tus, put, putWithoutKeys
     }

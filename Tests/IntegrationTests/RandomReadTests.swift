@@ -108,7 +108,8 @@ import Testing
     @Test(
         .enabled(if: InstalledProgram.exists("python3"), "python3 is not installed"), arguments: [500_000, 1_000, nil])
     func aReaderThatDoesNotAskForTheSizeGetsTheWholeFile(_ length: Int?) async throws {
-        // The kernel has the size in the feed. If this size is too large, the kernel reads ahead beyond the true end.
+        // Before the open, the kernel has the size from the feed: too large, too small, or none. With too large a size,
+        // the kernel would read ahead beyond the true end.
         let show = try await MountedShow(episodes: 4, length: length)
         let pieces = [131_072, 65_537, 1_000_000, 4_096]
         for (index, piece) in pieces.enumerated() {
@@ -133,8 +134,8 @@ import Testing
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
-        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. The loop starts after the readers' first
-        // read, since podfs may drop the response that it holds after an open without a read.
+        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. podfs holds the response to an open for
+        // the first read, and drops it at the last close before that. So the loop starts after the readers' first read.
         let dropper = try ChildProcess(
             "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         gate.open()

@@ -174,7 +174,7 @@ struct StatusScreenTests {
         #expect(answers == [10 + FramePace.interval - 10.0625, nil])
         due = [pace.recordIfDue(now: 10.1), pace.recordIfDue(now: 10.21)]
         #expect(due == [false, true])
-        // A request for an earlier frame replaces a later one.
+        // A request for an earlier frame replaces the request for a later one.
         answers = [pace.requestFrame(at: 12, now: 11), pace.requestFrame(at: 11.5, now: 11)]
         #expect(answers == [1, 0.5])
     }

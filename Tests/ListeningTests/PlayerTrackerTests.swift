@@ -189,7 +189,8 @@ import TransferCore
         #expect(last.phase == .stopped && last.duration == nil)
     }
 
-    /// The driver converts the position to microseconds, as a 64-bit integer.
+    /// The driver converts the position from which a player seeks to an `Int64` of microseconds. A position such as
+    /// -1e300 s would trap there.
     @Test func anImpossiblePositionIsNotTheStartOfASeek() {
         var room = Room()
         room.start(status: .paused)

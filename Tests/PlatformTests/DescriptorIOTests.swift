@@ -41,7 +41,7 @@ struct DescriptorIOTests {
     }
 
     @Test func aFailureIsReported() {
-        // errno is read at once in each test: the expansion of `#expect` may change it between two operands.
+        // Each line reads errno directly after the call: the expansion of `#expect` may change it between two operands.
         let (isWritten, writeError) = (writeAll([1], to: -1), errno)
         #expect(!isWritten && writeError == EBADF)
         let (content, readError) = (readAll(-1), errno)

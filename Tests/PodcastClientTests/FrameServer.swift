@@ -53,7 +53,8 @@ final class FrameServer: Sendable {
             guard let peer = accepted(descriptor) else { return }
             Thread.detachNewThread { [self] in
                 peer.run { take(peer, $0) }
-                // The connection is closed explicitly, since a test may still hold a reference.
+                // The connection is shut down explicitly: the descriptor stays open while a test has a reference to the
+                // peer.
                 peer.end()
             }
         }

@@ -73,7 +73,7 @@ import Testing
         #expect(feed.items.isEmpty)
         var text: [UInt8] = []
         feed.writeInspectJSON(items: inspected) { text += $0 }
-        // An item may be parsed before the show's author is known, and then contains this author itself.
+        // An item delivered alone has its author even if this equals the show's, which may be parsed later.
         func withoutAuthors(_ text: [UInt8]) -> [Substring] {
             String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("      \"author\"") }
         }

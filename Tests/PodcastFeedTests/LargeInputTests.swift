@@ -168,8 +168,8 @@ import Testing
         #expect(Set(feed.items.map(\.line)).count == 500)
     }
 
-    /// Documents are parsed in blocks of 64 KiB, and the diagnostics of a block's characters precede those of its XML.
-    /// So the blocks must be the same, however the document is split.
+    /// The parser divides a document into blocks of 64 KiB. The diagnostics of each block are ordered: those of its
+    /// characters precede those of its XML. So the blocks must be the same for every split of the document into pieces.
     @Test(
         arguments: [[0xE9, 0x20], [0x00], [0xC3, 0xA9], [0xF0, 0x9F, 0x8E, 0x99], [0xE2, 0x82, 0x20]] as [[UInt8]])
     func bytesAtABlockBoundaryAreReadTheSameForEverySplit(bytes: [UInt8]) throws {

@@ -14,7 +14,7 @@ struct StatusWatch {
 
     /// An input of the loop in `run`.
     private enum Input: Sendable {
-        /// The daemon has sent its tasks, and sends events.
+        /// The daemon has sent the list of its tasks, and sends an event for each later change.
         case connected(DaemonConnection, [TaskInfo])
         case event(Event)
         /// The daemon has exited, or could not be reached.
@@ -166,7 +166,8 @@ private protocol StatusOutput {
     mutating func resume() -> Double?
     /// Restores the terminal. The output may be continued by `resume`.
     mutating func close()
-    /// Applies a key to the selection: an arrow moves it, another key selects the first task if none is selected.
+    /// Applies a key to the selection: an arrow moves it. Another key selects the first task if no task is selected or
+    /// the selected one has ended.
     mutating func press(_ key: WatchKey) -> Double?
     /// Shows the result of a key until the next key.
     mutating func show(_ message: String) -> Double?
@@ -245,7 +246,7 @@ private struct ScreenOutput: StatusOutput {
         switch key {
         case .down: selection = index.map { ids[min($0 + 1, ids.count - 1)] } ?? ids.first
         case .up: selection = index.map { ids[max($0 - 1, 0)] } ?? ids.last
-        // A key without a selection applies to the first task.
+        // If no task is selected, or the selected one has ended, the key applies to the first task.
         case .suspend, .resume, .cancel, .open: selection = index.map { ids[$0] } ?? ids.first
         case .quit: break
         }

@@ -20,8 +20,8 @@ struct TerminalTraits: Equatable {
             environment: environment)
     }
 
-    /// The plausible widths and heights. Others are ignored, since the status screen is filled with empty lines to the
-    /// height.
+    /// The plausible widths and heights. Others are ignored: the status screen is padded with empty lines up to the
+    /// height, so an absurd height would produce a huge frame.
     private static let sizes = 1...10_000
 
     /// - Parameters:

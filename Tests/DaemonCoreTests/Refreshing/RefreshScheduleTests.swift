@@ -227,8 +227,8 @@ struct RefreshScheduleTests {
             #expect(result >= schedule.minimum && result >= word, "\(facts)")
             #expect(result <= max(schedule.maximum, word + word / 10), "\(facts)")
 
-            // Skipped hours make the delay a step function. Without them it is monotonic, which the following checks
-            // show.
+            // Skipped hours lengthen the delay, and make it jump. Without them, the delay never falls when the random
+            // number, the number of failures or Retry-After grows.
             var plain = facts
             plain.quietTimes = QuietTimes()
             #expect(delay(plain, random) <= result)

@@ -158,7 +158,8 @@ struct SimulatedCache {
         transfers[index].isConfirmed = true
     }
 
-    /// Lets servers recover and readers leave; protected files stay protected.
+    /// Lets servers recover, ends the reads of files that are being downloaded, and resumes suspended downloads.
+    /// Complete files that are open, leased or pinned stay so.
     mutating func settleDown() {
         for index in transfers.indices {
             transfers[index].isRead = false
