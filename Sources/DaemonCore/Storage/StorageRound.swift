@@ -181,7 +181,8 @@ struct StorageRound {
     }
 
     /// Reserves space for the rest of an open file. If the rest does not fit within the limits, evicts only until
-    /// `lookAhead` bytes (or the rest, if smaller) can be written to the disk; the file may then exceed `cache.limit`.
+    /// `lookAhead` bytes (or the rest, if smaller) can be written to the disk; the cache may then become larger than
+    /// `cache.limit`.
     private mutating func serve(_ transfer: StorageTransfer) {
         let need = Int128(need(of: transfer))
         if !makeRoom(need) {
