@@ -63,7 +63,7 @@ struct StorageRound {
 
     /// The precedence of transfers: open files, then transfers that may proceed, then the others. Within each group,
     /// the first difference decides: not waiting for a retry, a known size, requested rather than automatic, with a
-    /// reservation (so that no transfer of equal rank takes it), and the lower number, which was created earlier.
+    /// reservation (so that no transfer of equal rank takes it), and the lower number (the transfer created earlier).
     ///
     /// A transfer of unknown size never has a complete reservation, so its reservation does not count. Of several such
     /// transfers, the one created first continues at the others' expense. Otherwise two of them could take each other's
