@@ -2,8 +2,9 @@ internal import Foundation
 
 /// The record of a cache file's contents, stored beside it.
 ///
-/// A new checkpoint replaces the previous one atomically, so a reader never sees a partial one. It is at most a second
-/// or a few megabytes behind the file; bytes that it does not list are fetched again.
+/// A new checkpoint replaces the previous one atomically, so a reader never sees a partial one. During a download, a
+/// checkpoint is due a second after the first byte that the previous one does not list, or after 8 MiB of such bytes
+/// (`CheckpointPace`). After a crash, bytes that the last written checkpoint does not list are fetched again.
 package struct Checkpoint: Sendable, Codable, Equatable {
     /// The version of this format.
     package static let currentVersion = 1

@@ -25,7 +25,7 @@ extension ContentCache {
         return file.state
     }
 
-    /// Reads a whole file, and writes a new checkpoint if its digest equals that of `checkpoint`.
+    /// Reads a whole file. If the file's digest equals the one in `checkpoint`, writes a new checkpoint.
     ///
     /// A file restored from a backup has another inode or mtime but the right content. The call takes as long as
     /// reading the whole file from the disk.

@@ -21,7 +21,8 @@ package final class ContentCache: Sendable {
     private struct Reserve {
         /// Empty files, each of which becomes a cache file or a first checkpoint.
         var blanks: [Blank] = []
-        /// Paths of replaced checkpoints, to be overwritten by later ones. A file that no longer exists is created.
+        /// Paths of replaced checkpoints, which later checkpoints overwrite. If such a file no longer exists, the write
+        /// of the later checkpoint creates it.
         var spares: [FilePath] = []
         /// The number of temporary names assigned so far.
         var named = 0
@@ -156,8 +157,8 @@ package final class ContentCache: Sendable {
 
     /// Opens a file of an earlier run for writing, and returns the ranges that are certain to have their bytes.
     ///
-    /// - Returns: `nil` if the file or its checkpoint is missing or damaged, or if the checkpoint is of another file;
-    ///   both are then removed.
+    /// - Returns: `nil` if the file or its checkpoint is missing or damaged, or if the checkpoint is of another file.
+    ///   The file and its checkpoint are then removed.
     /// - Throws: A transient defect; nothing was removed then.
     package func reopen(
         _ name: String
@@ -238,7 +239,7 @@ package final class ContentCache: Sendable {
 
     /// Writes a checkpoint to a temporary file, which then replaces the previous checkpoint atomically. Fills in the
     /// boot id, the device and the file's state. If the cache file has been removed meanwhile, removes the checkpoint
-    /// too.
+    /// too; a first checkpoint that was written to a blank is not removed.
     ///
     /// The replaced checkpoint is not removed. The next checkpoint, of any cache file, overwrites it: on ext4 the
     /// creation of a file skips every inode that was freed within the last seconds, and with many concurrent downloads
@@ -269,7 +270,8 @@ package final class ContentCache: Sendable {
         }
         var isSpare = true
         defer { if isSpare { reserve.withLock { $0.spares.append(spare) } } }
-        // A new file has no content for the truncation in `write` to discard, so its rename is safe only after a sync.
+        // A new spare has no content that the truncation in `write` discards. So only a sync ensures that its rename
+        // does not expose an empty checkpoint after a crash of the system.
         try Self.write(data, to: spare, durably: durably || isNew)
         if isFirst || clinux_exchange(spare.string, path.string) != 0 {
             // There is no previous checkpoint, or the file system cannot exchange two files.
@@ -315,8 +317,9 @@ package final class ContentCache: Sendable {
         unlink(checkpointPath(name).string)
     }
 
-    /// Removes a file that has no reader: acquires the exclusive lock first, which fails while a reader has a lease. A
-    /// file that is missing or defective is removed without the lock.
+    /// Removes a file that has no reader, and its checkpoint. Acquires the exclusive lock first, which fails while a
+    /// reader has a lease. If there is no readable regular file with this name, removes whatever has the name, and the
+    /// checkpoint, without the lock.
     ///
     /// - Returns: `false` if a reader has a lease, or may have one; nothing was removed then.
     package func evict(_ name: String) -> Bool {

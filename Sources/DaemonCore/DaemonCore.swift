@@ -67,7 +67,7 @@ package struct DaemonCore: Sendable {
 
     // MARK: Inputs
 
-    /// Adds reserved event numbers.
+    /// Adds event numbers that the caller has reserved in the library.
     package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
 
     /// Returns an event for a single client, with a number of its own.

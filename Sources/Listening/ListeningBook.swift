@@ -26,8 +26,9 @@ package struct ListeningChange: Sendable, Equatable {
 /// tail reaches the tail; a seek into the tail does not count. The episode stays played until a person clears the mark,
 /// or until a player starts it again from the beginning and plays it for a minute.
 ///
-/// Two players may play the same episode. The position that counts is that of the player which started, continued or
-/// sought last. Once that player has paused or ended, the next player that reports anything replaces it.
+/// Two players may play the same episode. The stored position follows one of them, the *owner*: the one that started,
+/// continued or sought last. Once the owner has paused or ended, the next player that reports anything becomes the
+/// owner. A report of any player that sets or clears the played mark also changes the position.
 package struct ListeningBook: Sendable {
     /// The consequences of a report.
     package struct Verdict: Sendable, Equatable {
@@ -86,7 +87,7 @@ package struct ListeningBook: Sendable {
     package static let capacity = 256
 
     private var sessions: [Key: Session] = [:]
-    /// The player whose position counts, by episode.
+    /// The owner of each episode's stored position.
     private var owners: [EpisodeID: Key] = [:]
     /// The time of a script's last report, by the player's process.
     private var scripts: [Int32: Instant] = [:]
@@ -135,8 +136,8 @@ package struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // If an adopted session begins with `playing`, that report starts no interval between writes, so that the next
-        // report of playback is written too: the sender still times its reports by the previous daemon's writes.
+        // Do not set `lastWriteDue` if an adopted session begins with `playing`. The next report is then written even
+        // if it arrives early: the sender times its reports by the writes of the previous daemon, not by this one.
         if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
         if report.phase == .stopped {
             remove(key)
@@ -173,7 +174,7 @@ package struct ListeningBook: Sendable {
             isFromBeginning: false, isTentative: false)
     }
 
-    /// Whether the player whose position counts is that of `key`, or is playing.
+    /// Whether the episode has an owner, and the owner is the player of `key` or is playing.
     private func hasPlayingOwner(of key: Key) -> Bool {
         guard let owner = owners[key.episode] else { return false }
         return owner == key || sessions[owner]?.isPlaying ?? false

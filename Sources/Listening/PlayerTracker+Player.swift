@@ -15,7 +15,8 @@ extension PlayerTracker {
     struct Session: Sendable {
         let number: Int
         let episode: EpisodeID
-        /// Whether `paused` has been reported, and no reading has been processed during playback since.
+        /// Whether `paused` has been reported. Reset by the next reading of the position that is processed while the
+        /// player plays.
         var isPaused = false
         var resume: Resume?
         var lastSeek: Instant?

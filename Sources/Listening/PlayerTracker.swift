@@ -50,7 +50,7 @@ package struct PlayerTracker: Sendable {
     /// The interval between readings while a player plays.
     static let readInterval: Duration = .seconds(10)
     /// The time after a session's start at which the position is read again: VLC does not announce its initial seek.
-    /// Also the interval of retries if the player does not answer the request for the position before a session.
+    /// Also, before a session, the interval at which the position is requested again if the player does not answer.
     static let startInterval: Duration = .seconds(1)
     /// The interval between readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)

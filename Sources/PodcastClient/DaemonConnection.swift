@@ -112,7 +112,7 @@ package final class DaemonConnection: Sendable {
         let bytes = frame.bytes
         sending.withLock { _ in
             let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
-            // The receiving thread then reads the end of the stream, and fails all outstanding requests.
+            // The shutdown makes the receiving thread read the end of the stream and fail all outstanding requests.
             if sent < bytes.count { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }

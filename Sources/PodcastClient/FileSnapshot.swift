@@ -39,7 +39,8 @@ package final class FileSnapshot: Sendable {
         guard descriptor >= 0 else { throw problem(folder, "cannot be written to") }
         let size = Int64(before.st_size)
         do throws(Problem) {
-            // No other process knows the name yet, so the lock is free.
+            // The lock is free, unless a daemon that starts at this moment is examining the folder: it locks each file
+            // that it does not know (`UploadSnapshots.tidy`).
             guard clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 else { throw problem(path, "cannot be locked") }
             try copy(source, to: descriptor, file)
             guard fsync(descriptor) == 0 else { throw problem(file, "cannot be copied to \(folder)") }

@@ -7,8 +7,8 @@ package import TransferCore
 /// reservations; downloads that do not fit wait. Otherwise the cache could fill with partial files, none of which could
 /// be completed.
 ///
-/// - A download whose file a program has open takes precedence. It may exceed `cache.limit`, but must leave the disk
-///   its minimum free space.
+/// - A download whose file a program has open takes precedence. Its bytes may make the cache larger than `cache.limit`,
+///   but the disk must keep its minimum free space.
 /// - A download of unknown size reserves space as it grows, `growthReservation` bytes at a time.
 /// - A download larger than `cache.limit` fails, unless a program has the file open.
 /// - Files are evicted in this order: played files, then other files that are not being downloaded, both least recently

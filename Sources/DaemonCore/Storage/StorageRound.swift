@@ -63,7 +63,7 @@ struct StorageRound {
 
     /// The precedence of transfers: open files, then transfers that may proceed, then the others. Within each group,
     /// the first difference decides: not waiting for a retry, a known size, requested rather than automatic, with a
-    /// reservation (so that no transfer of equal rank takes it), and the lower number, which was created earlier.
+    /// reservation (so that no transfer of equal rank takes it), and the lower number (the transfer created earlier).
     ///
     /// A transfer of unknown size never has a complete reservation, so its reservation does not count. Of several such
     /// transfers, the one created first continues at the others' expense. Otherwise two of them could take each other's
@@ -181,7 +181,8 @@ struct StorageRound {
     }
 
     /// Reserves space for the rest of an open file. If the rest does not fit within the limits, evicts only until
-    /// `lookAhead` bytes (or the rest, if smaller) can be written to the disk; the file may then exceed `cache.limit`.
+    /// `lookAhead` bytes (or the rest, if smaller) can be written to the disk; the cache may then become larger than
+    /// `cache.limit`.
     private mutating func serve(_ transfer: StorageTransfer) {
         let need = Int128(need(of: transfer))
         if !makeRoom(need) {

@@ -33,7 +33,8 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
 /// A download that has neither ended nor failed.
 package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
-    /// The order of equally ranked downloads: the lower number, which was created first, precedes.
+    /// Decides between equally ranked downloads: the lower number, which belongs to the download created earlier,
+    /// precedes.
     package var number: TaskID
     /// The time of the last request.
     package var asked: WallTime

@@ -133,7 +133,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.write(.suspended(task.id, suspended)))
         downloads[media]?.isSuspended = suspended
         guard suspended else { return }
-        // Shown until the engine reports the state.
+        // Clients see this state until the engine reports one.
         downloads[media]?.snapshot.state = .suspended
         orderWithOwnPriority(media)
     }

@@ -4,7 +4,8 @@ internal import Platform
 ///
 /// The conditions are read only while work depends on them.
 struct ConditionGate: Sendable {
-    /// The age from which a reading is repeated. After twice this time it no longer permits anything.
+    /// The age from which a reading is repeated. If the reading is at least twice as old when the next one begins,
+    /// nothing is permitted until the next one arrives.
     private let lifetime: Duration
     /// Whether discretionary work may run.
     private(set) var allows = true
@@ -22,9 +23,9 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(allowed)]
     }
 
-    /// Requests a reading if the last one is at least `lifetime` old, or if there was none yet. If the last one is at
-    /// least twice as old, or if there was none yet, also withdraws the permission until the next `record`. Call while
-    /// work depends on the conditions.
+    /// Requests a reading if the last one is at least `lifetime` old, or if there was none yet. Does nothing while a
+    /// reading is running. If the last one is at least twice `lifetime` old, or if there was none yet, also withdraws
+    /// the permission until the next `record`. Call while work depends on the conditions.
     mutating func demand(at now: Moment) -> [Effect] {
         let age = readAt.map { now.uptime - $0 }
         if isReading || age.map({ $0 < lifetime }) ?? false { return [] }

@@ -14,8 +14,9 @@ package struct BackingID: RawRepresentable, Sendable, Hashable {
 /// A file that the kernel reads itself for handles opened with its id ("passthrough"). See
 /// Documentation/filesystems/fuse/fuse-passthrough.rst of the kernel.
 ///
-/// The kernel holds the open file description, and with it its locks, until this object and all handles opened with the
-/// id are released, even if this process dies. May be released on any thread.
+/// The kernel holds the open file description, and with it its locks, until this object is released and all handles
+/// opened with the id are closed. If this process dies, the open handles still hold it. This object may be released on
+/// any thread.
 package final class BackingFile: Sendable {
     package let id: BackingID
     private let end: @Sendable (BackingID) -> Void

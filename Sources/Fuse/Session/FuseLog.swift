@@ -66,9 +66,9 @@ package enum FuseLog {
     /// Runs `body`, and returns its result and the text written to standard error during the call.
     ///
     /// libfuse starts fusermount3, which inherits standard error and reports errors only there ("user has no write
-    /// access to mountpoint"); so does libfuse if fusermount3 is missing. Descriptor 2 belongs to the whole process:
-    /// the text includes what other threads write in this short time, so a caller that does not report the text has to
-    /// pass it on with `writeToStandardError`. If descriptor 2 is closed nothing is captured.
+    /// access to mountpoint"). If fusermount3 is missing, libfuse reports that only there, too. Descriptor 2 belongs to
+    /// the whole process: the text includes what other threads write in this short time, so a caller that does not
+    /// report the text has to pass it on with `writeToStandardError`. If descriptor 2 is closed, nothing is captured.
     static func capturingStandardError<Result>(_ body: () -> Result) -> (Result, String) {
         let original = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         let capture = cfuse_memory_file("fuse-messages")

@@ -18,7 +18,7 @@ enum DocumentEncoding: Equatable {
 
     /// Determines the encoding by byte order mark, then by the pattern of UTF-16, then by the label of the HTTP
     /// response, then by the label in the document (RFC 7303, section 3.2). A label that contradicts the bytes is
-    /// ignored.
+    /// ignored. If text without a label, or labelled as UTF-8 or ASCII, is mostly not UTF-8, its encoding is guessed.
     ///
     /// - Parameters:
     ///   - head: The document's first bytes, enough for an XML declaration and some text.
