@@ -41,8 +41,8 @@ struct Acceptor: Sendable {
             ]
             guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
             // Not accept4, which would set FD_CLOEXEC and O_NONBLOCK at once: whether Swift sees it depends on other
-            // imports. A child started between accept and fcntl inherits the descriptor; `ChildProcess` closes it in
-            // the child.
+            // imports. A child forked between accept and fcntl inherits the descriptor: `ChildProcess` closes only
+            // descriptors that it found open before the fork.
             let socket = accept(descriptor, nil, nil)
             guard socket >= 0 else { continue }
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
