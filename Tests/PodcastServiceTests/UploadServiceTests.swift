@@ -26,7 +26,7 @@ import TransferEngine
         return (daemon, try await daemon.connect())
     }
 
-    /// Returns a request with a copy of the file, as a client prepares it.
+    /// Writes a snapshot of the media, as `podfs publish` does, and returns a request to publish it.
     private func request(_ title: String = "Title", user: String = "", url: String? = nil) throws -> PublishRequest {
         let name = UUID().uuidString
         try Data(content.bytes).write(to: URL(fileURLWithPath: "\(home.paths.uploads)/\(name)"))

@@ -28,7 +28,7 @@ import TransferCore
         #expect(second.open(now: now) { _ in "name" }.isEmpty)
         second.begin([item])
         second.close()
-        // The exit interrupted this work, so it has not finished. Its removal after `close` must not change the record.
+        // The exit interrupted the item's work. Removing the item after `close` must not reset its crash count.
         second.remove([item])
         let third = WorkJournal(paths: home.paths)
         #expect(third.open(now: now) { _ in "name" }.isEmpty)

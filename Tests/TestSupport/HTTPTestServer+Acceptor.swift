@@ -32,7 +32,7 @@ struct Acceptor: Sendable {
 
     /// Waits for a free slot and returns the next connection, or `nil` when the server is stopped.
     private func next(_ slots: DispatchSemaphore) -> (connection: Connection, number: Int)? {
-        // A connection frees its slot when it ends, and all end when the server is stopped.
+        // When the server is stopped, this wait ends too: all connections end then, and each frees its slot.
         slots.wait()
         while !shared.isStopping {
             var polled = [
@@ -40,8 +40,9 @@ struct Acceptor: Sendable {
                 pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
-            // Not accept4, which would set both flags at once: whether Swift sees it depends on other imports. A child
-            // started between accept and fcntl inherits the descriptor; `ChildProcess` closes it in the child.
+            // Not accept4, which would set FD_CLOEXEC and O_NONBLOCK at once: whether Swift sees it depends on other
+            // imports. A child forked between accept and fcntl inherits the descriptor: `ChildProcess` closes only
+            // descriptors that it found open before the fork.
             let socket = accept(descriptor, nil, nil)
             guard socket >= 0 else { continue }
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)

@@ -106,7 +106,8 @@ extension ModelRun {
         try await settle()
         let feed = publication[feed: show.feed.number]
         // An open file refers to the rendition that was current when it was opened. If the feed replaces a partly
-        // cached rendition, later reads of it are not predictable: its files are closed and its bytes evicted first.
+        // cached rendition, later reads of such a file are not predictable. So before the refresh, the episode's open
+        // files are closed and its cached bytes are evicted.
         for episode in library[show: show.id]?.episodes ?? [] where episode.phase != .cached {
             let isOther = feed.items.contains {
                 $0.number == episode.item.number && ModelLibrary.isOther(episode.item, $0)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-// The function that calls the function of an operation, and the operations that change nothing.
+// `perform(_:)`, which calls the function of the given operation, and the operations that change nothing.
 extension ModelRun {
     mutating func perform(_ operation: ModelOperation) async throws {
         switch operation {

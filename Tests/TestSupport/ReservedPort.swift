@@ -3,9 +3,10 @@ import Glibc
 
 /// A TCP port of one address of this computer, bound until the object is released.
 ///
-/// A server may listen on it, stop, and listen on it again; in between no other socket gets the port. The kernel gives
-/// a port without a bound socket to the next socket that asks for any, also as the source of a connection. It lets
-/// several sockets bind a port that all have SO_REUSEADDR while none of them listens (socket(7)).
+/// A server may listen on it, stop, and listen on it again; in between no other socket gets the port. If no socket were
+/// bound to the port, the kernel could choose it for any socket that binds port 0 or connects. The server's listener
+/// can bind the same port, since the kernel permits that if all sockets bound to the port have SO_REUSEADDR and none of
+/// them listens (socket(7)).
 package final class ReservedPort: Sendable {
     package let number: UInt16
     private let address: String
@@ -33,8 +34,8 @@ package final class ReservedPort: Sendable {
         return listener
     }
 
-    /// Stops listening, and closes the socket. A process that is being started can have a copy of the socket, which
-    /// would listen on.
+    /// Stops listening, and closes the socket. Closing alone would not be enough: a process that is being started may
+    /// have a copy of the descriptor, which keeps the socket listening.
     package static func stopListening(_ listener: Int32) {
         shutdown(listener, Int32(SHUT_RDWR))
         Glibc.close(listener)

@@ -21,7 +21,7 @@ package enum Tampering: String, CaseIterable, Sendable {
     /// The file got a second hard link.
     case named
 
-    /// Whether the content is unchanged.
+    /// Whether a regular file with the same content remains at the path.
     package var isHarmless: Bool { [.copied, .touched, .named].contains(self) }
 
     /// Applies the change to the file at `path`, which must have at least 100,000 bytes.

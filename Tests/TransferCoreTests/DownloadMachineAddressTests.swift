@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferCore
 
-/// URLs that expire, and owners that provide new ones.
+/// Download URLs that expire, and newer URLs from the machine's owner.
 @Suite struct DownloadMachineAddressTests {
     private static let missing = TransferError(.missing, "the server answered 404")
     private var missing: TransferError { Self.missing }

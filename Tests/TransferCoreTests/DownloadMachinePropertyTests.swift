@@ -7,7 +7,7 @@ import TransferCore
 @Suite struct DownloadMachinePropertyTests {
     private static func limits(excess: Int64) -> DownloadMachine.Limits {
         var limits = DownloadMachine.Limits()
-        // Scaled to a file of some hundred bytes.
+        // These limits are scaled down to a file of a few hundred bytes.
         limits.reach = 24
         limits.overlap = 8
         limits.excess = excess

@@ -38,7 +38,8 @@ struct MachineSimulation {
     private(set) var log: [String] = []
     /// The errors returned to readers.
     private(set) var errors: [TransferError] = []
-    /// The number of received bytes, present ones included.
+    /// The number of bytes received on all connections, including those that were skipped or compared because they were
+    /// present already.
     private(set) var wire: Int64 = 0
 
     init(machine: DownloadMachine, server: ModelServer, random: SeededGenerator) {
@@ -279,7 +280,7 @@ struct MachineSimulation {
             guard let reader = reads.removeValue(forKey: id) else { throw Violation(description: "read \(id) twice") }
             if let error {
                 errors.append(error)
-                // A reader that gets an error can also look up its reason.
+                // When a reader gets an error, a filling task that is not suspended must show an error to the user too.
                 let isTold = machine.error == error || machine.error != nil || !machine.isFilling || machine.isSuspended
                 try check(isTold || [.changed, .unprobed].contains(error.code), "no reason is shown for \(error)")
             }

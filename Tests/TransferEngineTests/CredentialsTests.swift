@@ -71,7 +71,8 @@ struct CredentialsTests {
     }
 
     @Test func aDownloadSendsCredentialsOnlyToItsOrigin() async throws {
-        // The first file is on another server. Its rest is requested there directly, and then through the origin again.
+        // The bench's server redirects requests for file 1 to `other`, which breaks two connections. After the first
+        // break the rest is requested directly from `other`, and after the second through the bench's server again.
         other.serve("/1.mp3", Resource(content, etag: "\"v\""), [.close(after: 100_000), .close(after: 100_000)])
         let away = other.url("/1.mp3")
         bench.server.serve("/1.mp3") { _ in .redirect(to: away) }

@@ -33,7 +33,7 @@ import TransferCore
         let first = try await bench.grant(1, 4_096..<16_384)
         #expect(first.file == nil && first.present.isEmpty)
         #expect(first.head == content.bytes(in: 0..<16_384))
-        // The first read has created the cache file, after its answer.
+        // The engine answered the first read, and then created the cache file for it.
         let second = try await bench.grant(1, 4_096..<16_384)
         #expect(second.file != nil && second.head.isEmpty)
         #expect(second.present.covers(4_096..<16_384))

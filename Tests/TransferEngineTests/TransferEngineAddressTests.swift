@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// URLs that expire, and owners that provide new ones.
+/// Download URLs that expire, and newer URLs from the engine's owner.
 @Suite struct TransferEngineAddressTests {
     private let content = TestContent(seed: 51, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }

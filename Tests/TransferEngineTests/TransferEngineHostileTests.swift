@@ -10,7 +10,7 @@ import TransferCore
     private let content = TestContent(seed: 81, size: 2_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// Returns a bench and a file whose requests are all answered with `behaviour`.
+    /// Returns a bench with a file. The server calls `behaviour` for each request for the file.
     private func bench(
         _ change: (inout TransferConfiguration) -> Void = { _ in },
         behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
@@ -127,7 +127,7 @@ import TransferCore
         #expect(try bench.engine.fileNames == [])
     }
 
-    /// Returns a bench and a file behind a redirect to a host with another name.
+    /// Returns a bench whose server redirects /a.mp3 to a file under another host name. The caller calls `know`.
     private func benchWithTwoHosts(_ change: (inout TransferConfiguration) throws -> Void = { _ in }) throws
         -> EngineBench
     {

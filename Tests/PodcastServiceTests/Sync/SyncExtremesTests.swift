@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Numbers from a sync server outside any clock's range.
+/// Numbers outside the range of any clock: in a sync server's responses, in rows of the library, and in commands.
 @Suite struct SyncExtremesTests {
     @Test func noTwoClocksOverflow() {
         let reach = 2 * SyncTimeRange.latest

@@ -17,8 +17,8 @@ private final class SetClock: Sendable {
 private let year: Int64 = 31_557_600
 
 extension SyncServiceTests {
-    /// The clock jumps at the first, second or third request of an exchange. A local change retains its real time, so
-    /// it wins over an earlier change of another device.
+    /// The clock jumps at the first, second or third request of an exchange. A local change is nevertheless uploaded
+    /// with the time at which it was made, so it wins over an earlier change of another device.
     @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
         let clock = SetClock()
@@ -46,7 +46,7 @@ extension SyncServiceTests {
             #expect(sent?["position"] as? Int == 500 && sent?["episode"] as? String == home.web.url(home.media(number)))
             let time = SyncTime.seconds(sent?["timestamp"] as? String) ?? 0
             #expect(abs(time - SetClock.machine) < 120, "dated \(time - SetClock.machine) s after now")
-            // The clock is corrected, and the next exchange has no changes.
+            // The clock is corrected. After the next exchange nothing waits to be sent, and the position is unchanged.
             server.setFault { _ in nil }
             clock.offset.store(0, ordering: .relaxed)
             try await sync(client)

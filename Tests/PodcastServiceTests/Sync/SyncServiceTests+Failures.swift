@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-// Servers that are unreachable, refuse, or send invalid responses; devices and clocks that disagree.
+// Servers that are unreachable, refuse requests, or send invalid responses; devices and clocks that disagree.
 extension SyncServiceTests {
     @Test(arguments: ["gpodder", "nextcloud"])
     func anUnreachableServerLosesNoChanges(kind: String) async throws {
@@ -44,7 +44,8 @@ extension SyncServiceTests {
         await second.stop()
     }
 
-    /// Makes an exchange long: the server adds 100 missing feeds, and one whose response the returned gate holds.
+    /// Makes the next exchange long: another device has subscribed to 100 feeds that do not exist, and to one whose
+    /// response the returned gate holds.
     private func beginLongSync() -> Gate {
         let gate = Gate(heldAt: 0)
         home.publish("Slow", path: "/slow.xml")
