@@ -1,8 +1,8 @@
 /// A filter that copies text into blocks of valid UTF-8: characters not allowed in XML are omitted, and bytes that are
 /// not UTF-8 are read as Windows-1252.
 ///
-/// All later stages may rely on complete, valid characters. The pieces may be cut anywhere: the output depends on the
-/// bytes only.
+/// All later stages may rely on complete, valid characters. The input comes in pieces, which may be cut anywhere, even
+/// inside a character: the output depends on the bytes only.
 struct UTF8Cleaner {
     /// The incomplete character at the end of the previous piece; at most three bytes.
     private var held: [UInt8] = []

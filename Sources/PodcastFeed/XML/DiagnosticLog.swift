@@ -33,7 +33,7 @@ struct DiagnosticLog {
 struct LineCounter {
     /// The line of the first byte after the counted ones.
     private(set) var line: Int
-    /// The end of the counted bytes; `nil` outside of a buffer.
+    /// The end of the counted bytes; `nil` while no buffer is being scanned.
     private var counted: UnsafePointer<UInt8>?
     /// The scanner's position in the buffer, which never moves back.
     var cursor: UnsafePointer<UInt8>?

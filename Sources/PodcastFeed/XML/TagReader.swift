@@ -162,7 +162,8 @@ struct TagReader: ~Copyable {
         }
         position += 1
         guard let close = position.firstOccurrence(of: quote, before: end) else {
-            // The value continues in the next piece; at the end of the document it is unterminated.
+            // The value may continue in the next piece. If the tag must end before `end`, the value is unterminated,
+            // and the next tag starts at the first `<` in it.
             let open = isFinal ? position.firstOccurrence(of: UInt8(ascii: "<"), before: end) : nil
             if open != nil { diagnose("the value of an attribute has no end") }
             return open

@@ -25,9 +25,9 @@ package final class LiveTasks: Sendable {
     /// The error of the last open of an episode, or of a failed task.
     package struct RetryError: Sendable, Equatable {
         package var error: String
-        /// Whether the open or task has failed with it. If not, the open waits while the server is retried.
+        /// Whether the open or task has failed with this error. If not, the open waits while the server is retried.
         package var isFinal: Bool
-        /// The waiting open as a queued task; `nil` if the error is final, or the path is unknown.
+        /// The waiting open as a queued task; `nil` if the error is final or that of a task, or the path is unknown.
         var info: TaskInfo?
     }
 

@@ -34,8 +34,8 @@ extension GeneratedFile {
         // The size of an open file does not change.
         let size = open?.content?.size ?? rendering.estimate ?? rendering.content.size
         var facts = NodeFacts(node, size: size, modified: rendering.modified, changed: rendering.changed)
-        // Nothing is cached, but the number of blocks must not be 0, as for an episode: programs treat a file without
-        // blocks as a hole.
+        // Nothing is cached. Still, the number of blocks must not be 0, for the same reason as that of an episode:
+        // programs treat a file without blocks as a hole.
         if rendering.estimate != nil, open?.content == nil { facts.blocks = 1 }
         return facts
     }

@@ -45,8 +45,8 @@ extension PodcastFilesystem {
     /// The maximum size in bytes of a chapter file that is read: 200 chapters with image addresses take about 30 KiB.
     private static let chaptersLimit: Int64 = 256 << 10
 
-    /// Returns the chapters of a cached file; empty if the file is too large, or missing because no program has opened
-    /// it yet.
+    /// Returns the chapters in a file of the assets folder; empty if the file is too large, or missing because no
+    /// program has opened the episode's chapters yet.
     func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
         guard let content = GeneratedContent.file(options.assets.appending(name)),
             content.size <= Self.chaptersLimit

@@ -4,7 +4,7 @@ internal import TransferCore
 struct AccessTimes: Sendable {
     /// The number of entries at which those that the library has recorded are dropped.
     private static let capacity = 4_096
-    /// The time in seconds within which the library records an open.
+    /// The maximum time in seconds from an open until the library has recorded it.
     private static let libraryDelay: Int64 = 60
 
     /// The number of changes of access times so far.

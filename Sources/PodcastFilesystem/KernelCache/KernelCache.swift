@@ -136,9 +136,9 @@ struct KernelCache: Sendable {
 
     /// Removes a handle that was closed, or whose open reply was rejected.
     ///
-    /// - Returns: Whether to invalidate the attributes: from now on the kernel may cache them. A reply that is being
-    ///   prepared may contain outdated attributes, since no invalidations were sent while the kernel must not cache
-    ///   them (`uncached`).
+    /// - Returns: Whether to invalidate the attributes, since the kernel may cache them from now on. A reply that is
+    ///   being prepared may contain outdated attributes: as long as the node was in `uncached`, changes led to no
+    ///   invalidation.
     mutating func close(_ number: NodeNumber) -> Bool {
         nodes[number]?.mode.close()
         return removeIfUnused(number)

@@ -11,7 +11,8 @@ extension PodcastFilesystem {
         for invalidation in effective {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // Recorded only after the invalidation: a listing created before it may contain the old attributes.
+                // Counted only after the delivery: the kernel may get attributes from a listing opened before, and then
+                // loses them by this invalidation.
                 notifier.invalidateAttributes(number.node) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }

@@ -61,8 +61,8 @@ extension EpisodeFile {
     ) {
         let size = episode.size
         let retryError = mount.live.retryError(of: episode.id)
-        // If there is a task, only its own error counts. If it has failed without an error, the error recorded for the
-        // download counts instead.
+        // If there is a task, only its own error is reported. If the task has failed without an error, the error
+        // recorded for the download is reported instead.
         let error =
             task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
             ?? retryError?.error ?? episode.download?.error

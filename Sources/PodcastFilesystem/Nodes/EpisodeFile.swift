@@ -43,7 +43,8 @@ struct EpisodeFile: NodeBehaviour {
         // close.
         if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
             // Passthrough is not used with O_DIRECT, since reads would have to be aligned as the cache file's disk
-            // requires. It is not used either if the sizes differ, since the kernel would use the cache file's size.
+            // requires. It is not used either if the episode's size differs from the cache file's, since the kernel
+            // would use the latter.
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         let role = mount.role(of: caller.pid)

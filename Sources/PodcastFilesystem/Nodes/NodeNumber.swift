@@ -73,8 +73,8 @@ package struct NodeNumber: Sendable, Hashable {
     private static let rowBits: UInt64 = 40
     private static let generationBits: UInt64 = 18
 
-    /// Creates a number. Generations wrap around after 18 bits: a kernel that has not looked up an episode for 262,143
-    /// renditions has forgotten the first.
+    /// Creates a number. Generations wrap around after 18 bits. No node is mistaken for another, since the kernel has
+    /// forgotten a node that it has not looked up for 262,143 renditions.
     package init(kind: Kind, generation: Int = 0, row: Int64) {
         let number = UInt64(truncatingIfNeeded: generation) & (1 << Self.generationBits - 1)
         node = NodeID(

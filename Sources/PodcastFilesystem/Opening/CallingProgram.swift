@@ -24,7 +24,7 @@ struct CallingProgram: Equatable {
         let folder = "\(proc)/\(thread)"
         if let path = Self.linkTarget("\(folder)/exe") {
             var name = Self.baseName(path)
-            // The kernel appends this to the path if an update has replaced the running program (d_path in
+            // The kernel appends ` (deleted)` to the path if an update has replaced the running program (d_path in
             // fs/d_path.c).
             if name.hasSuffix(Self.deleted) { name = String(name.dropLast(Self.deleted.count)) }
             self.name = name

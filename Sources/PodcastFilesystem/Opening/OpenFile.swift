@@ -8,7 +8,7 @@ internal import TransferCore
 
 /// An open episode or generated file.
 final class OpenFile: Sendable {
-    /// Whether the daemon was notified of a read that was answered with the first bytes.
+    /// Whether the daemon was notified that a read was answered with the episode's first bytes (`Media.head`).
     enum HeadNotification {
         case none
         /// The daemon is notified of the read after the reply, so that its work does not delay the reader. If the file
@@ -28,7 +28,7 @@ final class OpenFile: Sendable {
         /// The size in bytes; `nil` if no server has confirmed it.
         var total: Int64?
         var isComplete = false
-        /// The first bytes as sent by the daemon, until the cache file is known.
+        /// The episode's first bytes as sent by the daemon; empty once the cache file is known.
         var head: [UInt8] = []
         var headNotification = HeadNotification.none
         /// The reads so far of a program that is assumed to be a probe; `nil` for a player.

@@ -68,10 +68,11 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the bytes of a read from the head, and whether this is the first read from it: the daemon must be
-    /// notified of that one. Returns `nil` if the head does not include the whole read.
+    /// Answers a read from the head: the first bytes of the episode, which the daemon sent before there was a cache
+    /// file.
     ///
-    /// The head is the first bytes of the episode, which the daemon sent before there was a cache file.
+    /// - Returns: The bytes, and whether this is the first read that the head answers: the daemon must be notified of
+    ///   that one. `nil` if the head does not include the whole read.
     private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
         file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
@@ -83,8 +84,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Notifies the daemon of a read that was answered from the first bytes, so that it starts the download, and adopts
-    /// the cache file in its response.
+    /// Notifies the daemon of a read that was answered from the head, so that the daemon starts the download. Adopts
+    /// the cache file that the daemon's response names.
     private func notifyRead(_ read: ReadRequest, _ file: OpenFile) {
         var read = read
         read.takesHead = false

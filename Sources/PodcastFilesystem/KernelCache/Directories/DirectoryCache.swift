@@ -13,11 +13,11 @@ internal import Platform
 ///   the cache, no other stream may use the cache until the next request of the clearing stream.
 /// - An entry is cached if its offset follows that of the last cached one. So no two listings share an offset
 ///   (`DirectoryCaches`): the cache never mixes two listings, and a stream of one does not continue in another.
-/// - A cache cleared while it is partially filled is neither filled nor restarted before the kernel forgets the folder:
-///   the kernel waits for the entry after the last cached one. So the cache is cleared only while no stream that may
-///   fill it is open, except after `change`. If a stream was closed before the end of its names, the next listing ends
-///   at the offset for which the kernel waits: the kernel then considers the cache complete, finds that it is empty,
-///   and restarts.
+/// - If the cache is cleared while it is partially filled, the kernel continues to wait for the entry after the last
+///   cached one, and caches no other: the cache stays empty until the kernel forgets the folder. So the cache is
+///   cleared only while no stream that may fill it is open, except after `change`. If a stream was closed before the
+///   end of its names, the next listing ends at the offset for which the kernel waits: the kernel then considers the
+///   cache complete, finds that it is empty, and fills it from the start.
 ///
 /// Pure: the caller acts on the results.
 struct DirectoryCache: Sendable, Equatable {
@@ -88,7 +88,7 @@ struct DirectoryCache: Sendable, Equatable {
     mutating func open(_ handle: UInt64, _ inputs: OpenInputs) -> Answer {
         if let lastFill, lastFill.listing == inputs.listing, clearingStream == nil {
             let hasAttributes = hasAttributes(of: lastFill, inputs)
-            // Without a complete cache, names are sent with attributes.
+            // As long as the cache is incomplete, the kernel requests the names, and gets their attributes with them.
             if hasAttributes || !isFilled {
                 if !hasAttributes { self.lastFill = inputs }
                 streams[handle] = Stream(listing: inputs.listing)

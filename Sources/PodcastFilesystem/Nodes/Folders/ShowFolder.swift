@@ -55,7 +55,7 @@ struct ShowFolder: NodeBehaviour {
         let entries = try mount.library.entries(of: show.id)
         let episodes = entries.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) }
         let files = Self.files.compactMap { kind, name -> FolderSnapshot.Item? in
-            // Checked by name, without opening the file.
+            // Whether the daemon has stored the raw feed is checked without opening the file.
             if kind == .feedXML, !mount.hasStoredFeed(node.show) { return nil }
             return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
         }

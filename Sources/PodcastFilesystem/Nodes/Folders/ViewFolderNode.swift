@@ -158,7 +158,7 @@ struct EpisodeLink: Sendable {
         var names: [EpisodeID: String] = [:]
         for entry in entries.sorted(by: { $0.id < $1.id }) {
             guard let show = shows[entry.podcast] else { continue }
-            // Cut at a character boundary to leave space for the extension.
+            // `FileName.stem` cuts the name at a character boundary, to leave space for the extension.
             let stem = unique.claim(FileName.stem("\(FileName.stem(ofFile: entry.name)) - \(show)"))
             let fileExtension = FileName.fileExtension(of: entry.name)
             names[entry.id] = fileExtension.isEmpty ? stem : "\(stem).\(fileExtension)"
