@@ -5,7 +5,7 @@ package import SystemPackage
 /// A cache file that is open for reading, in a process that does not write the cache: a mount or a command.
 ///
 /// The reader has a *lease* on the file: a shared lock on its open file description, which prevents eviction, since
-/// eviction needs the exclusive lock. `deinit` closes the descriptor, which releases the lease. Thread-safe.
+/// eviction needs the exclusive lock. `deinit` releases the lease. Thread-safe.
 package final class MediaReader: Sendable {
     private let descriptor: FileDescriptor
     /// The file's state when it was opened.
@@ -37,7 +37,11 @@ package final class MediaReader: Sendable {
         }
     }
 
-    deinit { try? descriptor.close() }
+    deinit {
+        // Closing the descriptor does not release the lease while a process that is being started has a copy of it.
+        _ = clinux_ofd_lock(descriptor.rawValue, Int16(F_UNLCK))
+        try? descriptor.close()
+    }
 
     /// Calls `body` with the descriptor, which must not be used after the call.
     package func withDescriptor<Result>(_ body: (FileDescriptor) -> Result) -> Result { body(descriptor) }

@@ -220,8 +220,10 @@ package final class Library: Sendable {
 
     /// Runs `body` without an explicit transaction, which would add two statements to every lookup. Two statements of
     /// `body` may therefore see different states. Inside `group`, `body` runs on the writing connection.
-    func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try LibraryError.translating(path) {
+    ///
+    /// - Parameter isOpening: See `LibraryError.translating`.
+    func query<Value>(isOpening: Bool = false, _ body: (Database) throws -> Value) throws -> Value {
+        try LibraryError.translating(path, isOpening: isOpening) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
             return try readers.use { try $0.unsafeRead(body) }
         }

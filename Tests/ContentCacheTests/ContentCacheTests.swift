@@ -338,6 +338,17 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
+    @Test func aClosedFileIsEvictedWhileAProcessIsBeingStarted() async throws {
+        let file = try makeFile(received: 0..<1_000, synced: 0..<0)
+        var reader: MediaReader? = try MediaReader(name: file.name, in: cache.directory)
+        withExtendedLifetime(reader) {}
+        let process = try await UnfinishedSpawn()
+        #expect(!cache.evict(file.name))
+        reader = nil
+        #expect(cache.evict(file.name))
+        #expect(await process.finish() == 0)
+    }
+
     @Test func aFileWithoutAReaderIsEvictedWithItsCheckpoint() throws {
         let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
         do { _ = try MediaReader(name: name, in: cache.directory) }

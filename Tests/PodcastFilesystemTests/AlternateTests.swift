@@ -101,6 +101,17 @@ struct AlternateTests {
         #expect(mounted.filesystem.episode(at: path + ["x"]) == nil)
     }
 
+    /// mpv opens the lines of a playlist as they are, and reports them as paths.
+    @Test func aPlayersPathMayBeAnEncodedOrFormerName() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe("Show", episodes: 1)
+        let id = try mounted.episode().id
+        _ = try mounted.library.renameEpisode(id: id, to: "Episode #12")
+        #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == id)
+        #expect(mounted.filesystem.episode(at: ["Show", "Episode %2312.mp3"]) == id)
+        #expect(mounted.filesystem.episode(at: ["Show", "Episode %2313.mp3"]) == nil)
+    }
+
     @Test func anAlternateIsReadFromItsOwnRendition() async throws {
         let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
         let number = try #require(NodeNumber(file.node))

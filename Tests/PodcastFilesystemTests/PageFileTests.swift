@@ -96,6 +96,28 @@ struct PageFileTests {
         #expect(try await content("Show", "index.html").contains(link))
     }
 
+    /// Chapters of the feed and fetched chapters have limits of their own: 3,000 on a page.
+    @Test func aPageWithMoreChaptersThanItsLimitIsRendered() async throws {
+        var feed = FeedBuilder.show("Show", episodes: 28) { "http://127.0.0.1:9/\($0).mp3" }
+        let listed = (0..<200).map { "<psc:chapter start=\"\($0)\" title=\"Listed\"/>" }.joined()
+        let fetched = (0..<200).map { "{\"startTime\":\($0),\"title\":\"Fetched\"}" }.joined(separator: ",")
+        for index in feed.items.indices {
+            feed.items[index].raw =
+                (11..<17).contains(index)
+                ? "<psc:chapters xmlns:psc=\"http://podlove.org/simple-chapters\">\(listed)</psc:chapters>"
+                : "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
+        }
+        try mounted.subscribe(feed)
+        for episode in try mounted.library.episodes(of: try #require(try mounted.library.podcasts().first).id) {
+            let file = AssetKind.chapters.fileName(episode.id.rawValue)
+            let text = "{\"version\":\"1.2.0\",\"chapters\":[\(fetched)]}"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.assets)/\(file)"))
+        }
+        let page = try await content("Show", "index.html")
+        #expect(page.components(separatedBy: ">Fetched<").count > 2_000)
+        #expect(page.contains(">Listed<") && page.contains("</html>"))
+    }
+
     @Test func theStatusPageShowsTasksAndTheirRate() async throws {
         try mounted.subscribe()
         let task = TaskInfo(

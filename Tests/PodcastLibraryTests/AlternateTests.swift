@@ -169,6 +169,14 @@ struct AlternateTests {
         #expect(try main(show).sidecars.contains(.alternates))
     }
 
+    /// A zero-width joiner after the slash of the stored path forms one `Character` with it.
+    @Test func aNameMayBeginWithACombiningCharacter() throws {
+        let title = "\u{200D}\u{301}Small"
+        let show = try library.subscribe([item([alternate("audio/opus", "a.opus", title: title)])]).podcast.id
+        let found = try #require(try library.alternates(of: main(show).id).first)
+        #expect(found.fileName.utf8.elementsEqual((title + ".opus").utf8), "\(found)")
+    }
+
     @Test func aPreferredAlternateAndTheMainEncodingExchangeRoles() throws {
         let show = try library.subscribe([makeItem("Zero", guid: "0", url: "https://x.example/0.mp3")]).podcast.id
         try library.set(podcast: show, key: "prefer", value: "audio/opus")

@@ -75,6 +75,38 @@ struct LibraryRecoveryTests {
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711-wal") == hasLog)
     }
 
+    /// An empty library would soon replace the backup.
+    @Test(arguments: [false, true]) func aBackupThatCannotBeRestoredNowIsNotReplaced(isDamaged: Bool) throws {
+        try {
+            let library = try Library.openForWriting(at: path)
+            _ = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+            try library.backup(to: backup)
+        }()
+        if isDamaged {
+            try damage()
+        } else {
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        }
+        let database = try DatabaseQueue(path: backup)
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA user_version = 99; INSERT INTO grdb_migrations VALUES ('99')")
+        }
+        try database.close()
+        let expected = LibraryError.newerSchema(found: 99, known: Library.schemaVersion)
+        #expect(throws: expected) { try open(canRebuild: true) }
+        #expect(FileManager.default.fileExists(atPath: path) == isDamaged)
+        let again = try DatabaseQueue(path: backup)
+        try again.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA user_version = \(Library.schemaVersion);
+                    DELETE FROM grdb_migrations WHERE identifier = '99';
+                    """)
+        }
+        try again.close()
+        #expect(try open(canRebuild: true).library.podcasts().map(\.name) == ["Show"])
+    }
+
     @Test func aMissingLibraryWithADamagedBackupIsNew() throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
         try Data(repeating: 0x55, count: 9_000).write(to: URL(fileURLWithPath: backup))

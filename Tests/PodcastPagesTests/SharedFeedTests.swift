@@ -24,14 +24,29 @@ import TransferCore
                 type: "audio/mpeg", link: "https://example.com/1", size: 123_456, season: 2,
                 sidecars: [.art, .vtt, .chapters],
                 notes: "<p>Notes & more</p>", guid: "guid-1", number: 7, kind: "full", explicit: true),
-            folder: show.name)
+            folder: show.name, isPrivate: false)
         feed.add(
             EpisodeSummary(
                 id: 2, name: "B.opus", title: "B", link: "https://example.com/2?token=hush",
                 guid: "https://example.com/2?token=hush"),
-            folder: show.name)
-        feed.add(EpisodeSummary(id: 3, name: "C.bin", title: "C\u{0}\u{1B}"), folder: show.name)
+            folder: show.name, isPrivate: false)
+        feed.add(EpisodeSummary(id: 3, name: "C.bin", title: "C\u{0}\u{1B}"), folder: show.name, isPrivate: false)
         return feed.finish()
+    }
+
+    @Test(arguments: [false, true]) func linksHaveNoSecrets(isPrivate: Bool) throws {
+        var show = Podcast(id: 1, name: "Show", url: "http://example.com/feed", title: "Show")
+        show.link = "https://me:hush@example.com/?token=hush"
+        var feed = SharedFeed(show, base: Self.base)
+        for link in ["https://me:hush@example.com/1?token=hush", "https://example.com/2?id=7"] {
+            let episode = EpisodeSummary(id: 2, name: "B.opus", title: "B", link: link)
+            feed.add(episode, folder: "Show", isPrivate: isPrivate)
+        }
+        let document = String(decoding: feed.finish(), as: UTF8.self)
+        #expect(!document.contains("hush"))
+        #expect(document.contains("<link>https://example.com/</link>"))
+        #expect(document.contains("<link>https://example.com/1</link>"))
+        #expect(document.contains("<link>https://example.com/2\(isPrivate ? "" : "?id=7")</link>"))
     }
 
     @Test func podfsReadsItsOwnFeed() throws {

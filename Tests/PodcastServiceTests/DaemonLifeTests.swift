@@ -158,9 +158,18 @@ struct DaemonLifeTests {
         let daemon = try await home.start { $0.idleExit = .seconds(1) }
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
-        let idle = daemon.idle.entries.count
+        try await waitForIdleTime()
+        #expect(daemon.idle.entries.isEmpty)
         client.connection.close()
-        try await waitUntil { daemon.idle.entries.count > idle }
+        try await waitUntil { daemon.idle.entries.count == 1 }
+        await daemon.stop()
+    }
+
+    /// Waits as long as a daemon waits that has nothing to do and an `idleExit` of one second.
+    private func waitForIdleTime() async throws {
+        let other = try ServiceHome()
+        let daemon = try await other.start { $0.idleExit = .seconds(1) }
+        try await waitUntil { daemon.idle.entries.count == 1 }
         await daemon.stop()
     }
 
@@ -176,15 +185,11 @@ struct DaemonLifeTests {
         try await gate.waitUntilReached()
         let idle = daemon.idle.entries.count
         client.connection.close()
-        // The download must be complete before the daemon reports that it is idle.
-        let complete = Journal<Bool>()
-        Thread.detachNewThread {
-            while daemon.idle.entries.count == idle { usleep(1_000) }
-            complete.append((try? daemon.episode(1).complete) == true)
-        }
+        try await waitForIdleTime()
+        #expect(daemon.idle.entries.count == idle)
         gate.open()
-        try await waitUntil { !complete.entries.isEmpty }
-        #expect(complete.entries == [true])
+        try await waitUntil { daemon.idle.entries.count > idle }
+        #expect(try daemon.episode(1).complete)
         #expect(try daemon.library.downloads().map(\.suspended) == [true])
         await daemon.stop()
     }

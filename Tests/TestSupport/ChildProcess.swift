@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Synchronization
@@ -148,7 +149,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// Both ends of a pipe, close-on-exec. The corresponding C function is `pipe`.
+/// Both ends of a pipe, close-on-exec. The corresponding C function is `pipe2`.
 final class Pipe: Sendable {
     let readEnd: Int32
     let writeEnd: Int32
@@ -156,9 +157,8 @@ final class Pipe: Sendable {
 
     init() throws {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw SystemCallError("pipe") }
+        guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw SystemCallError("pipe2") }
         (readEnd, writeEnd) = (ends[0], ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     }
 
     deinit {

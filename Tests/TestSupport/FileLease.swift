@@ -12,8 +12,13 @@ package final class FileLease: Sendable {
         guard descriptor >= 0 else { throw SystemCallError("open") }
         // 10 is F_SETSIG and 1024 F_SETLEASE of fcntl(2), which need _GNU_SOURCE. The kernel announces the end of the
         // lease by a signal: SIGURG, because it is ignored by default.
-        guard fcntl(descriptor, 10, SIGURG) == 0, fcntl(descriptor, 1024, F_WRLCK) == 0 else {
-            throw SystemCallError("fcntl")
+        guard fcntl(descriptor, 10, SIGURG) == 0 else { throw SystemCallError("fcntl") }
+        var attempts = 0
+        while fcntl(descriptor, 1024, F_WRLCK) != 0 {
+            // EAGAIN while a process that is being started has a copy of another descriptor of the file.
+            guard errno == EAGAIN, attempts < 1_000 else { throw SystemCallError("fcntl") }
+            attempts += 1
+            usleep(10_000)
         }
     }
 

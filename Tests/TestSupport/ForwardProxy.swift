@@ -23,9 +23,8 @@ package final class ForwardProxy: Sendable {
         let descriptor = listener
         Thread.detachNewThread { [weak self] in
             while true {
-                let client = accept(descriptor, nil, nil)
+                let client = clinux_accept(descriptor, Int32(SOCK_CLOEXEC.rawValue))
                 if client < 0 { break }
-                _ = fcntl(client, F_SETFD, FD_CLOEXEC)
                 Thread.detachNewThread { [weak self] in
                     self?.serve(client)
                     close(client)

@@ -40,13 +40,8 @@ struct Acceptor: Sendable {
                 pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
-            // Not accept4, which would set FD_CLOEXEC and O_NONBLOCK at once: whether Swift sees it depends on other
-            // imports. A child forked between accept and fcntl inherits the descriptor: `ChildProcess` closes only
-            // descriptors that it found open before the fork.
-            let socket = accept(descriptor, nil, nil)
+            let socket = clinux_accept(descriptor, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
             guard socket >= 0 else { continue }
-            _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(socket, F_SETFL, O_NONBLOCK)
             guard let waker = try? Waker(), let number = shared.opened(waker) else {
                 close(socket)
                 continue

@@ -145,9 +145,10 @@ extension ModelRun {
                 files[other].lease = .possible
             }
             noteRead(open.episode)
-        } else if files[index].lease == .none {
+        } else {
             // A read past the end may create a cache file too: only the server knows where the end is.
-            files[index].lease = .possible
+            if files[index].lease == .none { files[index].lease = .possible }
+            change(open.episode) { $0.mayHaveFile = true }
         }
     }
 

@@ -135,12 +135,11 @@ package final class VideoServer: Sendable {
         threads.enter()
         Thread.detachNewThread { [weak self, threads] in
             while true {
-                let socket = accept(listener, nil, nil)
+                let socket = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
                 guard socket >= 0 else {
                     if errno == EINTR || errno == ECONNABORTED { continue }
                     break
                 }
-                _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
                 guard let self, self.opened(socket) else {
                     close(socket)
                     break

@@ -16,7 +16,7 @@ package enum Freshness {
     package static func lifetime(_ head: ResponseHead, now: Int64) -> Duration? {
         guard let stated = stated(head, now: now) else { return nil }
         let age = head["age"].flatMap(seconds) ?? .zero
-        return max(.zero, min(stated, longest) - age)
+        return min(max(.zero, stated - age), longest)
     }
 
     /// Returns the stated lifetime, from the generation of the response at the origin server.

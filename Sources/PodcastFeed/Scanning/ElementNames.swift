@@ -103,7 +103,7 @@ struct ElementNames {
             return 0
         }
         guard bindings.count < Self.bindingLimit else { return 0 }
-        var version = (version ^ UInt64(namespace.rawValue) + 1) &* 0x9E37_79B9_7F4A_7C15
+        var version = ((version ^ UInt64(namespace.rawValue)) &+ 1) &* 0x9E37_79B9_7F4A_7C15
         for byte in prefix { version = (version ^ UInt64(byte)) &* 0x100_0000_01B3 }
         bindings.append(Binding(prefix: prefix, namespace: namespace, version: version))
         return 1

@@ -24,7 +24,7 @@ struct PageFile: GeneratedFile {
             var episode = episode
             moment = max(moment, episode.changed, episode.alternates.lazy.map(\.changed).max() ?? 0)
             let name = AssetKind.chapters.fileName(episode.id.rawValue)
-            let limit = min(ShowPage.limits.chapters, chapters)
+            let limit = max(0, min(ShowPage.limits.chapters, chapters))
             if episode.sidecars.contains(.chapters), cached.contains(name) {
                 let fetched = mount.fetchedChapters(name, limit: limit)
                 if !fetched.isEmpty { episode.chapters = fetched }

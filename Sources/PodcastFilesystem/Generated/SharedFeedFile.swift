@@ -38,7 +38,9 @@ struct ShowFeedFile: GeneratedFile {
         var moment = show.changed
         try mount.library.summaries(of: show.id, limits: SharedFeed.limits) { episode in
             moment = max(moment, episode.changed)
-            if sharesAll || episode.details?.isBlocked != true { feed.add(episode, folder: show.name) }
+            if sharesAll || episode.details?.isBlocked != true {
+                feed.add(episode, folder: show.name, isPrivate: show.hasCredentials)
+            }
         }
         return Rendering(GeneratedContent(feed.finish()), modified: moment, changed: moment)
     }
@@ -56,6 +58,7 @@ struct ViewFeedFile: GeneratedFile {
         var folder: String
         var title: String
         var sharesAll: Bool
+        var isPrivate: Bool
     }
 
     func render() throws -> Rendering? {
@@ -67,7 +70,9 @@ struct ViewFeedFile: GeneratedFile {
             if let known = shows[id] { return known }
             let found = try mount.library.podcast(id: id).flatMap { show in
                 try mount.library.isShared(show)
-                    ? Show(folder: show.name, title: show.title, sharesAll: try mount.library.sharesAll(of: id)) : nil
+                    ? Show(
+                        folder: show.name, title: show.title, sharesAll: try mount.library.sharesAll(of: id),
+                        isPrivate: show.hasCredentials) : nil
             }
             shows.updateValue(found, forKey: id)
             return found
@@ -82,7 +87,7 @@ struct ViewFeedFile: GeneratedFile {
                 continue
             }
             moment = max(moment, episode.changed)
-            feed.add(episode, folder: show.folder, show: show.title)
+            feed.add(episode, folder: show.folder, show: show.title, isPrivate: show.isPrivate)
         }
         return Rendering(GeneratedContent(feed.finish()), modified: moment, changed: moment)
     }

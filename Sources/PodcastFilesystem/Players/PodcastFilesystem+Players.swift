@@ -2,6 +2,7 @@ internal import Fuse
 internal import Listening
 package import Players
 internal import PodcastLibrary
+internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -49,6 +50,14 @@ extension PodcastFilesystem {
         }
     }
 
+    /// Returns the episode that an open finds by this name, which may be its former name or its name in a playlist.
+    private func episode(named name: String, of show: ShowID) throws -> EpisodeID? {
+        if let entry = try library.entry(of: show, named: name) { return entry.id }
+        if let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }) { return number.episode }
+        guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
+        return try library.entry(of: show, named: plain)?.id
+    }
+
     private func find(_ path: ArraySlice<String>) throws -> EpisodeID? {
         var rest = path
         var folders: [NodeNumber] = []
@@ -61,7 +70,7 @@ extension PodcastFilesystem {
             }
             switch folder.kind {
             case .show where name != Alternate.folder, .foundShow, .taggedShow:
-                return rest.isEmpty ? try library.entry(of: folder.show, named: name)?.id : nil
+                return rest.isEmpty ? try episode(named: name, of: folder.show) : nil
             case .search:
                 // The term is not looked up, since that would count as a lookup by the kernel.
                 guard let show = rest.popFirst(),

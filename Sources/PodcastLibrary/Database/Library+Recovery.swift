@@ -27,7 +27,9 @@ extension Library {
     ///     a large one.
     ///   - canRebuild: Whether an empty library may replace a damaged one if there is no usable backup: the caller then
     ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged.
-    /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays.
+    /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays. Another
+    ///   error if the backup cannot be read or copied now, for example because the disk is full: an empty library would
+    ///   soon be backed up in its place.
     package static func openForWriting(
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
@@ -52,7 +54,7 @@ extension Library {
             return (library, nil)
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
-            let moment = try? restore(backup, to: restored)
+            let moment = try restoreIfUsable(backup, to: restored)
             guard moment != nil || canRebuild() else {
                 throw LibraryError.damaged(path: path, reason: reason)
             }
@@ -68,7 +70,9 @@ extension Library {
             return (library, LibraryRecovery(damaged: aside, backup: moment))
         } catch LibraryError.missing(let path) {
             let restored = path + ".restored"
-            guard let moment = try? restore(backup, to: restored) else { return (try openWritable(at: path), nil) }
+            guard let moment = try restoreIfUsable(backup, to: restored) else {
+                return (try openWritable(at: path), nil)
+            }
             try setAside(path, as: "\(path).damaged-\(now)")
             try replace(path, with: restored)
             return (try openWritable(at: path), LibraryRecovery(damaged: nil, backup: moment))
@@ -129,15 +133,19 @@ extension Library {
     ///
     /// - Parameter all: Whether to check every page, however long it takes.
     private func checkAtStart(all: Bool) throws {
+        try query(isOpening: true) { db in
+            try Schema.checkTables(db, of: path)
+            _ = try Row.fetchOne(db, sql: "SELECT * FROM episode ORDER BY rowid DESC LIMIT 1")
+            if all { try Self.check(db, of: path, withIndices: true) }
+        }
+    }
+
+    /// Restores a backup like `restore`; returns `nil` if it is missing or damaged.
+    private static func restoreIfUsable(_ backup: String, to restored: String) throws -> Int64? {
         do {
-            try query { db in
-                try Schema.checkTables(db, of: path)
-                _ = try Row.fetchOne(db, sql: "SELECT * FROM episode ORDER BY rowid DESC LIMIT 1")
-            }
-            if all { try check(withIndices: true) }
-        } catch LibraryError.failed(_, let reason) {
-            // The version is right, but SQLite cannot parse a statement.
-            throw LibraryError.damaged(path: path, reason: reason)
+            return try restore(backup, to: restored)
+        } catch LibraryError.missing, LibraryError.damaged {
+            return nil
         }
     }
 
@@ -148,7 +156,7 @@ extension Library {
         var status = stat()
         guard stat(backup, &status) == 0, status.st_size > 0 else { throw LibraryError.missing(path: backup) }
         for suffix in ["", "-wal", "-shm"] { unlink(restored + suffix) }
-        try LibraryError.translating(backup) {
+        try LibraryError.translating(backup, isOpening: true) {
             var configuration = Configuration()
             configuration.readonly = true
             let source = try DatabaseQueue(path: backup, configuration: configuration)

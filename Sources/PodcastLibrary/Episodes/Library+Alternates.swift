@@ -99,7 +99,8 @@ extension Episode {
 extension FileName {
     /// Returns the last component of a path.
     static func last(ofPath path: String) -> String {
-        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
+        // By bytes: a combining mark after the slash forms one `Character` with it.
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 }
 

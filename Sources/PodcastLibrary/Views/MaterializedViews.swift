@@ -11,6 +11,9 @@ final class MaterializedViews: Sendable {
     /// The views whose definitions this version can read; `nil` until they are loaded.
     private let compiled = Mutex<[CompiledView]?>(nil)
 
+    /// The interval in seconds at which a view is due whose definition this version cannot read: a day.
+    private static let recheck: Int64 = 86_400
+
     /// Discards the compiled definitions, after a change of a view or a rolled-back transaction.
     func invalidate() { compiled.withLock { $0 = nil } }
 
@@ -45,7 +48,12 @@ final class MaterializedViews: Sendable {
         let due = try ViewID.fetchSet(db, sql: "SELECT id FROM view WHERE expires <= ?", arguments: [now])
         guard !due.isEmpty else { return [] }
         var names: [String] = []
-        for view in try views(db) where due.contains(view.id) {
+        let views = try views(db)
+        // A view that only a newer version can read would be due at once again; the newer version rebuilds it.
+        for id in due.subtracting(views.map(\.id)) {
+            try db.execute(sql: "UPDATE view SET expires = ? WHERE id = ?", arguments: [now + Self.recheck, id])
+        }
+        for view in views where due.contains(view.id) {
             var refresh = ViewRefresh(db, [view], now: now)
             guard try refresh.rebuild(view) else { continue }
             names += try String.fetchAll(db, sql: "SELECT name FROM view WHERE id = ?", arguments: [view.id])

@@ -226,7 +226,12 @@ struct TitlePatternParser {
             }
             for jump in jumps { program[jump] = .jump(program.count) }
         case .repeated(let part, let least, let most):
-            for _ in 0..<least { try emit(part, &program) }
+            let start = program.count
+            for _ in 0..<least {
+                try emit(part, &program)
+                // A part without instructions matches only the empty text, so that its repetitions change nothing.
+                if program.count == start { return }
+            }
             guard let most else {
                 let split = program.count
                 program.append(.split(split + 1, 0))

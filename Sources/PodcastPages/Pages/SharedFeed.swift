@@ -14,7 +14,7 @@ package struct SharedFeed: Sendable {
     /// Starts the feed of a show.
     package init(_ show: Podcast, base: String) {
         self.base = base
-        begin(title: show.title, folder: show.name, link: show.link, description: show.description)
+        begin(title: show.title, folder: show.name, link: show.link.map(show.visible), description: show.description)
         text.element("language", show.language, indent: "    ")
         text.element("itunes:author", show.author, indent: "    ")
         text.element("itunes:type", show.type, indent: "    ")
@@ -54,7 +54,8 @@ package struct SharedFeed: Sendable {
     /// - Parameters:
     ///   - folder: The name of its show's folder.
     ///   - show: The title of its show, in the feed of a view.
-    package mutating func add(_ episode: EpisodeSummary, folder: String, show: String? = nil) {
+    ///   - isPrivate: Whether the show is requested with credentials; see `RedactedURL`.
+    package mutating func add(_ episode: EpisodeSummary, folder: String, show: String? = nil, isPrivate: Bool) {
         let folder = Self.address(base, folder)
         let stem = FileName.stem(ofFile: episode.name).percentEncoded
         text.write("    <item>\n")
@@ -64,7 +65,8 @@ package struct SharedFeed: Sendable {
         text.write("</guid>\n")
         element("pubDate", episode.published.map { PublicationDate(seconds: $0, offset: 0).rfc822 })
         // A link equal to the guid is omitted: such a guid may be a secret URL, and the feed contains only its hash.
-        element("link", episode.link == episode.guid ? nil : episode.link)
+        let link = episode.link == episode.guid ? nil : episode.link
+        element("link", link.map { RedactedURL.text($0, isPrivate: isPrivate) })
         element("description", episode.notes)
         text.empty(
             "enclosure",

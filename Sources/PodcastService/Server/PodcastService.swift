@@ -28,7 +28,7 @@ package final class PodcastService: ServicePart {
     let listening: ListeningRecorder
     let sync: SyncExchange
     let views: Views
-    /// How a damaged or missing library was replaced; `nil` if the library was intact.
+    /// The way in which a damaged or missing library was replaced; `nil` if the library was intact.
     private let recovery: LibraryRecovery?
     /// The message for the next `podfs` command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>

@@ -40,6 +40,7 @@ struct FreshnessTests {
     @Test func theTimeSpentInCachesIsSubtracted() {
         #expect(seconds(["cache-control": "max-age=600", "age": "200"]) == 400)
         #expect(seconds(["cache-control": "max-age=600", "age": "700"]) == 0)
+        #expect(seconds(["cache-control": "max-age=31536000", "age": "864000"]) == Freshness.longest.seconds)
         #expect(seconds(["cache-control": "max-age=600", "age": "99999999999999999999"]) == 0)
         #expect(seconds(["cache-control": "max-age=600", "age": "x"]) == 600)
     }

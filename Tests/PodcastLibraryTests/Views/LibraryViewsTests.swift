@@ -177,6 +177,19 @@ struct LibraryViewsTests {
         #expect(try library.nextViewUpdate() == today + day * 3 / 2)
     }
 
+    /// After a return to an older version of podfs.
+    @Test func aViewOfANewerVersionIsNotDueAtOnceAgain() throws {
+        try subscribe("One", 3)
+        try library.setView(named: "New", ["newer_than=36h"], now: today)
+        let next = try #require(try library.nextViewUpdate())
+        try library.write { db in
+            try db.execute(sql: "UPDATE view SET definition = 'unknown=1' WHERE name = 'New'")
+        }
+        library.materializedViews.invalidate()
+        #expect(try library.updateViews(now: next).isEmpty)
+        #expect(try library.nextViewUpdate() == next + day)
+    }
+
     @Test func viewsAndShowsHaveDifferentNames() throws {
         try subscribe("One", 1)
         for (name, message) in [
