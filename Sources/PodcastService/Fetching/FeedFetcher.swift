@@ -59,7 +59,7 @@ struct FeedFetcher: Sendable {
     }
 
     /// Fetches a feed like `fetch`, but returns a response of any status, with its head and redirects. Throws
-    /// `FetchFailure` if there was no complete response.
+    /// `FetchFailure` if there was no complete response, and `CancellationError` if the task was cancelled.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
@@ -123,7 +123,8 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is no complete response.
+    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is no complete response, and
+    /// `CancellationError` if the task was cancelled.
     func receive(
         _ answer: AsyncThrowingStream<DataEvent, any Error>, to feedRequest: FeedRequest,
         keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil
@@ -165,6 +166,8 @@ struct FeedFetcher: Sendable {
                 status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
                 code: error.code)
         }
+        // If this task is cancelled, the sequence ends without an error, possibly in the middle of the feed.
+        try Task.checkCancellation()
         guard let head else {
             throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
