@@ -1,3 +1,4 @@
+import Foundation
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
@@ -36,6 +37,25 @@ extension SyncServiceTests {
         gate.open()
         try await sync(other)
         #expect(try daemon.library.podcast(named: "Slow")?.episodes == 40)
+        await daemon.stop()
+    }
+
+    /// The server has asked for a pause, and then lets a request wait that does not obey the pause.
+    @Test(arguments: ["gpodder", "nextcloud"], ["subscriptions", "episode"])
+    func aCancelledRequestIsNoFailureOfTheServer(kind: String, resource: String) async throws {
+        let (daemon, client) = try await begin(kind: kind)
+        server.setFault { _ in .instead(.retryAfter("7200", status: 429)) }
+        #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil)
+        let before = try #require(try daemon.library.syncAccount())
+        let held = try #require(before.heldUntil)
+        let gate = Gate(heldAt: 0)
+        server.setFault { $0.path.contains(resource) ? .instead(.status(200, body: "{}").holdHead(gate)) : nil }
+        try await cancelSync(of: daemon, client) { try await gate.waitUntilReached() }
+        let account = try #require(try daemon.library.syncAccount())
+        #expect(account.error?.contains("the next one continues where it stopped") == true, "\(account.error ?? "")")
+        #expect(account.failures == before.failures && account.heldUntil == held)
+        #expect(try #require(account.nextSync) >= held)
+        gate.open()
         await daemon.stop()
     }
 
