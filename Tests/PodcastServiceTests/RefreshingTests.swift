@@ -98,6 +98,25 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
+    /// After a temporary redirect, a 410 is about the file of another host, not about the feed.
+    @Test func aShowStaysScheduledAfterA410ThatFollowsATemporaryRedirect() async throws {
+        home.publish(episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 302) }
+        home.web.serve("/cdn.xml") { _ in .status(410) }
+        let failed = try await refresh(client)
+        #expect(failed.first?.error?.contains("410 after a temporary redirect") == true)
+        let podcast = try #require(try daemon.library.podcasts().first)
+        #expect(podcast.state == "failed" && podcast.httpStatus == 410 && podcast.nextRefresh != nil)
+        #expect(try daemon.library.refreshSubjects(dueAt: .max).map(\.id) == [podcast.id])
+        home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 301) }
+        #expect(try await refresh(client).first?.error?.contains("has ended") == true)
+        #expect(try daemon.library.podcasts().first?.state == "gone")
+        await daemon.stop()
+    }
+
     @Test func oneFailureDoesNotAffectOtherShows() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()

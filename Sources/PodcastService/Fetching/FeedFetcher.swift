@@ -174,7 +174,10 @@ struct FeedFetcher: Sendable {
         var found = Retrieved(head: head, chain: Self.chain(url, head))
         if head.status == 304, feedRequest.isConditional { return found }
         guard head.status == 200 || head.status == 226, let parser else {
-            found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, address))
+            let isGone = FeedMove.isGone(chain: found.chain, head: head)
+            found.problem = FetchFailure(
+                status: head.status, message: Self.explain(status: head.status, isGone: isGone, address),
+                isGone: isGone)
             return found
         }
         do {
@@ -193,11 +196,12 @@ struct FeedFetcher: Sendable {
         return RedirectChain(requested: url, hops: hops, final: final)
     }
 
-    private static func explain(status: Int, _ address: PrivateAddress) -> String {
+    private static func explain(status: Int, isGone: Bool, _ address: PrivateAddress) -> String {
         let says = "\(address.visible): the server answered \(status)"
         switch status {
         case 401, 403: return says + ": it requires a user name and password, or refuses podfs"
         case 404: return says + ": there is no feed at this address; check it in a browser"
+        case 410 where !isGone: return says + " after a temporary redirect; try again later"
         case 410: return says + ": the feed has ended; find another one with podfs search"
         case 226: return says + ": a part of the feed that was not requested"
         case 429, 500...599: return says + "; try again later"
@@ -214,6 +218,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var message: String
     /// Whether the feed has no audio or video file, so that a retry is pointless.
     var hasNoMedia = false
+    /// Whether the feed is gone for good (`FeedMove.isGone`).
+    var isGone = false
     /// The kind of failure if no complete response arrived.
     var code: TransferError.Code?
 

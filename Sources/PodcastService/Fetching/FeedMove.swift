@@ -43,11 +43,16 @@ package struct FeedMove: Sendable, Equatable {
         switch head.status {
         case 200, 226: hasFeed ? .fetched : .failed
         case 304: .notModified
-        // After a temporary redirect another resource is gone, not the feed.
-        case 410: chain.hops.isEmpty || chain.isPermanent ? .gone : .failed
+        case 410: isGone(chain: chain, head: head) ? .gone : .failed
         case 429, 503: .backOff(retryAfter: Freshness.retryAfter(head, now: now))
         default: .failed
         }
+    }
+
+    /// Returns whether a response says that the feed is gone for good: 410, but not after a temporary redirect, since
+    /// then another resource is gone.
+    package static func isGone(chain: RedirectChain, head: ResponseHead) -> Bool {
+        head.status == 410 && (chain.hops.isEmpty || chain.isPermanent)
     }
 
     /// Returns the address to which the redirects led, if all were permanent; `nil` if one was not, if the address is

@@ -147,7 +147,7 @@ extension Refresher {
             published: record.published,
             failures: record.failures + 1)
         try library.refreshFailed(
-            podcast: podcast.id, status: failure.status, error: failure.message,
+            podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message,
             next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
