@@ -21,11 +21,13 @@ struct FeedFetcher: Sendable {
     struct Retrieved: Sendable {
         var head: ResponseHead
         var chain: RedirectChain
+        /// Whether the request had validators.
+        var isConditional: Bool
         /// The feed, for status 200; its new part, for status 226.
         var feed: Feed?
         /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
-        /// The failure, if there is neither a feed nor a 304.
+        /// The failure, if there is neither a feed nor a 304 to a conditional request.
         var problem: FetchFailure?
 
         var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
@@ -171,7 +173,8 @@ struct FeedFetcher: Sendable {
         guard let head else {
             throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
-        var found = Retrieved(head: head, chain: Self.chain(url, head))
+        var found = Retrieved(
+            head: head, chain: Self.chain(url, head), isConditional: feedRequest.isConditional)
         if head.status == 304, feedRequest.isConditional { return found }
         guard head.status == 200 || head.status == 226, let parser else {
             let isGone = FeedMove.isGone(chain: found.chain, head: head)
@@ -199,6 +202,7 @@ struct FeedFetcher: Sendable {
     private static func explain(status: Int, isGone: Bool, _ address: PrivateAddress) -> String {
         let says = "\(address.visible): the server answered \(status)"
         switch status {
+        case 304: return says + " (not modified) to an unconditional request; try again later"
         case 401, 403: return says + ": it requires a user name and password, or refuses podfs"
         case 404: return says + ": there is no feed at this address; check it in a browser"
         case 410 where !isGone: return says + " after a temporary redirect; try again later"

@@ -71,7 +71,8 @@ extension Refresher {
     ) async throws -> (RefreshResult, HostQueue.FetchOutcome) {
         let record = try library.refreshRecord(of: podcast.id)
         let move = FeedMove(
-            chain: found.chain, head: found.head, feed: found.feed, former: record.formerAddresses, now: now())
+            chain: found.chain, head: found.head, isConditional: found.isConditional, feed: found.feed,
+            former: record.formerAddresses, now: now())
         var result = RefreshResult(name: podcast.name, added: 0)
         var outcome = HostQueue.FetchOutcome.answered
         switch move.outcome {

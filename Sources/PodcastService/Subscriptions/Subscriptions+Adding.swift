@@ -79,7 +79,9 @@ extension Subscriptions {
             RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
         response.updateInterval = first.updateInterval.map(Int64.init)
         // After a permanent redirect the new address is stored.
-        let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
+        let move = FeedMove(
+            chain: found.chain, head: found.head, isConditional: found.isConditional, feed: first, former: [],
+            now: now())
         return Arrival(
             feed: paged.feed, response: response, url: move.address ?? address.url,
             reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)
