@@ -87,6 +87,23 @@ extension UploadMachineTests {
         #expect(bench.machine.taskState == .queued)
     }
 
+    @Test func aPostRepeatedAfterARestartThatConflictsWithTheFirstWaits() {
+        let bench = UploadBench(UploadResumeData(step: .posting))
+        _ = bench.resume()
+        _ = bench.resolve(.repeatable)
+        #expect(bench.answer(409) == [])
+        #expect(bench.machine.taskState == .queued)
+    }
+
+    @Test(arguments: [301, 307, 308]) func aRedirectedPostThatConflictsFails(_ status: Int) {
+        bench.post()
+        _ = bench.answer(status, location: "https://a/videos")
+        let actions = bench.answer(409)
+        #expect(actions.first == .record(bench.lastID, UploadResumeData()))
+        #expect(bench.failure(of: actions)?.message == "the server answered 409")
+        #expect(bench.machine.taskState == .failed)
+    }
+
     @Test(arguments: [400, 401, 403, 404, 409, 413, 422]) func aRefusedPostFailsAndLeavesNothing(_ status: Int) {
         bench.post()
         let actions = bench.answer(status)

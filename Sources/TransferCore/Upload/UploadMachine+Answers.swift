@@ -96,7 +96,7 @@ extension UploadMachine {
                 + scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 500...599:
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        case 409 where posts > 1 || attempts > 0:
+        case 409 where repeatsPost || attempts > 0:
             // An earlier attempt with the same key is still in progress (§2.7 of the Idempotency-Key draft).
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return withdrawPost() + fail(Self.refusal(ofPost: head))

@@ -107,8 +107,9 @@ package struct UploadMachine: Sendable {
     /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
     /// that accepts a part and disconnects each time would be retried forever.
     var furthest: Int64
-    /// The number of POSTs that this machine has sent; those of earlier processes are not counted.
-    var posts = 0
+    /// Whether a POST was repeated because the outcome of an earlier one, by this process or a former one, was unknown.
+    /// The server may then still be processing the earlier one.
+    var repeatsPost = false
     /// Whether the server does not know the length of the media (tus: Upload-Defer-Length in the response to HEAD): the
     /// next request with bytes, and only that one, has to state it.
     package internal(set) var namesLength = false
@@ -263,8 +264,7 @@ package struct UploadMachine: Sendable {
         switch request {
         case .put: sent = 0
         case .patch(_, let offset): sent = offset
-        case .post: posts += 1
-        case .options, .head: break
+        case .post, .options, .head: break
         }
         return [.send(id, request)]
     }
@@ -287,7 +287,9 @@ package struct UploadMachine: Sendable {
         guard state == .doubtful else { return [] }
         switch finding {
         case .arrived(let location): return posted(at: location, speaksTus: nil)
-        case .repeatable: return send(.post(postURL))
+        case .repeatable:
+            repeatsPost = true
+            return send(.post(postURL))
         case .later(let error, let after): return scheduleRetry(after: error, pause: after, now: now, random: random)
         case .unknown(let reason):
             // A person resumes the upload only after checking the server, so the POST may then be sent again.
