@@ -202,6 +202,34 @@ extension UploadMachineTests {
         #expect(bench.lost() == [], "the time begins again")
     }
 
+    @Test func aServerThatLosesBytesAgainAndAgainIsGivenUp() {
+        let bench = UploadBench(retry: RetryPolicy(giveUp: .seconds(1)))
+        bench.patch(from: 500)
+        var failed = bench.lost()
+        for offset in [0, 500, 0] {
+            #expect(failed == [])
+            _ = bench.tick()
+            _ = bench.answer(200, ["upload-offset": "\(offset)"])
+            _ = bench.confirm()
+            failed = bench.lost()
+        }
+        #expect(bench.failure(of: failed)?.message == "broken")
+    }
+
+    /// All bytes were sent into the buffer of a proxy, and the server has stored more of them after each attempt.
+    @Test func anUploadOfWhichTheServerStoresMoreEachTimeIsNotGivenUp() {
+        let bench = UploadBench(retry: RetryPolicy(giveUp: .seconds(1)))
+        bench.patch(from: 0)
+        for step in 1...9 {
+            bench.sent(1_000 - bench.machine.resumeData.offset)
+            #expect(bench.lost() == [])
+            bench.pass(1_000)
+            _ = bench.tick()
+            _ = bench.answer(200, ["upload-offset": "\(step * 100)"])
+            _ = bench.confirm()
+        }
+    }
+
     @Test(arguments: [200, 204]) func aPostWithoutAMediaLocationFailsAndIsInDoubt(_ status: Int) {
         bench.post()
         #expect(bench.failure(of: bench.answer(status))?.code == .unusable)

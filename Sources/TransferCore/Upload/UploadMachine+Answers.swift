@@ -205,7 +205,10 @@ extension UploadMachine {
 
     /// Records the number of bytes that the server reports.
     private mutating func recordOffset(_ offset: Int64) {
-        if offset > resumeData.offset { progressed() }
+        if offset > confirmed {
+            confirmed = offset
+            progressed()
+        }
         resumeData.offset = offset
         sent = offset
         furthest = max(furthest, offset)

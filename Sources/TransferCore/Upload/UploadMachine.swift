@@ -104,9 +104,13 @@ package struct UploadMachine: Sendable {
     /// The time of the first failure that `attempts` counts.
     var firstFailure: Instant?
     var lastError: TransferError?
-    /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
-    /// that accepts a part and disconnects each time would be retried forever.
+    /// The maximum number of bytes that any attempt has sent: only more than that is progress. Otherwise a server that
+    /// accepts a part and disconnects each time would be retried forever.
     var furthest: Int64
+    /// The maximum number of bytes that the server has reported: only more than that is progress. Otherwise a server
+    /// that loses and reports the same bytes in turn would be retried forever. Less than `furthest` while bytes are
+    /// buffered on their way.
+    var confirmed: Int64
     /// Whether a POST was repeated because the outcome of an earlier one, by this process or a former one, was unknown.
     /// The server may then still be processing the earlier one.
     var repeatsPost = false
@@ -130,6 +134,7 @@ package struct UploadMachine: Sendable {
         postURL = url
         sent = resumeData.offset
         furthest = resumeData.offset
+        confirmed = resumeData.offset
     }
 
     // MARK: State
