@@ -23,7 +23,7 @@ package enum ImportResult: Sendable, Codable, Equatable {
     case known(name: String)
     /// The show is subscribed, without episodes until a refresh succeeds.
     case kept(name: String, error: String)
-    /// The show is not subscribed: for example, the address is not that of a show, the server answered 410, or the
+    /// The show is not subscribed: for example, the address is not that of a show, the feed is gone (410), or the
     /// daemon rejected the command.
     case refused(error: String)
 }

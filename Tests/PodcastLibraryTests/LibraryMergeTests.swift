@@ -263,7 +263,7 @@ struct LibraryMergeTests {
         #expect(podcast.state == "active" && podcast.error == nil && podcast.lastRefresh == noon + 2)
         #expect(podcast.nextRefresh == noon + 7200)
 
-        try library.refreshFailed(podcast: id, status: 410, error: "gone", next: noon, now: noon + 3)
+        try library.refreshFailed(podcast: id, status: 410, isGone: true, error: "gone", next: noon, now: noon + 3)
         #expect(try library.podcast(id: id)?.state == "gone")
         #expect(try library.refreshSubjects(dueAt: .max).isEmpty)
     }

@@ -115,6 +115,19 @@ struct ImportTests {
         await daemon.stop()
     }
 
+    @Test func a410AfterATemporaryRedirectKeepsTheShow() async throws {
+        home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 302) }
+        home.web.serve("/cdn.xml") { _ in .status(410) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        guard case .kept(name: "Show", _) = try await add("/feed.xml", title: "Show", to: client) else {
+            Issue.record("not kept")
+            return
+        }
+        #expect(try daemon.library.refreshSubjects(dueAt: .max).count == 1)
+        await daemon.stop()
+    }
+
     @Test func aHostIsAskedForTwoFeedsAtATime() async throws {
         let gate = Gate(heldAt: 0)
         for number in 1...6 {

@@ -98,6 +98,43 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
+    /// A misconfigured cache answers 304 to every request. The show was imported while the server was down, so it has
+    /// no document that could be current.
+    @Test func a304ToAnUnconditionalRequestIsAFailure() async throws {
+        home.web.serve("/feed.xml") { _ in .status(500) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/feed.xml"), title: "Show")))
+        home.web.serve("/feed.xml") { _ in .status(304) }
+        let results = try await refresh(client)
+        #expect(results.first?.error?.contains("304 (not modified) to an unconditional request") == true)
+        let podcast = try #require(try daemon.library.podcasts().first)
+        #expect(podcast.state == "failed" && podcast.httpStatus == 304 && podcast.error == results.first?.error)
+        #expect(podcast.lastRefresh == nil)
+        home.publish(episodes: 2)
+        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 2)])
+        await daemon.stop()
+    }
+
+    /// After a temporary redirect, a 410 is about the file of another host, not about the feed.
+    @Test func aShowStaysScheduledAfterA410ThatFollowsATemporaryRedirect() async throws {
+        home.publish(episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 302) }
+        home.web.serve("/cdn.xml") { _ in .status(410) }
+        let failed = try await refresh(client)
+        #expect(failed.first?.error?.contains("410 after a temporary redirect") == true)
+        let podcast = try #require(try daemon.library.podcasts().first)
+        #expect(podcast.state == "failed" && podcast.httpStatus == 410 && podcast.nextRefresh != nil)
+        #expect(try daemon.library.refreshSubjects(dueAt: .max).map(\.id) == [podcast.id])
+        home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 301) }
+        #expect(try await refresh(client).first?.error?.contains("has ended") == true)
+        #expect(try daemon.library.podcasts().first?.state == "gone")
+        await daemon.stop()
+    }
+
     @Test func oneFailureDoesNotAffectOtherShows() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()

@@ -87,6 +87,23 @@ extension UploadMachineTests {
         #expect(bench.machine.taskState == .queued)
     }
 
+    @Test func aPostRepeatedAfterARestartThatConflictsWithTheFirstWaits() {
+        let bench = UploadBench(UploadResumeData(step: .posting))
+        _ = bench.resume()
+        _ = bench.resolve(.repeatable)
+        #expect(bench.answer(409) == [])
+        #expect(bench.machine.taskState == .queued)
+    }
+
+    @Test(arguments: [301, 307, 308]) func aRedirectedPostThatConflictsFails(_ status: Int) {
+        bench.post()
+        _ = bench.answer(status, location: "https://a/videos")
+        let actions = bench.answer(409)
+        #expect(actions.first == .record(bench.lastID, UploadResumeData()))
+        #expect(bench.failure(of: actions)?.message == "the server answered 409")
+        #expect(bench.machine.taskState == .failed)
+    }
+
     @Test(arguments: [400, 401, 403, 404, 409, 413, 422]) func aRefusedPostFailsAndLeavesNothing(_ status: Int) {
         bench.post()
         let actions = bench.answer(status)
@@ -183,6 +200,34 @@ extension UploadMachineTests {
         #expect(bench.failure(of: bench.lost()) != nil)
         #expect(bench.resume() == [.send(bench.lastID, .options(UploadBench.place))])
         #expect(bench.lost() == [], "the time begins again")
+    }
+
+    @Test func aServerThatLosesBytesAgainAndAgainIsGivenUp() {
+        let bench = UploadBench(retry: RetryPolicy(giveUp: .seconds(1)))
+        bench.patch(from: 500)
+        var failed = bench.lost()
+        for offset in [0, 500, 0] {
+            #expect(failed == [])
+            _ = bench.tick()
+            _ = bench.answer(200, ["upload-offset": "\(offset)"])
+            _ = bench.confirm()
+            failed = bench.lost()
+        }
+        #expect(bench.failure(of: failed)?.message == "broken")
+    }
+
+    /// All bytes were sent into the buffer of a proxy, and the server has stored more of them after each attempt.
+    @Test func anUploadOfWhichTheServerStoresMoreEachTimeIsNotGivenUp() {
+        let bench = UploadBench(retry: RetryPolicy(giveUp: .seconds(1)))
+        bench.patch(from: 0)
+        for step in 1...9 {
+            bench.sent(1_000 - bench.machine.resumeData.offset)
+            #expect(bench.lost() == [])
+            bench.pass(1_000)
+            _ = bench.tick()
+            _ = bench.answer(200, ["upload-offset": "\(step * 100)"])
+            _ = bench.confirm()
+        }
     }
 
     @Test(arguments: [200, 204]) func aPostWithoutAMediaLocationFailsAndIsInDoubt(_ status: Int) {

@@ -75,15 +75,17 @@ extension Library {
 
     // MARK: - Changes
 
-    /// Records a failed refresh, and increments the count of failures. 410 marks the show as gone: its feed is not
-    /// requested again.
+    /// Records a failed refresh, and increments the count of failures.
     ///
     /// - Parameters:
     ///   - status: The HTTP status; `nil` without a response.
-    ///   - next: The time of the next attempt; `nil` for as soon as possible. Ignored for 410.
-    package func refreshFailed(podcast: ShowID, status: Int?, error: String, next: Int64?, now: Int64) throws {
+    ///   - isGone: Whether the feed is gone for good, and is not requested again by itself.
+    ///   - next: The time of the next attempt; `nil` for as soon as possible. Ignored if `isGone`.
+    package func refreshFailed(
+        podcast: ShowID, status: Int?, isGone: Bool = false, error: String, next: Int64?, now: Int64
+    ) throws {
         try write { db in
-            let state = status == 410 ? Podcast.gone : Podcast.failed
+            let state = isGone ? Podcast.gone : Podcast.failed
             try db.cachedStatement(
                 sql: """
                     UPDATE podcast SET
@@ -91,7 +93,7 @@ extension Library {
                         state = ?1, error = ?2, http_status = ?3, next_refresh = ?4, failures = failures + 1
                     WHERE id = ?6
                     """
-            ).execute(arguments: [state, error, status, status == 410 ? nil : next, now, podcast])
+            ).execute(arguments: [state, error, status, isGone ? nil : next, now, podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
         }
     }

@@ -20,7 +20,7 @@ package struct Podcast: Sendable, Equatable {
     /// `episodic` or `serial` (`itunes:type`), as the feed has it.
     package var type: String?
     package var explicit: Bool?
-    /// `active`; `failed` after a failed refresh; `gone` after a 410.
+    /// `active`; `failed` after a failed refresh; `gone` if the feed is gone for good (410).
     package var state: String
     /// The reason why the last refresh failed, one line; `nil` after a success.
     package var error: String?

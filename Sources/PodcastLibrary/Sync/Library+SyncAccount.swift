@@ -81,6 +81,14 @@ extension Library {
         }
     }
 
+    /// Records the end of a cancelled exchange. Since this says nothing about the server, the count of failures and the
+    /// pause that the server has asked for stay.
+    package func recordCancelledSync(message: String, next: Int64) throws {
+        try write { db in
+            try db.execute(sql: "UPDATE sync_account SET error = ?, next_sync = ?", arguments: [message, next])
+        }
+    }
+
     package func syncQueue() throws -> SyncQueue {
         try query { db in
             // States of an unsubscribed show are not counted: they wait until the show is subscribed again.

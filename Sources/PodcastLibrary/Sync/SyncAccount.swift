@@ -27,7 +27,7 @@ package struct SyncAccount: Sendable, Equatable {
     package var heldUntil: Int64?
     /// The number of consecutive failures.
     package var failures = 0
-    /// The reason why the last synchronization failed, one line; `nil` after a success.
+    /// The reason why the last synchronization failed or was cancelled, one line; `nil` after a success.
     package var error: String?
     /// Whether the server has rejected the credentials: nothing is sent until the next login.
     package var isStopped = false

@@ -75,7 +75,8 @@ final class FoundShows: ServicePart {
             }
         } catch let failure as FetchFailure {
             try? library.refreshFailed(
-                podcast: podcast.id, status: failure.status, error: failure.message, next: nil, now: now())
+                podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message, next: nil,
+                now: now())
             driver.changed(podcast: podcast.id, name: podcast.name)
             throw Failure(errorNumber: Self.errorNumber(of: failure), message: failure.message)
         } catch LibraryError.noSuchPodcast {

@@ -21,11 +21,13 @@ struct FeedFetcher: Sendable {
     struct Retrieved: Sendable {
         var head: ResponseHead
         var chain: RedirectChain
+        /// Whether the request had validators.
+        var isConditional: Bool
         /// The feed, for status 200; its new part, for status 226.
         var feed: Feed?
         /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
-        /// The failure, if there is neither a feed nor a 304.
+        /// The failure, if there is neither a feed nor a 304 to a conditional request.
         var problem: FetchFailure?
 
         var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
@@ -59,7 +61,7 @@ struct FeedFetcher: Sendable {
     }
 
     /// Fetches a feed like `fetch`, but returns a response of any status, with its head and redirects. Throws
-    /// `FetchFailure` if there was no complete response.
+    /// `FetchFailure` if there was no complete response, and `CancellationError` if the task was cancelled.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
@@ -123,7 +125,8 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is no complete response.
+    /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is no complete response, and
+    /// `CancellationError` if the task was cancelled.
     func receive(
         _ answer: AsyncThrowingStream<DataEvent, any Error>, to feedRequest: FeedRequest,
         keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil
@@ -165,13 +168,19 @@ struct FeedFetcher: Sendable {
                 status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
                 code: error.code)
         }
+        // If this task is cancelled, the sequence ends without an error, possibly in the middle of the feed.
+        try Task.checkCancellation()
         guard let head else {
             throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
-        var found = Retrieved(head: head, chain: Self.chain(url, head))
+        var found = Retrieved(
+            head: head, chain: Self.chain(url, head), isConditional: feedRequest.isConditional)
         if head.status == 304, feedRequest.isConditional { return found }
         guard head.status == 200 || head.status == 226, let parser else {
-            found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, address))
+            let isGone = FeedMove.isGone(chain: found.chain, head: head)
+            found.problem = FetchFailure(
+                status: head.status, message: Self.explain(status: head.status, isGone: isGone, address),
+                isGone: isGone)
             return found
         }
         do {
@@ -190,11 +199,13 @@ struct FeedFetcher: Sendable {
         return RedirectChain(requested: url, hops: hops, final: final)
     }
 
-    private static func explain(status: Int, _ address: PrivateAddress) -> String {
+    private static func explain(status: Int, isGone: Bool, _ address: PrivateAddress) -> String {
         let says = "\(address.visible): the server answered \(status)"
         switch status {
+        case 304: return says + " (not modified) to an unconditional request; try again later"
         case 401, 403: return says + ": it requires a user name and password, or refuses podfs"
         case 404: return says + ": there is no feed at this address; check it in a browser"
+        case 410 where !isGone: return says + " after a temporary redirect; try again later"
         case 410: return says + ": the feed has ended; find another one with podfs search"
         case 226: return says + ": a part of the feed that was not requested"
         case 429, 500...599: return says + "; try again later"
@@ -211,6 +222,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var message: String
     /// Whether the feed has no audio or video file, so that a retry is pointless.
     var hasNoMedia = false
+    /// Whether the feed is gone for good (`FeedMove.isGone`).
+    var isGone = false
     /// The kind of failure if no complete response arrived.
     var code: TransferError.Code?
 

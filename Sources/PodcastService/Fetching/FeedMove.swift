@@ -8,7 +8,7 @@ package struct FeedMove: Sendable, Equatable {
     package enum Outcome: Sendable, Equatable {
         /// The server sent a feed (200), or what is new in it (226).
         case fetched
-        /// The stored document is current (304).
+        /// The stored document is current (304 to a conditional request).
         case notModified
         /// 410 Gone: the feed is not fetched again; its episodes stay.
         case gone
@@ -27,11 +27,16 @@ package struct FeedMove: Sendable, Equatable {
     /// - Parameters:
     ///   - chain: the redirects that led to the response.
     ///   - head: the head of the final response.
+    ///   - isConditional: whether the request had validators. Otherwise a 304 is a failure.
     ///   - feed: the document if it is a feed; `nil` after a 304, and if it could not be parsed.
     ///   - former: addresses to ignore in `itunes:new-feed-url`: the show's former ones and those that `confirms`
     ///     rejected. This prevents loops.
-    package init(chain: RedirectChain, head: ResponseHead, feed: Feed?, former: some Sequence<String>, now: Int64) {
-        outcome = Self.outcome(chain: chain, head: head, hasFeed: feed != nil, now: now)
+    package init(
+        chain: RedirectChain, head: ResponseHead, isConditional: Bool, feed: Feed?, former: some Sequence<String>,
+        now: Int64
+    ) {
+        outcome = Self.outcome(
+            chain: chain, head: head, isConditional: isConditional, hasFeed: feed != nil, now: now)
         switch outcome {
         case .fetched, .notModified: address = Self.permanentAddress(chain)
         case .gone, .backOff, .failed: address = nil
@@ -39,15 +44,22 @@ package struct FeedMove: Sendable, Equatable {
         verify = feed?.newFeedURL.flatMap { Self.candidate($0, chain: chain, former: former) }
     }
 
-    private static func outcome(chain: RedirectChain, head: ResponseHead, hasFeed: Bool, now: Int64) -> Outcome {
+    private static func outcome(
+        chain: RedirectChain, head: ResponseHead, isConditional: Bool, hasFeed: Bool, now: Int64
+    ) -> Outcome {
         switch head.status {
         case 200, 226: hasFeed ? .fetched : .failed
-        case 304: .notModified
-        // After a temporary redirect another resource is gone, not the feed.
-        case 410: chain.hops.isEmpty || chain.isPermanent ? .gone : .failed
+        case 304: isConditional ? .notModified : .failed
+        case 410: isGone(chain: chain, head: head) ? .gone : .failed
         case 429, 503: .backOff(retryAfter: Freshness.retryAfter(head, now: now))
         default: .failed
         }
+    }
+
+    /// Returns whether a response says that the feed is gone for good: 410, but not after a temporary redirect, since
+    /// then another resource is gone.
+    package static func isGone(chain: RedirectChain, head: ResponseHead) -> Bool {
+        head.status == 410 && (chain.hops.isEmpty || chain.isPermanent)
     }
 
     /// Returns the address to which the redirects led, if all were permanent; `nil` if one was not, if the address is

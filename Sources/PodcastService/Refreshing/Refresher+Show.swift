@@ -71,7 +71,8 @@ extension Refresher {
     ) async throws -> (RefreshResult, HostQueue.FetchOutcome) {
         let record = try library.refreshRecord(of: podcast.id)
         let move = FeedMove(
-            chain: found.chain, head: found.head, feed: found.feed, former: record.formerAddresses, now: now())
+            chain: found.chain, head: found.head, isConditional: found.isConditional, feed: found.feed,
+            former: record.formerAddresses, now: now())
         var result = RefreshResult(name: podcast.name, added: 0)
         var outcome = HostQueue.FetchOutcome.answered
         switch move.outcome {
@@ -94,9 +95,8 @@ extension Refresher {
                 result.added = try await merge(first, into: podcast, response)
                 break
             }
-            let paged = await pages(
-                of: first, in: found, occasion, credentials: credentials(of: podcast.id, try showAccess(of: podcast.id))
-            )
+            let paged = try await pages(
+                of: first, in: found, occasion, credentials: credentials(of: podcast.id, showAccess(of: podcast.id)))
             let facts = RefreshFacts(head: found.head, feed: first)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
@@ -148,7 +148,7 @@ extension Refresher {
             published: record.published,
             failures: record.failures + 1)
         try library.refreshFailed(
-            podcast: podcast.id, status: failure.status, error: failure.message,
+            podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message,
             next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
@@ -180,10 +180,11 @@ extension Refresher {
         return result.inserted.count
     }
 
-    /// Fetches the further pages of a feed if the occasion requires them.
+    /// Fetches the further pages of a feed if the occasion requires them. A failure ends the list of pages. Throws
+    /// `CancellationError` if the task was cancelled, since later refreshes do not fetch the missing pages.
     func pages(
         of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
-    ) async -> PagedFeed {
+    ) async throws -> PagedFeed {
         var paged = PagedFeed(feed, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
         var reach = found.head.space
         while let next = paged.next {
@@ -195,8 +196,8 @@ extension Refresher {
                 } else {
                     paged.fail(page.problem?.message ?? "no feed")
                 }
-            } catch {
-                paged.fail("\(error)")
+            } catch let failure as FetchFailure {
+                paged.fail(failure.message)
             }
         }
         return paged

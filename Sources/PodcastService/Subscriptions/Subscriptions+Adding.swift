@@ -28,7 +28,7 @@ extension Subscriptions {
     ///   - server: the address under which the sync server lists the show.
     ///   - reach: the address space of the catalogue or server that supplied the address; `nil` if a person entered it.
     ///   - task: a feed task whose progress is updated.
-    /// - Throws: `FetchFailure`, and the errors of `Library.subscribe`.
+    /// - Throws: `FetchFailure`, `CancellationError`, and the errors of `Library.subscribe`.
     func add(
         _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
         reach: AddressSpace? = nil, task: TaskID
@@ -61,7 +61,7 @@ extension Subscriptions {
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
-        let paged = await refresher.pages(
+        let paged = try await refresher.pages(
             of: first, in: found, .subscription, credentials: own)
         guard !paged.feed.items.isEmpty else {
             throw FetchFailure(
@@ -79,7 +79,9 @@ extension Subscriptions {
             RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
         response.updateInterval = first.updateInterval.map(Int64.init)
         // After a permanent redirect the new address is stored.
-        let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
+        let move = FeedMove(
+            chain: found.chain, head: found.head, isConditional: found.isConditional, feed: first, former: [],
+            now: now())
         return Arrival(
             feed: paged.feed, response: response, url: move.address ?? address.url,
             reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)

@@ -94,11 +94,11 @@ extension Subscriptions {
     }
 
     /// Handles a failed fetch: subscribes to the show without episodes, since a list must not lose a show because its
-    /// server is unavailable. A feed without audio or video files, or 410 Gone, is refused.
+    /// server is unavailable. A feed without audio or video files, or one that is gone for good, is refused.
     private func handle(
         _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
     ) throws -> ImportResult {
-        if failure.hasNoMedia || failure.status == 410 { return .refused(error: failure.message) }
+        if failure.hasNoMedia || failure.isGone { return .refused(error: failure.message) }
         return try subscribeUnfetched(item, address, failure, server)
     }
 

@@ -49,7 +49,7 @@ struct SyncClient: Sendable {
     /// Sends a request, and returns the response if its status is 2xx.
     ///
     /// - Parameter body: sent by POST; `nil` sends a GET.
-    /// - Throws: `SyncFailure`.
+    /// - Throws: `SyncFailure`; `CancellationError` if the task was cancelled, so that the failure is not the server's.
     func send(_ url: String, body: [UInt8]? = nil) async throws -> Response {
         var request = DataRequest(url: url, limit: Self.largestResponse)
         request.credentials = credentials
@@ -75,6 +75,8 @@ struct SyncClient: Sendable {
                 error.code == .unreachable || error.code == .timedOut ? .unavailable : .unusable
             throw SyncFailure(code: code, message: "\(host(url)): \(error.message)")
         }
+        // If this task is cancelled, the sequence ends without an error, whatever has arrived.
+        try Task.checkCancellation()
         guard let head else { throw SyncFailure(code: .unavailable, message: "\(host(url)): no answer") }
         if (200...299).contains(head.status) { return Response(head: head, body: received) }
         throw Self.failure(head, host(url))

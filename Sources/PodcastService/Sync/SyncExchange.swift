@@ -157,7 +157,7 @@ final class SyncExchange: ServicePart {
         guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
             return max(next, skipped ?? next)
         }
-        let due = configuration.sync.due(oldest: oldest, newest: newest, failures: account.failures, next: next)
+        let due = configuration.sync.due(oldest: oldest, newest: newest, isComplete: account.error == nil, next: next)
         return max(due, skipped ?? due)
     }
 
@@ -173,8 +173,8 @@ final class SyncExchange: ServicePart {
 
     /// Cancels the running exchange, and returns when it has ended.
     ///
-    /// The exchange stops between two requests or two shows. Its results so far are in the library, and the next
-    /// exchange does the rest.
+    /// The exchange aborts its current request, and stops before the next request or show. Its results so far are in
+    /// the library, and the next exchange does the rest.
     private func finishExchange() async {
         running?.cancel()
         _ = await running?.value
@@ -212,9 +212,8 @@ final class SyncExchange: ServicePart {
             } catch is CancellationError {
                 let failure = SyncFailure(
                     code: .unavailable, message: "the exchange was cancelled; the next one continues where it stopped")
-                try library.recordSync(
-                    error: failure.message, isStopped: false,
-                    next: configuration.sync.next(now: now(), random: .random(in: 0..<1)), now: now())
+                let next = configuration.sync.next(now: now(), random: .random(in: 0..<1))
+                try library.recordCancelledSync(message: failure.message, next: max(next, account.heldUntil ?? next))
                 log.info("sync: \(failure.message)")
                 return failure
             } catch var failure as SyncFailure {

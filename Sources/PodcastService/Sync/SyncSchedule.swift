@@ -38,9 +38,9 @@ package struct SyncSchedule: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - oldest, newest: the times at which the oldest and the newest change were made.
-    ///   - failures: the number of consecutive failures. After a failure, the result is `next`, at which the back-off
-    ///     ends; the delay for changes does not apply.
-    package func due(oldest: Int64, newest: Int64, failures: Int, next: Int64) -> Int64 {
-        failures > 0 ? next : min(next, newest + delay.seconds, oldest + longestDelay.seconds)
+    ///   - isComplete: whether the last exchange neither failed nor was cancelled. Otherwise the result is `next`; the
+    ///     delay for changes does not apply.
+    package func due(oldest: Int64, newest: Int64, isComplete: Bool, next: Int64) -> Int64 {
+        isComplete ? min(next, newest + delay.seconds, oldest + longestDelay.seconds) : next
     }
 }

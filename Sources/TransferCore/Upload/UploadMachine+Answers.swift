@@ -96,7 +96,7 @@ extension UploadMachine {
                 + scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 500...599:
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        case 409 where posts > 1 || attempts > 0:
+        case 409 where repeatsPost || attempts > 0:
             // An earlier attempt with the same key is still in progress (§2.7 of the Idempotency-Key draft).
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return withdrawPost() + fail(Self.refusal(ofPost: head))
@@ -205,7 +205,10 @@ extension UploadMachine {
 
     /// Records the number of bytes that the server reports.
     private mutating func recordOffset(_ offset: Int64) {
-        if offset > resumeData.offset { progressed() }
+        if offset > confirmed {
+            confirmed = offset
+            progressed()
+        }
         resumeData.offset = offset
         sent = offset
         furthest = max(furthest, offset)

@@ -104,11 +104,16 @@ package struct UploadMachine: Sendable {
     /// The time of the first failure that `attempts` counts.
     var firstFailure: Instant?
     var lastError: TransferError?
-    /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
-    /// that accepts a part and disconnects each time would be retried forever.
+    /// The maximum number of bytes that any attempt has sent: only more than that is progress. Otherwise a server that
+    /// accepts a part and disconnects each time would be retried forever.
     var furthest: Int64
-    /// The number of POSTs that this machine has sent; those of earlier processes are not counted.
-    var posts = 0
+    /// The maximum number of bytes that the server has reported: only more than that is progress. Otherwise a server
+    /// that loses and reports the same bytes in turn would be retried forever. Less than `furthest` while bytes are
+    /// buffered on their way.
+    var confirmed: Int64
+    /// Whether a POST was repeated because the outcome of an earlier one, by this process or a former one, was unknown.
+    /// The server may then still be processing the earlier one.
+    var repeatsPost = false
     /// Whether the server does not know the length of the media (tus: Upload-Defer-Length in the response to HEAD): the
     /// next request with bytes, and only that one, has to state it.
     package internal(set) var namesLength = false
@@ -129,6 +134,7 @@ package struct UploadMachine: Sendable {
         postURL = url
         sent = resumeData.offset
         furthest = resumeData.offset
+        confirmed = resumeData.offset
     }
 
     // MARK: State
@@ -263,8 +269,7 @@ package struct UploadMachine: Sendable {
         switch request {
         case .put: sent = 0
         case .patch(_, let offset): sent = offset
-        case .post: posts += 1
-        case .options, .head: break
+        case .post, .options, .head: break
         }
         return [.send(id, request)]
     }
@@ -287,7 +292,9 @@ package struct UploadMachine: Sendable {
         guard state == .doubtful else { return [] }
         switch finding {
         case .arrived(let location): return posted(at: location, speaksTus: nil)
-        case .repeatable: return send(.post(postURL))
+        case .repeatable:
+            repeatsPost = true
+            return send(.post(postURL))
         case .later(let error, let after): return scheduleRetry(after: error, pause: after, now: now, random: random)
         case .unknown(let reason):
             // A person resumes the upload only after checking the server, so the POST may then be sent again.

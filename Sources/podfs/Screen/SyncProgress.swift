@@ -1,12 +1,17 @@
 import PodcastClient
 import PodcastProtocol
 import Synchronization
+import TransferCore
 
-/// The progress of a synchronization on standard error, if that is a terminal: the number of shows fetched, added and
-/// removed, and the name of the last one.
+/// The progress of a synchronization on standard error, if that is a terminal: the number of shows added, changed and
+/// removed, and the name of the last one or the address of the feed that is being fetched.
 final class SyncProgress: Sendable {
     private let line = ProgressLine()
-    private let done = Mutex(0)
+    /// The shows that have changed in the library. An added show has other events too: those of its fetch.
+    private let changed = Mutex<Set<ShowID>>([])
+
+    /// The number of shows added, changed and removed so far.
+    var count: Int { changed.withLock { $0.count } }
 
     /// Subscribes to the daemon's events, if the line is shown.
     func begin(_ daemon: DaemonConnection) async throws {
@@ -17,13 +22,12 @@ final class SyncProgress: Sendable {
 
     /// Handles an event of the daemon.
     func apply(_ event: Event) {
-        let isFetch = event.task?.kind == .refresh
-        // The removal of a show is reported as a change of the library.
-        guard let path = event.path, isFetch || event.kind == .library else { return }
-        let count = done.withLock { done in
-            if !isFetch || event.endsTask { done += 1 }
-            return done
+        var isShown = event.task?.kind == .refresh
+        if case .show(let id, _, _) = event.body {
+            changed.withLock { _ = $0.insert(id) }
+            isShown = true
         }
+        guard isShown, let path = event.path else { return }
         line.show("\(count) done: \(path)")
     }
 

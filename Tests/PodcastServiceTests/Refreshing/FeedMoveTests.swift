@@ -33,10 +33,11 @@ struct FeedMoveTests {
 
     private func move(
         _ chain: RedirectChain, _ status: Int = 200, _ fields: [String: String] = [:], feed: Feed? = feed(),
-        former: [String] = []
+        former: [String] = [], isConditional: Bool = true
     ) -> FeedMove {
         FeedMove(
-            chain: chain, head: ResponseHead(status: status, fields: fields), feed: feed, former: former, now: 1_000)
+            chain: chain, head: ResponseHead(status: status, fields: fields), isConditional: isConditional, feed: feed,
+            former: former, now: 1_000)
     }
 
     // MARK: Outcome
@@ -44,6 +45,7 @@ struct FeedMoveTests {
     @Test func eachStatusHasItsMeaning() {
         #expect(move(Self.direct).outcome == .fetched)
         #expect(move(Self.direct, 304, feed: nil).outcome == .notModified)
+        #expect(move(Self.direct, 304, feed: nil, isConditional: false).outcome == .failed)
         #expect(move(Self.direct, 410, feed: nil).outcome == .gone)
         #expect(move(Self.direct, 200, feed: nil).outcome == .failed)
         for status in [204, 206, 400, 401, 403, 404, 500, 502] {

@@ -156,8 +156,8 @@ import Testing
 
     @Test func changesAreSentTogether() {
         let schedule = SyncSchedule(interval: .seconds(3_600), delay: .seconds(30))
-        #expect(schedule.due(oldest: 100, newest: 110, failures: 0, next: 3_600) == 140)
-        #expect(schedule.due(oldest: 100, newest: 399, failures: 0, next: 3_600) == 400, "not put off for ever")
-        #expect(schedule.due(oldest: 100, newest: 110, failures: 2, next: 3_600) == 3_600)
+        #expect(schedule.due(oldest: 100, newest: 110, isComplete: true, next: 3_600) == 140)
+        #expect(schedule.due(oldest: 100, newest: 399, isComplete: true, next: 3_600) == 400, "not put off for ever")
+        #expect(schedule.due(oldest: 100, newest: 110, isComplete: false, next: 3_600) == 3_600)
     }
 }

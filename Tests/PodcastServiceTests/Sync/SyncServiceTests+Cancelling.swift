@@ -1,0 +1,82 @@
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+// Exchanges that end because their client disconnects.
+extension SyncServiceTests {
+    /// Starts an exchange for a client of its own, disconnects that client when the condition holds, and waits until
+    /// the exchange has ended.
+    private func cancelSync(
+        of daemon: RunningService, _ other: ServiceClient, when condition: () async throws -> Void
+    ) async throws {
+        let impatient = try await daemon.connect()
+        impatient.connection.send(.command, WireJSON.encode(Command.syncNow(despiteHold: true))) { _ in }
+        try await condition()
+        impatient.connection.close()
+        try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
+    }
+
+    @Test func aCancelledExchangeStoresNoPartOfAFeed() async throws {
+        let (daemon, _) = try await begin()
+        let feed = FeedBuilder.show("Slow", episodes: 40) { home.web.url("/slow-\($0).mp3") }.text
+        let gate = Gate(heldAt: feed.utf8.count / 2)
+        let resource = Resource(text: feed, contentType: "application/rss+xml", etag: "\"s1\"")
+        home.web.serve("/slow.xml", resource) { _ in .hold(gate) }
+        server.change(add: [home.web.url("/slow.xml")], device: "phone")
+        let other = try await daemon.connect()
+        try await cancelSync(of: daemon, other) {
+            _ = try await other.event("a part of the feed has arrived") {
+                $0.task?.kind == .refresh && $0.path?.hasSuffix("/slow.xml") == true && $0.task?.received ?? 0 > 0
+            }
+        }
+        #expect(try daemon.library.podcast(named: "Slow") == nil)
+        gate.open()
+        try await sync(other)
+        #expect(try daemon.library.podcast(named: "Slow")?.episodes == 40)
+        await daemon.stop()
+    }
+
+    /// The server has asked for a pause, and then lets a request wait that does not obey the pause.
+    @Test(arguments: ["gpodder", "nextcloud"], ["subscriptions", "episode"])
+    func aCancelledRequestIsNoFailureOfTheServer(kind: String, resource: String) async throws {
+        let (daemon, client) = try await begin(kind: kind)
+        server.setFault { _ in .instead(.retryAfter("7200", status: 429)) }
+        #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil)
+        let before = try #require(try daemon.library.syncAccount())
+        let held = try #require(before.heldUntil)
+        let gate = Gate(heldAt: 0)
+        server.setFault { $0.path.contains(resource) ? .instead(.status(200, body: "{}").holdHead(gate)) : nil }
+        try await cancelSync(of: daemon, client) { try await gate.waitUntilReached() }
+        let account = try #require(try daemon.library.syncAccount())
+        #expect(account.error?.contains("the next one continues where it stopped") == true, "\(account.error ?? "")")
+        #expect(account.failures == before.failures && account.heldUntil == held)
+        #expect(try #require(account.nextSync) >= held)
+        gate.open()
+        await daemon.stop()
+    }
+
+    /// Later refreshes do not fetch the older pages, so a show without them must not be stored.
+    @Test func aCancelledExchangeStoresNoFeedWithoutItsOlderPages() async throws {
+        let (daemon, _) = try await begin()
+        var first = FeedBuilder.show("Paged", episodes: 1) { home.web.url("/paged-\($0).mp3") }
+        first.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/older.xml"))\"/>"
+        home.web.serve("/paged.xml", Resource(text: first.text, contentType: "application/rss+xml"))
+        let older = FeedBuilder(
+            title: "Paged", items: [.init(title: "Older", guid: "older", url: home.web.url("/older.mp3"))])
+        let gate = Gate(heldAt: 0)
+        let page = Resource(text: older.text, contentType: "application/rss+xml")
+        home.web.serve("/older.xml", page) { _ in .holdHead(gate) }
+        server.change(add: [home.web.url("/paged.xml")], device: "phone")
+        let other = try await daemon.connect()
+        try await cancelSync(of: daemon, other) { try await gate.waitUntilReached() }
+        #expect(try daemon.library.podcast(named: "Paged") == nil)
+        gate.open()
+        try await sync(other)
+        #expect(try daemon.library.podcast(named: "Paged")?.episodes == 2)
+        await daemon.stop()
+    }
+}
