@@ -35,8 +35,10 @@ extension PlayerTracker {
         var rate: Double = 1
         var canSeek = true
         /// The position in seconds at the time `measured`; `nil` if it has to be read.
-        var position: Double?
+        var position: Double? { didSet { if position == nil { reading = nil } } }
         var measured = Instant.start
+        /// The last position that the player itself has stated, in seconds. `position` may be an estimate.
+        var reading: Double?
         /// The episode of the track's URL.
         var episode: EpisodeID?
         var session: Session?
@@ -62,9 +64,10 @@ extension PlayerTracker {
             return min(begin + max(0, seconds(now - measured)) * rate, max(begin, track.length ?? .infinity))
         }
 
-        mutating func rebase(to position: Double, at now: Instant) {
+        mutating func rebase(to position: Double, isReading: Bool, at now: Instant) {
             self.position = position
             measured = now
+            if isReading { reading = position }
         }
     }
 
@@ -84,7 +87,7 @@ extension PlayerTracker {
             }
         }
         if let rate = properties.rate, rate.isFinite, (0...100).contains(rate) {
-            if player.position != nil { player.rebase(to: player.estimate(at: now), at: now) }
+            if player.position != nil { player.rebase(to: player.estimate(at: now), isReading: false, at: now) }
             player.rate = rate
         }
         if let status = properties.status, status != player.status { change(id, &player, to: status, at: now) }
@@ -100,7 +103,7 @@ extension PlayerTracker {
             player.position = nil
             return
         }
-        if player.position != nil { player.rebase(to: player.estimate(at: now), at: now) }
+        if player.position != nil { player.rebase(to: player.estimate(at: now), isReading: false, at: now) }
         player.status = status
         if player.session == nil {
             if former == .stopped { player.position = nil }
@@ -115,7 +118,7 @@ extension PlayerTracker {
     mutating func seek(_ id: PlayerID, _ player: inout Player, to position: Double, at now: Instant) {
         let estimate = player.estimate(at: now)
         let isKnown = player.position != nil
-        player.rebase(to: position, at: now)
+        player.rebase(to: position, isReading: true, at: now)
         guard player.session != nil else { return beginSession(id, &player, at: now) }
         // Some players announce a seek for each start of playback.
         if isKnown, abs(position - estimate) < 1 { return }
@@ -140,12 +143,12 @@ extension PlayerTracker {
                 if player.episode != nil { player.nextReading = now + Self.startInterval }
                 return
             }
-            player.rebase(to: position, at: now)
+            player.rebase(to: position, isReading: true, at: now)
             return beginSession(id, &player, at: now)
         }
         let estimate = player.estimate(at: now)
         let isSeek = position.map { hasSeeked(to: $0, player, expected: estimate) } ?? false
-        if let position { player.rebase(to: position, at: now) }
+        if let position { player.rebase(to: position, isReading: true, at: now) }
         if isSeek {
             if player.estimate(at: now) >= ListeningRules.beginning { player.session?.resume = nil }
             report(.seeked, player.estimate(at: now), id, &player, at: now)
@@ -168,7 +171,7 @@ extension PlayerTracker {
     /// player can have played, by more than two seconds. A position between the last one and the estimate is no seek:
     /// the player had to wait for bytes.
     private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {
-        guard let last = player.position else { return false }
+        guard let last = player.reading else { return false }
         // A player that was paused at the last reading, and is still paused, has not played in between.
         if player.status == .paused, player.session?.isPaused == true { return abs(position - last) >= 1 }
         return position < last - 2 || position > expected + 2 * max(1, player.rate)

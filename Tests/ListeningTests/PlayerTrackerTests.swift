@@ -129,6 +129,21 @@ import TransferCore
         #expect(room.reports == ["seeked 701.0"])
     }
 
+    /// While a player waits for bytes, its position falls behind the estimate.
+    @Test(arguments: [false, true]) func aPauseOfAPlayerThatWaitedForBytesIsNoSeek(changesRate: Bool) {
+        var room = Room()
+        room.start()
+        room.send(.position(Self.vlc, 20), after: 20)
+        if changesRate { room.send(.changed(Self.vlc, PlayerProperties(rate: 1.5)), after: 4) }
+        room.send(.changed(Self.vlc, PlayerProperties(status: .paused)), after: 4)
+        room.send(.position(Self.vlc, 21))
+        #expect(room.reports == ["paused 21.0"])
+        // A position before the last reading is still a seek.
+        room.send(.changed(Self.vlc, PlayerProperties(status: .playing)))
+        room.send(.position(Self.vlc, 10), after: 1)
+        #expect(room.reports == ["seeked 10.0"])
+    }
+
     @Test func aSeekThatWasNotAnnouncedIsDetectedByAReading() {
         var room = Room()
         room.start()
