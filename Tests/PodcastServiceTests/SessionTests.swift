@@ -100,6 +100,19 @@ struct SessionTests {
         await daemon.stop()
     }
 
+    @Test func aPersonsDownloadOutlivesTheEphemeralSessionThatBeganIt() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.ephemeral)
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        try await client.act(.download, id)
+        session.close()
+        gate.open()
+        try await client.completion(of: id)
+        await daemon.stop()
+        #expect(try daemon.episode(1).complete && home.cacheFiles.count == 1)
+    }
+
     @Test(arguments: [SessionConfiguration.default, .ephemeral])
     func aTaskContinuesWithoutItsClientForAProgramThatReads(configuration: SessionConfiguration) async throws {
         let (daemon, client, id) = try await stalled()

@@ -125,6 +125,9 @@ package struct TaskRegistry: Sendable {
         }
         downloads[row.media] = task
         outcome.changesDemand = true
+        guard row.session != ClientSession.clientBound else { return }
+        // From now on the task does not end with the session that has begun it.
+        for client in sessions.keys { sessions[client]?.begun.remove(row.media) }
     }
 
     /// Sets or ends a person's suspension.
