@@ -179,6 +179,19 @@ import Testing
         }
     }
 
+    @Test func aHangingMountOfAnotherProgramDoesNotBlockTheChecks() async throws {
+        // The type of the mount does not show that it is one of podfs, so each command has to ask the mount.
+        let show = try await MountedShow(episodes: 1, isMounted: false)
+        let mounted = try await show.home.run("mount", "-o", "subtype=other", show.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        expect(try await examine(show.home), "mounts", "ok", show.mount.mountPoint)
+        let process = try await show.mountProcess()
+        try await stop(process)
+        defer { kill(process, SIGCONT) }
+        let lines = try await examine(show.home)
+        #expect(!lines.contains { $0.message.contains(show.mount.mountPoint) })
+    }
+
     // MARK: The installation
 
     @Test func unsafeOrUnusableFoldersAreReported() async throws {
