@@ -84,6 +84,10 @@ enum MountPoint: Equatable {
     /// Returns the absolute path. Symbolic links are resolved, unless a component cannot be accessed because it is
     /// missing or is a dead mount.
     static func absolute(_ folder: String) -> String {
+        // With a slash at the end, realpath(3) checks that the path is a folder, which blocks if the process of a mount
+        // there hangs.
+        var folder = folder
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
         if let path = realpath(folder, nil) {
             defer { free(path) }
             return String(cString: path)
