@@ -160,6 +160,18 @@ import Testing
         #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
     }
 
+    @Test func anEpisodeNamedTwiceCountsOnce() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let episode = "\(MountedShow.show)/2026-01-01 Episode 1.mp3"
+        let downloaded = try await show.home.run("download", episode, episode, "--wait")
+        #expect(downloaded.output == "1 episode downloaded\n", "\(downloaded.error)")
+        let latest = try await show.home.run(
+            "download", MountedShow.show, MountedShow.show, "--latest", "1", "--wait")
+        #expect(latest.output == "1 episode downloaded\n", "\(latest.error)")
+        let evicted = try await show.home.run("evict", episode, episode)
+        #expect(evicted.output == "freed 293.0 KiB of 1 episode\n", "\(evicted.error)")
+    }
+
     @Test func refreshRenameAndUnsubscribeUpdateTheMountedFolder() async throws {
         let show = try await MountedShow()
         let server = show.server
