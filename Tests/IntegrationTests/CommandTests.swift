@@ -172,6 +172,18 @@ import Testing
         #expect(evicted.output == "freed 293.0 KiB of 1 episode\n", "\(evicted.error)")
     }
 
+    @Test func theLatestEpisodesOfAFolderInAMountAreDownloaded() async throws {
+        let show = try await MountedShow()
+        let latest = try await show.home.run(
+            "download", "\(show.mount.mountPoint)/\(MountedShow.show)", "--latest", "2", "--wait")
+        #expect(latest.output == "2 episodes downloaded\n", "\(latest.error)")
+        try await show.waitForState("cached", of: show.path(3))
+        #expect(try await show.attribute("state", of: show.path(1)) == "remote")
+        let episode = try await show.home.run("download", show.path(1), "--latest", "2")
+        #expect(episode.exitCode == 1)
+        #expect(episode.error.contains("is an episode: --latest applies to shows"), "\(episode.error)")
+    }
+
     @Test func refreshRenameAndUnsubscribeUpdateTheMountedFolder() async throws {
         let show = try await MountedShow()
         let server = show.server
