@@ -43,7 +43,10 @@ import Testing
             #expect(result.output.isEmpty)
         }
         #expect(try await feeds.home.run("list").output == "no subscriptions yet: podfs subscribe URL\n")
-        #expect(try await feeds.home.run("list", "--json").output == "[]\n")
+        for options in [[], ["--unplayed"], ["--downloaded"]] {
+            #expect(try await feeds.home.run(["list", "--json"] + options).output == "[]\n", "\(options)")
+        }
+        #expect(try await feeds.home.run("list", "--unplayed").output.isEmpty)
     }
 
     @Test func aSecondSubscriptionToAFeedIsRefused() async throws {
