@@ -113,15 +113,15 @@ struct StatusWatch {
                 inbox.yield(.lost(error))
                 return
             }
-            do {
-                _ = try await connection.perform(.watch)
-                guard case .tasks(let tasks) = try await connection.perform(.tasks) else {
-                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
-                }
-                inbox.yield(.connected(connection, tasks))
-            } catch {
+            // The replies are handled on the thread that delivers the events. If another thread handled them, an event
+            // could be applied before the list of tasks, although the daemon has sent it after the list.
+            connection.send(.watch) { result in
                 // `onClose` reports the end of the connection.
-                connection.close()
+                if case .failure = result { connection.close() }
+            }
+            connection.send(.tasks) { result in
+                guard case .success(.tasks(let tasks)) = result else { return connection.close() }
+                inbox.yield(.connected(connection, tasks))
             }
         }
     }
