@@ -210,6 +210,17 @@ import TransferCore
         watch.kill()
     }
 
+    @Test func theReasonWhyTheDaemonDoesNotListItsTasksIsPrinted() async throws {
+        let home = try PodfsHome()
+        let daemon = try Self.daemon(in: home) { frame in
+            let failure = Failure(message: "the list is out of order")
+            return .init(frame: Frame(kind: .failure, number: frame.number, payload: failure.payload))
+        }
+        let failed = try await home.run("status", "--watch")
+        #expect(failed.exitCode == 1 && failed.error == "podfs: the list is out of order\n", "\(failed.error)")
+        withExtendedLifetime(daemon) {}
+    }
+
     @Test func watchingAndJSONExcludeEachOther() async throws {
         let result = try await show.home.run("status", "--watch", "--json")
         #expect(result.exitCode == 64 && result.error.contains("podfs events --json"), "\(result.error)")

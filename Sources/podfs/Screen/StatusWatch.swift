@@ -5,6 +5,7 @@ import PodcastClient
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
+import Synchronization
 import TransferCore
 
 /// `podfs status --watch`: displays the daemon's tasks until it is interrupted or `q` is typed. Ending the display does
@@ -104,24 +105,34 @@ struct StatusWatch {
     private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
         Task(executorPreference: WorkerPool.shared) {
             await Timers.sleep(for: pause)
+            // The error for which this process closes the connection.
+            let failure = Mutex<(any Error)?>(nil)
             let connection: DaemonConnection
             do {
                 connection = try installation.daemon(
                     onEvent: { inbox.yield(.event($0)) },
-                    onClose: { inbox.yield(.lost(ClientError.disconnected)) })
+                    onClose: { inbox.yield(.lost(failure.withLock { $0 } ?? ClientError.disconnected)) })
             } catch {
                 inbox.yield(.lost(error))
                 return
             }
+            let fail: @Sendable (any Error) -> Void = { error in
+                failure.withLock { $0 = $0 ?? error }
+                // `onClose` reports the error.
+                connection.close()
+            }
             // The replies are handled on the thread that delivers the events. If another thread handled them, an event
             // could be applied before the list of tasks, although the daemon has sent it after the list.
             connection.send(.watch) { result in
-                // `onClose` reports the end of the connection.
-                if case .failure = result { connection.close() }
+                if case .failure(let error) = result { fail(error) }
             }
             connection.send(.tasks) { result in
-                guard case .success(.tasks(let tasks)) = result else { return connection.close() }
-                inbox.yield(.connected(connection, tasks))
+                switch result {
+                case .success(.tasks(let tasks)): inbox.yield(.connected(connection, tasks))
+                case .success:
+                    fail(ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor"))
+                case .failure(let error): fail(error)
+                }
             }
         }
     }
