@@ -164,11 +164,15 @@ package final class DaemonConnection: Sendable {
 extension DaemonConnection {
     /// Sends a command and waits for the reply. Throws `Failure` or `ClientError`.
     package func perform(_ command: Command) async throws -> Reply {
-        let frame = try await exchange(.command, WireJSON.encode(command))
-        guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
-            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+        try Self.reply(in: try await exchange(.command, WireJSON.encode(command)))
+    }
+
+    /// Sends a command. `answer` is called with the reply, a `Failure` or a `ClientError`, on the connection's thread:
+    /// before `onEvent` is called for any event that the daemon sends after the reply.
+    package func send(_ command: Command, answer: @escaping @Sendable (Result<Reply, any Error>) -> Void) {
+        send(.command, WireJSON.encode(command)) { result in
+            answer(Result { try Self.reply(in: Self.checked(result.get())) })
         }
-        return reply
     }
 
     /// Sends a frame and waits for the response; throws a failure frame as `Failure`.
@@ -176,7 +180,20 @@ extension DaemonConnection {
         let frame = try await withCheckedThrowingContinuation { continuation in
             send(kind, payload) { continuation.resume(with: $0) }
         }
+        return try Self.checked(frame)
+    }
+
+    /// Returns the frame; throws a failure frame as `Failure`.
+    private static func checked(_ frame: Frame) throws -> Frame {
         if frame.kind == .failure { throw Failure(payload: frame.payload) ?? Failure(message: "unknown failure") }
         return frame
+    }
+
+    /// Decodes the reply in a frame.
+    private static func reply(in frame: Frame) throws -> Reply {
+        guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
+            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+        }
+        return reply
     }
 }

@@ -16,11 +16,10 @@ struct DownloadWait {
     /// The number of consecutive daemons that exit without an event, after which the command fails.
     private static let maximumFailures = 6
 
+    /// - Parameter episodes: Different episodes.
     init(installation: Installation, episodes: [EpisodeID]) {
         self.installation = installation
-        // An episode named twice is downloaded and reported once.
-        var seen: Set<EpisodeID> = []
-        self.episodes = episodes.filter { seen.insert($0).inserted }
+        self.episodes = episodes
     }
 
     /// The state that the callback for events shares with `run`.

@@ -29,18 +29,23 @@ struct Installation: Sendable {
     /// Reads the configuration file; errors contain the line number.
     func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
-    /// Opens the library for reading; `nil` if it does not exist and the copy of the subscriptions lists no show. If
-    /// the library is damaged or has an older schema, or if it does not exist but that copy lists shows, starts the
-    /// daemon, which first repairs, migrates or restores it.
+    /// Opens the library for reading; `nil` if it does not exist, has no backup, and the copy of the subscriptions lists
+    /// no show. If the library is damaged or has an older schema, or if it does not exist but can be restored, starts
+    /// the daemon, which first repairs, migrates or restores it.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: paths.library)
-        } catch LibraryError.missing where SubscriptionsCopy.read(paths.subscriptionsCopy).isEmpty {
+        } catch LibraryError.missing where !canBeRestored {
             return nil
         } catch LibraryError.missing, LibraryError.damaged, LibraryError.olderSchema {
             try launcher.connectOrStart(role: .command).close()
             return try Library.openForReading(at: paths.library)
         }
+    }
+
+    /// Whether the daemon can restore a missing library, from its backup or the copy of the subscriptions.
+    private var canBeRestored: Bool {
+        access(paths.libraryBackup, F_OK) == 0 || !SubscriptionsCopy.read(paths.subscriptionsCopy).isEmpty
     }
 
     /// Whether a library file exists and is not empty; it may be damaged or of another schema.

@@ -43,7 +43,10 @@ import Testing
             #expect(result.output.isEmpty)
         }
         #expect(try await feeds.home.run("list").output == "no subscriptions yet: podfs subscribe URL\n")
-        #expect(try await feeds.home.run("list", "--json").output == "[]\n")
+        for options in [[], ["--unplayed"], ["--downloaded"]] {
+            #expect(try await feeds.home.run(["list", "--json"] + options).output == "[]\n", "\(options)")
+        }
+        #expect(try await feeds.home.run("list", "--unplayed").output.isEmpty)
     }
 
     @Test func aSecondSubscriptionToAFeedIsRefused() async throws {
@@ -158,6 +161,30 @@ import Testing
         #expect(evicted.exitCode == 0, "\(evicted.error)")
         try await show.waitForState("remote", of: show.path(1))
         #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
+    }
+
+    @Test func anEpisodeNamedTwiceCountsOnce() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let episode = "\(MountedShow.show)/2026-01-01 Episode 1.mp3"
+        let downloaded = try await show.home.run("download", episode, episode, "--wait")
+        #expect(downloaded.output == "1 episode downloaded\n", "\(downloaded.error)")
+        let latest = try await show.home.run(
+            "download", MountedShow.show, MountedShow.show, "--latest", "1", "--wait")
+        #expect(latest.output == "1 episode downloaded\n", "\(latest.error)")
+        let evicted = try await show.home.run("evict", episode, episode)
+        #expect(evicted.output == "freed 293.0 KiB of 1 episode\n", "\(evicted.error)")
+    }
+
+    @Test func theLatestEpisodesOfAFolderInAMountAreDownloaded() async throws {
+        let show = try await MountedShow()
+        let latest = try await show.home.run(
+            "download", "\(show.mount.mountPoint)/\(MountedShow.show)", "--latest", "2", "--wait")
+        #expect(latest.output == "2 episodes downloaded\n", "\(latest.error)")
+        try await show.waitForState("cached", of: show.path(3))
+        #expect(try await show.attribute("state", of: show.path(1)) == "remote")
+        let episode = try await show.home.run("download", show.path(1), "--latest", "2")
+        #expect(episode.exitCode == 1)
+        #expect(episode.error.contains("is an episode: --latest applies to shows"), "\(episode.error)")
     }
 
     @Test func refreshRenameAndUnsubscribeUpdateTheMountedFolder() async throws {

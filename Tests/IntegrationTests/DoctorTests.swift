@@ -179,6 +179,36 @@ import Testing
         }
     }
 
+    @Test func aMountThatHangsIsDetachedOnlyByForce() async throws {
+        let show = try await MountedShow(episodes: 1)
+        let process = try await show.mountProcess()
+        try await stop(process)
+        defer { kill(process, SIGCONT) }
+        let refused = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(refused.exitCode == 1)
+        #expect(
+            refused.error.contains("does not answer")
+                && refused.error.contains("podfs unmount --force \(show.mount.mountPoint)"), "\(refused.error)")
+        #expect(show.mount.isMounted)
+        // Completion in a shell adds a slash.
+        let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint + "/")
+        #expect(forced.exitCode == 0, "\(forced.error)")
+        #expect(!show.mount.isMounted)
+    }
+
+    @Test func aHangingMountOfAnotherProgramDoesNotBlockTheChecks() async throws {
+        // The type of the mount does not show that it is one of podfs, so each command has to ask the mount.
+        let show = try await MountedShow(episodes: 1, isMounted: false)
+        let mounted = try await show.home.run("mount", "-o", "subtype=other", show.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        expect(try await examine(show.home), "mounts", "ok", show.mount.mountPoint)
+        let process = try await show.mountProcess()
+        try await stop(process)
+        defer { kill(process, SIGCONT) }
+        let lines = try await examine(show.home)
+        #expect(!lines.contains { $0.message.contains(show.mount.mountPoint) })
+    }
+
     // MARK: The installation
 
     @Test func unsafeOrUnusableFoldersAreReported() async throws {

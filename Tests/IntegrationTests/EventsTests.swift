@@ -107,6 +107,9 @@ struct EventsTests {
         let one = try await show.home.run("download", path, "--wait")
         #expect(one.exitCode == 1)
         #expect(one.error == "podfs: \(path): the server answered 404\n")
+        // An episode that is named twice counts once, so this is no partial failure.
+        let twice = try await show.home.run("download", path, path, "--wait")
+        #expect(twice.exitCode == 1)
         let both = try await show.home.run("download", "Example Show", "--latest", "3", "--wait")
         #expect(both.exitCode == 2)
         let kept = try await show.home.run("events", "--json", "--since", "0", "--once")

@@ -8,6 +8,8 @@ import TestSupport
 final class ScriptedDaemon: Sendable {
     struct Response: Sendable {
         var frame: Frame
+        /// Frames that the daemon sends immediately after this one.
+        var following: [Frame] = []
         /// Whether the daemon closes the connection after this frame.
         var isLast = false
     }
@@ -34,7 +36,7 @@ final class ScriptedDaemon: Sendable {
             decoder.append($0)
             while let frame = try decoder.next() {
                 let response = respond(frame)
-                UnixListener.sendAll(response.frame.bytes, to: client)
+                UnixListener.sendAll(response.frame.bytes + response.following.flatMap(\.bytes), to: client)
                 if response.isLast { throw CancellationError() }
             }
         }

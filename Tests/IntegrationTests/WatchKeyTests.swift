@@ -44,6 +44,22 @@ struct WatchKeyTests {
         #expect(screen.lines(board(20), now: 0).last?.hasSuffix("more") == true)
     }
 
+    @Test func keysActOnNoOtherTaskIfTheSelectedOneHasEnded() {
+        var selection = TaskSelection()
+        func press(_ key: WatchKey, tasks: [TaskID]) -> TaskID? {
+            let mayAct = selection.apply(key, to: tasks)
+            return mayAct ? selection.task : nil
+        }
+        // The first key selects the first task.
+        #expect(press(.suspend, tasks: [1, 2, 3]) == 1)
+        #expect(press(.down, tasks: [1, 2, 3]) == 2)
+        for key in [WatchKey.suspend, .resume, .cancel, .open] {
+            #expect(press(key, tasks: [1, 3]) == nil, "\(key)")
+        }
+        #expect(press(.down, tasks: [1, 3]) == 1)
+        #expect(press(.cancel, tasks: [1, 3]) == 1)
+    }
+
     @Test func finishedTasksAreListedBelow() {
         let board = board(1)
         var report = TaskReport(id: 7, state: .cached)

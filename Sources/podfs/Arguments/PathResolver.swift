@@ -132,16 +132,23 @@ struct PathResolver {
 
     // MARK: Episodes
 
-    /// Returns the episodes that the paths refer to; for a show, the episodes to which `action` applies.
+    /// Returns the episodes that the paths refer to, each once; for a show, the episodes to which `action` applies.
     func episodes(
         _ paths: [String], for action: TaskAction, matching: Matching = .whole
     ) throws -> [EpisodeID] {
-        try paths.flatMap { path -> [EpisodeID] in
+        let episodes = try paths.flatMap { path -> [EpisodeID] in
             switch try resolve(path, matching: matching) {
             case .episode(let id): return [id]
             case .show(let id): return try library.episodes(of: id, for: action)
             }
         }
+        return Self.distinct(episodes)
+    }
+
+    /// Returns the ids in their order, each once.
+    static func distinct(_ ids: [EpisodeID]) -> [EpisodeID] {
+        var seen: Set<EpisodeID> = []
+        return ids.filter { seen.insert($0).inserted }
     }
 
     /// Returns the show of a folder in a mount. Uses the inode number instead of the folder's name, because a search

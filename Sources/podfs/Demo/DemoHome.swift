@@ -63,11 +63,12 @@ final class DemoHome: Sendable {
     ///
     /// - Returns: The paths of the folders that could not be removed.
     func remove() -> [String] {
-        if MountedFolder.at(folder)?.isPodfs ?? false {
-            let mount = PathResolver.attribute("user.podfs.mount.pid", of: folder).flatMap { pid_t($0) }
-            let process = mount.map { clinux_pidfd_open($0) }
-            if let mount { kill(mount, SIGTERM) }
-            if let process { Self.wait(process) }
+        if let mounted = MountedFolder.at(folder), mounted.isPodfs {
+            if case .process(let mount) = mounted.answer() {
+                let process = clinux_pidfd_open(mount)
+                kill(mount, SIGTERM)
+                Self.wait(process)
+            }
             if MountedFolder.at(folder)?.isPodfs ?? false { try? Unmount.perform(folder, detach: true) }
         }
         if let paths = try? Installation().paths,

@@ -86,25 +86,21 @@ extension Doctor {
 
     // MARK: Mounts
 
-    /// The maximum time for a mount to answer a getxattr, in seconds. The mount answers without the daemon.
-    private static let attributeTimeout = 5.0
-
     func mounts() -> [Finding] {
         let mounts = MountedFolder.all().filter(\.isPodfs)
         if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
-        return mounts.map { mount in
-            // The call does not return while the mount's process is stopped, so it runs on another thread.
-            let answer = OneShot<Bool>()
-            startThread("podfs-doctor") { answer.deliver(mount.isDead) }
-            guard let isDead = answer.wait(seconds: Self.attributeTimeout) else {
-                return .problem(
+        return mounts.map { mount -> Finding in
+            switch mount.answer() {
+            case .process, .refused: .ok("mounts", mount.path)
+            case .timeout:
+                .problem(
                     "mounts", "\(mount.path) does not answer",
                     remedy: "its process hangs or is stopped; to detach it: podfs unmount --force \(mount.path)")
+            case .dead:
+                .problem(
+                    "mounts", "\(mount.path) is a dead mount: its process has died",
+                    remedy: "mount it again (podfs mount \(mount.path)), or unmount it: podfs unmount \(mount.path)")
             }
-            guard isDead else { return .ok("mounts", mount.path) }
-            return .problem(
-                "mounts", "\(mount.path) is a dead mount: its process has died",
-                remedy: "mount it again (podfs mount \(mount.path)), or unmount it: podfs unmount \(mount.path)")
         }
     }
 }

@@ -84,6 +84,10 @@ enum MountPoint: Equatable {
     /// Returns the absolute path. Symbolic links are resolved, unless a component cannot be accessed because it is
     /// missing or is a dead mount.
     static func absolute(_ folder: String) -> String {
+        // With a slash at the end, realpath(3) checks that the path is a folder, which blocks if the process of a mount
+        // there hangs.
+        var folder = folder
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
         if let path = realpath(folder, nil) {
             defer { free(path) }
             return String(cString: path)
@@ -99,17 +103,48 @@ struct MountedFolder: Equatable {
     /// The filesystem type, `fuse.podfs` by default.
     var type: String
 
-    /// Whether it is a mount of podfs. The option `subtype` may change the type; then an extended attribute decides.
-    var isPodfs: Bool {
-        type == "fuse.podfs"
-            || type.hasPrefix("fuse.") && getxattr(path, PodcastFilesystem.processAttribute, nil, 0) > 0
+    /// The answer of a mount to the request for its process id.
+    enum Answer: Equatable, Sendable {
+        /// The id of the process of a podfs mount.
+        case process(pid_t)
+        /// The mount's process has died.
+        case dead
+        /// Another error: the mount belongs to another program, or this user has no access to it. Even root has no
+        /// access to a user's mount without `allow_other`.
+        case refused
+        /// There was no answer in time: the mount's process hangs or is stopped.
+        case timeout
     }
 
-    /// Whether the process of a podfs mount has died. The kernel does not cache extended attributes, so getxattr(2)
-    /// reaches the process, and blocks while the process is stopped.
-    var isDead: Bool {
-        getxattr(path, PodcastFilesystem.processAttribute, nil, 0) < 0 && (errno == ENOTCONN || errno == ECONNABORTED)
+    /// The maximum time for a mount to answer a getxattr, in seconds. A mount of podfs answers without the daemon.
+    private static let answerTimeout = 5.0
+
+    /// Requests the process id from the mount. The kernel does not cache extended attributes, so getxattr(2) reaches
+    /// the mount's process. The call blocks while that process hangs, so it runs on a thread of its own.
+    func answer() -> Answer {
+        let answer = OneShot<Answer>()
+        startThread("podfs-attribute") { [path] in answer.deliver(Self.requestProcess(of: path)) }
+        return answer.wait(seconds: Self.answerTimeout) ?? .timeout
     }
+
+    private static func requestProcess(of path: String) -> Answer {
+        var digits = [UInt8](repeating: 0, count: 32)
+        let count = getxattr(path, PodcastFilesystem.processAttribute, &digits, digits.count)
+        let code = errno
+        if count < 0 { return code == ENOTCONN || code == ECONNABORTED ? .dead : .refused }
+        return pid_t(String(decoding: digits.prefix(count), as: UTF8.self)).map(Answer.process) ?? .refused
+    }
+
+    /// Whether it is a mount of podfs. The option `subtype` may change the type; then an extended attribute decides,
+    /// and a mount that does not answer counts as one of another program.
+    var isPodfs: Bool {
+        if type == "fuse.podfs" { return true }
+        guard type.hasPrefix("fuse."), case .process = answer() else { return false }
+        return true
+    }
+
+    /// Whether the process of a podfs mount has died.
+    var isDead: Bool { answer() == .dead }
 
     /// Returns the topmost mount at a path; `nil` if nothing is mounted there.
     static func at(_ path: String) -> MountedFolder? { all().last { $0.path == path } }

@@ -5,6 +5,7 @@ import PodcastClient
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
+import Synchronization
 import TransferCore
 
 /// `podfs status --watch`: displays the daemon's tasks until it is interrupted or `q` is typed. Ending the display does
@@ -104,24 +105,34 @@ struct StatusWatch {
     private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
         Task(executorPreference: WorkerPool.shared) {
             await Timers.sleep(for: pause)
+            // The error for which this process closes the connection.
+            let failure = Mutex<(any Error)?>(nil)
             let connection: DaemonConnection
             do {
                 connection = try installation.daemon(
                     onEvent: { inbox.yield(.event($0)) },
-                    onClose: { inbox.yield(.lost(ClientError.disconnected)) })
+                    onClose: { inbox.yield(.lost(failure.withLock { $0 } ?? ClientError.disconnected)) })
             } catch {
                 inbox.yield(.lost(error))
                 return
             }
-            do {
-                _ = try await connection.perform(.watch)
-                guard case .tasks(let tasks) = try await connection.perform(.tasks) else {
-                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
-                }
-                inbox.yield(.connected(connection, tasks))
-            } catch {
-                // `onClose` reports the end of the connection.
+            let fail: @Sendable (any Error) -> Void = { error in
+                failure.withLock { $0 = $0 ?? error }
+                // `onClose` reports the error.
                 connection.close()
+            }
+            // The replies are handled on the thread that delivers the events. If another thread handled them, an event
+            // could be applied before the list of tasks, although the daemon has sent it after the list.
+            connection.send(.watch) { result in
+                if case .failure(let error) = result { fail(error) }
+            }
+            connection.send(.tasks) { result in
+                switch result {
+                case .success(.tasks(let tasks)): inbox.yield(.connected(connection, tasks))
+                case .success:
+                    fail(ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor"))
+                case .failure(let error): fail(error)
+                }
             }
         }
     }
@@ -166,12 +177,11 @@ private protocol StatusOutput {
     mutating func resume() -> Double?
     /// Restores the terminal. The output may be continued by `resume`.
     mutating func close()
-    /// Applies a key to the selection: an arrow moves it. Another key selects the first task if no task is selected or
-    /// the selected one has ended.
+    /// Applies a key to the selection. Shows a message if the key must not act because the selected task has ended.
     mutating func press(_ key: WatchKey) -> Double?
     /// Shows the result of a key until the next key.
     mutating func show(_ message: String) -> Double?
-    /// The task to which keys apply.
+    /// The task to which keys apply; `nil` if none is selected or the selected one has ended.
     var selected: TaskInfo? { get }
 }
 
@@ -212,7 +222,7 @@ private struct ScreenOutput: StatusOutput {
     private var screen: FullScreen?
 
     private let hasKeys: Bool
-    private var selection: TaskID?
+    private var selection = TaskSelection()
     /// The result of the last key.
     private var message: String?
 
@@ -230,26 +240,18 @@ private struct ScreenOutput: StatusOutput {
             width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
         screen.listsEnded = true
         if hasKeys, !isWhole {
-            screen.selected = selection
+            screen.selected = selection.task
             let help = TextWidth.columns(WatchKey.help) <= traits.width ? WatchKey.help : WatchKey.shortHelp
             screen.footer = message ?? help
         }
         return screen.lines(board, now: now)
     }
 
-    var selected: TaskInfo? { selection.flatMap(board.info(of:)) }
+    var selected: TaskInfo? { selection.task.flatMap(board.info(of:)) }
 
     mutating func press(_ key: WatchKey) -> Double? {
-        message = nil
-        let ids = board.tasks(now: now).map(\.id)
-        let index = selection.flatMap { ids.firstIndex(of: $0) }
-        switch key {
-        case .down: selection = index.map { ids[min($0 + 1, ids.count - 1)] } ?? ids.first
-        case .up: selection = index.map { ids[max($0 - 1, 0)] } ?? ids.last
-        // If no task is selected, or the selected one has ended, the key applies to the first task.
-        case .suspend, .resume, .cancel, .open: selection = index.map { ids[$0] } ?? ids.first
-        case .quit: break
-        }
+        let mayAct = selection.apply(key, to: board.tasks(now: now).map(\.id))
+        message = mayAct ? nil : "the selected task has ended; select another one"
         return pace.requestFrame(at: now, now: now)
     }
 

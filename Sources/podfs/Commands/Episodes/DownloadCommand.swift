@@ -53,12 +53,16 @@ struct DownloadCommand: PodfsCommand {
         }
     }
 
-    /// Returns the episodes to download, some of which may be complete already.
+    /// Returns the episodes to download, each once. Some may be complete already.
     private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {
         guard let latest else { return try resolver.episodes(paths, for: .download, matching: .part) }
-        return try paths.flatMap { path in
-            try resolver.library.entries(of: try resolver.show(path, matching: .part).id).prefix(latest).map(\.id)
+        let episodes = try paths.flatMap { path -> [EpisodeID] in
+            guard case .show(let show) = try resolver.resolve(path, matching: .part) else {
+                throw CommandError(.failed, "'\(path)' is an episode: --latest applies to shows")
+            }
+            return try resolver.library.entries(of: show).prefix(latest).map(\.id)
         }
+        return PathResolver.distinct(episodes)
     }
 
     /// Starts the downloads without waiting for them; returns the problems.

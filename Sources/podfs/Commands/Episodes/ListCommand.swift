@@ -41,8 +41,12 @@ struct ListCommand: PodfsCommand {
             let found = try PathResolver(library: library).show(show, matching: .part)
             try await list([found], namesShow: false, library, installation)
         } else if unplayed || downloaded {
-            let shows = try library?.folders().map { ($0.id, $0.name) } ?? []
-            if let library { try await list(shows, namesShow: true, library, installation) }
+            guard let library else {
+                if json { Terminal.print("[]") }
+                return
+            }
+            let shows = try library.folders().map { ($0.id, $0.name) }
+            try await list(shows, namesShow: true, library, installation)
         } else {
             let tags = try library?.tagsOfShows() ?? [:]
             listShows(try library?.podcasts() ?? [], tags: tags)

@@ -3,7 +3,6 @@ import CLinux
 import Foundation
 import Fuse
 import Glibc
-import PodcastFilesystem
 
 struct UnmountCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -11,7 +10,7 @@ struct UnmountCommand: PodfsCommand {
         abstract: "Unmount a folder.",
         discussion: """
             Reads that wait for the network fail first. If programs still use the folder the command lists them and \
-            fails; with --force the folder is detached anyway. Downloads continue.
+            fails; with --force the folder is detached anyway, also if its process does not answer. Downloads continue.
 
             Examples:
               podfs unmount ~/Podcasts
@@ -21,7 +20,7 @@ struct UnmountCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("The mounted folder.", valueName: "dir"), completion: .directory)
     var folder: String
 
-    @Flag(help: "Detach the folder even if it is in use.")
+    @Flag(help: "Detach the folder even if it is in use or does not answer.")
     var force = false
 
     @OptionGroup var report: Reporting
@@ -43,13 +42,21 @@ struct UnmountCommand: PodfsCommand {
             throw CommandError(
                 .failed, "\(folder) is a mount of another program (\(mounted.type)); use umount or fusermount3 -u")
         }
-        // `nil` if the mount's process has died, or if this user has no access to the mount. Even root has no access to
-        // a user's mount without `allow_other`.
-        let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap { pid_t($0) }
-        if pid == nil, mounted.isDead {
-            // The mount's process has died, so no program can use the mount any more.
-            try Unmount.perform(path, detach: true)
-            return
+        // `nil` if this user has no access to the mount.
+        let pid: pid_t?
+        switch mounted.answer() {
+        case .process(let number): pid = number
+        case .refused: pid = nil
+        case .dead:
+            // No program can use the mount any more.
+            return try Unmount.perform(path, detach: true)
+        case .timeout where force:
+            return try Unmount.perform(path, detach: true)
+        case .timeout:
+            throw CommandError(
+                .failed,
+                "\(folder) does not answer: its process hangs or is stopped; to detach it: "
+                    + "podfs unmount --force \(folder)")
         }
         // This process would keep the mount busy if its own current folder were in the mount.
         chdir("/")
