@@ -1,8 +1,9 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
-/// The commands of `podfs sync`, run without a terminal.
+/// The commands of `podfs sync`, most of them run without a terminal.
 @Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
     private let home: PodfsHome
     private let server = SyncServer()
@@ -48,6 +49,19 @@ import Testing
         #expect(try await home.run("sync", "logout").exitCode == 0)
         #expect(try await home.run("sync", "status", "--json").output.contains("\"none\""))
         #expect(try await home.run("list").output.contains("Show"))
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP]) func aSignalAtThePasswordPromptLeavesATerminalWithEcho(_ signal: Int32)
+        async throws
+    {
+        let terminal = try PseudoTerminal(
+            PodfsHome.executable, ["sync", "login", server.url, "--user", "anna"], environment: home.environment,
+            columns: 80, rows: 24)
+        try await terminal.waitForText("Password of anna")
+        #expect(!terminal.echoes)
+        terminal.signal(signal)
+        #expect(try await terminal.wait() == .signalled(signal))
+        #expect(terminal.echoes)
     }
 
     @Test func thePasswordIsNeitherPrintedNorLogged() async throws {

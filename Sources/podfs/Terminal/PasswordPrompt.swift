@@ -28,9 +28,13 @@ enum PasswordPrompt {
         defer { close(terminal) }
         var before = termios()
         let isHidden = hidden && tcgetattr(terminal, &before) == 0
-        // Ctrl-C is ignored while echo is off: it would leave the terminal without echo.
+        // Ctrl-C is ignored while echo is off.
         let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer { if isHidden { signal(SIGINT, interrupt) } }
+        // The other signals that end the process would leave the terminal without echo, so they restore it first.
+        silenced = (terminal, before)
+        let former = isHidden ? endings.map { ($0, signal($0, restoreEcho)) } : []
+        defer { for (number, handler) in former { signal(number, handler) } }
         if isHidden {
             var silent = before
             silent.c_lflag &= ~tcflag_t(ECHO)
@@ -50,6 +54,21 @@ enum PasswordPrompt {
             throw CommandError(.usage, "the input is empty")
         }
         return answer
+    }
+
+    /// The signals that end the process, except SIGINT.
+    private static let endings = [SIGQUIT, SIGTERM, SIGHUP]
+
+    /// The terminal whose echo is off, and its former mode. `nonisolated(unsafe)`: `ask` writes it only while
+    /// `restoreEcho`, its only reader, is not installed, and a command asks one question at a time.
+    private nonisolated(unsafe) static var silenced = (terminal: Int32(-1), mode: termios())
+
+    /// A signal handler that turns on echo and ends the process by the signal's default action. It calls only
+    /// async-signal-safe functions (signal-safety(7)).
+    private static let restoreEcho: @convention(c) (Int32) -> Void = { number in
+        tcsetattr(silenced.terminal, TCSANOW, &silenced.mode)
+        signal(number, SIG_DFL)
+        raise(number)
     }
 
     /// Reads a line byte by byte, so that nothing after it is consumed; `nil` at the end of the input. Throws if the
