@@ -29,9 +29,9 @@ struct Installation: Sendable {
     /// Reads the configuration file; errors contain the line number.
     func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
-    /// Opens the library for reading; `nil` if it does not exist, has no backup, and the copy of the subscriptions lists
-    /// no show. If the library is damaged or has an older schema, or if it does not exist but can be restored, starts
-    /// the daemon, which first repairs, migrates or restores it.
+    /// Opens the library for reading; `nil` if it does not exist and has no backup, and the copy of the subscriptions
+    /// lists no show. If the library is damaged or has an older schema, or if it does not exist but can be restored,
+    /// starts the daemon, which first repairs, migrates or restores it.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: paths.library)
