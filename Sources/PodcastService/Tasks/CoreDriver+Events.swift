@@ -95,6 +95,8 @@ extension CoreDriver {
         }
     }
 
+    /// Handles an item of a batch. An event of a row that was removed meanwhile is dropped: it could never be written,
+    /// and would prevent the acknowledgement of all later events.
     private func process(_ item: EventQueue.Item, _ batch: inout Batch) throws {
         switch item {
         case .opened(let episode): try opened(episode, &batch)
@@ -103,6 +105,11 @@ extension CoreDriver {
                 try process(event, &batch)
             } catch LibraryError.noSuchEpisode(let id) {
                 log.debug("episode \(id) was removed while an event of it was pending")
+            } catch LibraryError.noSuchRendition(let id, let generation) {
+                log.debug("generation \(generation) of episode \(id) was removed while an event of it was pending")
+            } catch LibraryError.noSuchDownload(let id) {
+                log.debug("download \(id) was removed while an event of it was pending")
+                if case .medium(let key)? = item.subject { try batch.handle(.ended(key)) }
             }
         case .marker, .connected, .disconnected, .closed: break
         }
