@@ -78,6 +78,8 @@ struct EventGroupTests {
         return driver.unwritten.count
     }
 
+    @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
+
     /// Such an event could never be written, and would prevent the acknowledgement of all later ones.
     @Test func anEventOfARemovedRowIsDropped() async throws {
         let (daemon, client, ids) = try await start(episodes: 1)
@@ -91,6 +93,29 @@ struct EventGroupTests {
         try daemon.library.removeDownload(id: download.id)
         #expect(await report([.failed(key: MediaID(ids[0]), TransferError(.failed, "no answer"))], to: daemon) == 0)
         #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func laterEventsOfAFileWaitForOneThatCannotBeWritten() async throws {
+        let (daemon, _, ids) = try await start(episodes: 1)
+        let database = try DatabaseQueue(path: home.paths.library)
+        try await database.write { db in
+            try db.execute(
+                sql: "CREATE TRIGGER forbid BEFORE INSERT ON rendition BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+        }
+        let key = MediaID(ids[0])
+        let pin = Pin(total: 20_000, validator: nil)
+        // The second event is not a record, so it is not in the first one's transaction.
+        let events: [TransferEvent] = [
+            .fileCreated(key: key, generation: 1, file: "gone", pin, finalURL: nil),
+            .abandoned(key: key, generation: 1, file: "gone"),
+        ]
+        #expect(await report(events, to: daemon) == 2)
+        try await database.write { db in try db.execute(sql: "DROP TRIGGER forbid") }
+        await writeAgain(daemon)
+        #expect(await report([], to: daemon) == 0)
+        // Written in the opposite order, the removed file would be the rendition.
+        #expect(try daemon.library.rendition(of: ids[0]) == nil && daemon.episode().generation == 2)
         await daemon.stop()
     }
 

@@ -19,12 +19,14 @@ extension CoreDriver {
     /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
     func drainEvents() {
         let items = events.drain()
-        var rest = items.filter { !queueBehindUnwritten($0) }[...]
+        var rest = items[...]
         while !rest.isEmpty {
             let records = rest.prefix(Self.largestBatch).prefix { $0.isRecord }
-            if !records.isEmpty { write(records) }
             rest = rest.dropFirst(records.count)
-            if let item = rest.popFirst() { process(item) }
+            // Check before each write, since an earlier write of this loop may have failed.
+            let writable = records.filter { !queueBehindUnwritten($0) }
+            if !writable.isEmpty { write(writable[...]) }
+            if let item = rest.popFirst(), !queueBehindUnwritten(item) { process(item) }
         }
         unacknowledged += items.count { if case .transfer = $0 { true } else { false } }
         // The engine retains downloads until their events are acknowledged: acknowledge none while an item is
