@@ -274,6 +274,16 @@ struct AlternateTests {
         let dropped = try library.bury(episodes: [id], now: noon)
         #expect(Set(dropped.map(\.episode)) == [id, files[0].id])
         #expect(try library.renditions().isEmpty && library.entry(id: files[0].id)?.generation == 2)
+        let all = Set([id] + files.map(\.id))
+        #expect(try Set(library.files(of: [id])) == all && Set(library.files(of: show)) == all)
+        // The alternates are removed with it: they get neither downloads nor files until the episode is restored.
+        let removed = LibraryError.noSuchEpisode(files[0].id)
+        #expect(throws: removed) { _ = try library.enqueue(episode: files[0].id, session: "s", now: noon) }
+        #expect(throws: removed) {
+            try library.pin(Rendition(episode: files[0].id, generation: 2, file: "g", size: 20), now: noon)
+        }
+        try library.unbury(episodes: [id], now: noon)
+        _ = try library.enqueue(episode: files[0].id, session: "s", now: noon)
     }
 
     @Test func summariesListAlternatesWithinTheirLimits() throws {

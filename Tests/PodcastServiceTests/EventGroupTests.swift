@@ -6,6 +6,7 @@ import PodcastProtocol
 import TestSupport
 import Testing
 import TransferCore
+import TransferEngine
 
 @testable import PodcastService
 
@@ -64,6 +65,57 @@ struct EventGroupTests {
         }
         #expect(try #require(try daemon.library.episode(id: bad)).complete == false)
         #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode).contains(bad) == false)
+        await daemon.stop()
+    }
+
+    /// Reports events to the daemon as its engine does.
+    ///
+    /// - Returns: the number of events that could not be written and will be retried.
+    @ServiceActor private func report(_ events: [TransferEvent], to daemon: RunningService) -> Int {
+        let driver = daemon.service.driver
+        for event in events { driver.events.enqueue(.transfer(event)) }
+        driver.drainEvents()
+        return driver.unwritten.count
+    }
+
+    @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
+
+    /// Such an event could never be written, and would prevent the acknowledgement of all later ones.
+    @Test func anEventOfARemovedRowIsDropped() async throws {
+        let (daemon, client, ids) = try await start(episodes: 1)
+        let facts = FileFacts(size: 1, sha256: "")
+        let gone: [TransferEvent] = [
+            .completed(key: MediaID(ids[0]), generation: 9, facts), .completed(key: 999, generation: 1, facts),
+        ]
+        #expect(await report(gone, to: daemon) == 0)
+        try await client.act(.suspend, ids[0])
+        let download = try #require(try daemon.library.download(of: ids[0]))
+        try daemon.library.removeDownload(id: download.id)
+        #expect(await report([.failed(key: MediaID(ids[0]), TransferError(.failed, "no answer"))], to: daemon) == 0)
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func laterEventsOfAFileWaitForOneThatCannotBeWritten() async throws {
+        let (daemon, _, ids) = try await start(episodes: 1)
+        let database = try DatabaseQueue(path: home.paths.library)
+        try await database.write { db in
+            try db.execute(
+                sql: "CREATE TRIGGER forbid BEFORE INSERT ON rendition BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+        }
+        let key = MediaID(ids[0])
+        let pin = Pin(total: 20_000, validator: nil)
+        // The second event is not a record, so it is not in the first one's transaction.
+        let events: [TransferEvent] = [
+            .fileCreated(key: key, generation: 1, file: "gone", pin, finalURL: nil),
+            .abandoned(key: key, generation: 1, file: "gone"),
+        ]
+        #expect(await report(events, to: daemon) == 2)
+        try await database.write { db in try db.execute(sql: "DROP TRIGGER forbid") }
+        await writeAgain(daemon)
+        #expect(await report([], to: daemon) == 0)
+        // Written in the opposite order, the removed file would be the rendition.
+        #expect(try daemon.library.rendition(of: ids[0]) == nil && daemon.episode().generation == 2)
         await daemon.stop()
     }
 

@@ -81,6 +81,24 @@ extension Library {
                 db.cachedStatement(sql: "SELECT episode FROM alternate WHERE medium = ?"), arguments: [file]) ?? file
         }
     }
+
+    /// Returns all episodes and alternates of a show, also those that are no longer listed or offered.
+    package func files(of podcast: ShowID) throws -> [EpisodeID] {
+        try query { db in
+            try EpisodeID.fetchAll(
+                db.cachedStatement(sql: "SELECT id FROM episode WHERE podcast = ?"), arguments: [podcast])
+        }
+    }
+
+    /// Returns these episodes and their alternates, also those that the feed no longer offers.
+    package func files(of episodes: [EpisodeID]) throws -> [EpisodeID] {
+        try query { db in
+            let statement = try db.cachedStatement(sql: "SELECT medium FROM alternate WHERE episode = ?")
+            var files = episodes
+            for episode in episodes { files += try EpisodeID.fetchAll(statement, arguments: [episode]) }
+            return files
+        }
+    }
 }
 
 extension EpisodeEntry {
@@ -107,6 +125,12 @@ extension FileName {
 /// SQL about alternates.
 enum AlternateSQL {
     static let table = "alternate a CROSS JOIN episode e ON e.id = a.medium"
+
+    /// The SQL condition on a row of `episode`: it is neither a tombstone nor an alternate of one.
+    static let isPresent = """
+        buried <> 1 AND NOT EXISTS (SELECT 1 FROM alternate a JOIN episode m ON m.id = a.episode \
+        WHERE a.medium = episode.id AND m.buried = 1)
+        """
 
     /// Moves the alternates of an episode to the folder with the episode's current name.
     static func rename(of episode: EpisodeID, to name: String, now: Int64, _ db: Database) throws {

@@ -44,7 +44,8 @@ extension Library {
                 return existing
             }
             let exists = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM episode WHERE id = ? AND buried <> 1"), arguments: [episode])
+                db.cachedStatement(sql: "SELECT 1 FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)"),
+                arguments: [episode])
             guard exists != nil else { throw LibraryError.noSuchEpisode(episode) }
             if automatic {
                 try db.cachedStatement(sql: "UPDATE episode SET automatic = 1 WHERE id = ?").execute(arguments: [

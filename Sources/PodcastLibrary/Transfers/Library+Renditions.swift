@@ -46,7 +46,8 @@ extension Library {
     package func pin(_ rendition: Rendition, now: Int64) throws -> Rendition? {
         try write { db in
             let episode = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT generation, podcast FROM episode WHERE id = ? AND buried <> 1"),
+                db.cachedStatement(
+                    sql: "SELECT generation, podcast FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)"),
                 arguments: [rendition.episode])
             guard let episode else { throw LibraryError.noSuchEpisode(rendition.episode) }
             let (current, podcast): (Int, Int64) = (episode[0], episode[1])

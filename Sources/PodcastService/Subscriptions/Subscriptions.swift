@@ -62,15 +62,16 @@ final class Subscriptions: ServicePart {
 
     func unsubscribe(_ id: ShowID) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
-        let episodes = try library.episodes(of: id).map(\.id)
-        for episode in episodes { engine.discard(MediaID(episode)) }
-        driver.report(episodes.map { .ended(MediaID($0)) })
+        driver.drainEvents()
+        let files = try library.files(of: id)
+        for file in files { engine.discard(MediaID(file)) }
+        driver.report(files.map { .ended(MediaID($0)) })
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
         refresher.feeds.removeJob(id)
         tidier.rhythms[id] = nil
         try credentials.set(nil, for: id)
         refresher.documents.remove(id)
-        assets.store.remove(podcast: id, episodes: Set(episodes))
+        assets.store.remove(podcast: id, episodes: Set(files))
         driver.changed(podcast: id, name: podcast.name)
         copies.subscriptionsChanged()
         return .done

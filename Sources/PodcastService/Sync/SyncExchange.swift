@@ -277,7 +277,7 @@ final class SyncExchange: ServicePart {
         }
         for (podcast, url) in merge.removes {
             try Task.checkCancellation()
-            try remove(podcast, fromServer: url)
+            try await remove(podcast, fromServer: url)
             // Let other clients' work run between two shows.
             await Task.yield()
         }
@@ -322,20 +322,22 @@ final class SyncExchange: ServicePart {
 
     /// Removes a show that another device has removed: the show is hidden at once, and deleted later. A show that the
     /// server still lists under another address stays.
-    private func remove(_ podcast: ShowID, fromServer url: String) throws {
+    private func remove(_ podcast: ShowID, fromServer url: String) async throws {
         guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
         if try library.serverHas(podcast, elsewhereThan: url) {
             return try library.recordServerState([ServerFeed(url: url, subscribed: false)])
         }
         driver.drainEvents()
         let open = driver.clients.openEpisodes
-        let episodes = try library.episodes(of: podcast).map(\.id)
-        for episode in episodes where !open.contains(episode) { engine.discard(MediaID(episode)) }
-        driver.report(episodes.map { .ended(MediaID($0)) })
+        let files = try library.files(of: podcast)
+        for file in files where !open.contains(file) { engine.discard(MediaID(file)) }
         try library.remove(podcast: podcast, fromServer: url, now: now())
         driver.changed(podcast: podcast, name: show.name)
         subscriptions.copies.subscriptionsChanged()
         log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
+        // The engine reports a discarded download once more, which would create its task again.
+        let tasks = subscriptions.tasks
+        for file in files where tasks.downloads[MediaID(file)] != nil { try await tasks.removeTask(file) }
     }
 
     /// Deletes the shows that another device removed more than `removedLifetime` ago.

@@ -19,12 +19,14 @@ extension CoreDriver {
     /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
     func drainEvents() {
         let items = events.drain()
-        var rest = items.filter { !queueBehindUnwritten($0) }[...]
+        var rest = items[...]
         while !rest.isEmpty {
             let records = rest.prefix(Self.largestBatch).prefix { $0.isRecord }
-            if !records.isEmpty { write(records) }
             rest = rest.dropFirst(records.count)
-            if let item = rest.popFirst() { process(item) }
+            // Check before each write, since an earlier write of this loop may have failed.
+            let writable = records.filter { !queueBehindUnwritten($0) }
+            if !writable.isEmpty { write(writable[...]) }
+            if let item = rest.popFirst(), !queueBehindUnwritten(item) { process(item) }
         }
         unacknowledged += items.count { if case .transfer = $0 { true } else { false } }
         // The engine retains downloads until their events are acknowledged: acknowledge none while an item is
@@ -95,6 +97,8 @@ extension CoreDriver {
         }
     }
 
+    /// Handles an item of a batch. An event of a row that was removed meanwhile is dropped: it could never be written,
+    /// and would prevent the acknowledgement of all later events.
     private func process(_ item: EventQueue.Item, _ batch: inout Batch) throws {
         switch item {
         case .opened(let episode): try opened(episode, &batch)
@@ -103,6 +107,11 @@ extension CoreDriver {
                 try process(event, &batch)
             } catch LibraryError.noSuchEpisode(let id) {
                 log.debug("episode \(id) was removed while an event of it was pending")
+            } catch LibraryError.noSuchRendition(let id, let generation) {
+                log.debug("generation \(generation) of episode \(id) was removed while an event of it was pending")
+            } catch LibraryError.noSuchDownload(let id) {
+                log.debug("download \(id) was removed while an event of it was pending")
+                if case .medium(let key)? = item.subject { try batch.handle(.ended(key)) }
             }
         case .marker, .connected, .disconnected, .closed: break
         }

@@ -97,10 +97,11 @@ final class Tidier: ServicePart {
     /// Removes episodes from the library, and their cache files; a program that has one open can continue to read it.
     private func bury(_ episodes: [EpisodeID]) throws {
         driver.drainEvents()
+        let files = try library.files(of: episodes)
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
         rhythms = [:]
-        for episode in episodes { engine.discard(MediaID(episode)) }
-        driver.report(episodes.flatMap { [.ended(MediaID($0)), .changedEpisode($0)] })
+        for file in files { engine.discard(MediaID(file)) }
+        driver.report(files.map { Input.ended(MediaID($0)) } + episodes.map { Input.changedEpisode($0) })
         log.info("removed \(episodes.count) episodes that keep excludes or that can no longer be read")
     }
 

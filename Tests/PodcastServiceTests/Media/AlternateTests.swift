@@ -102,6 +102,60 @@ struct AlternateTests {
         await second.stop()
     }
 
+    /// Downloads the first half of the alternate; the server sends no more.
+    private func downloadPart(of alternate: EpisodeID, _ daemon: RunningService, _ client: ServiceClient) async throws {
+        let gate = Gate(heldAt: 30_000)
+        home.web.serve("/a.opus", Resource(small, contentType: "audio/opus", etag: "\"a\"")) { _ in .hold(gate) }
+        _ = try await client.act(.download, alternate)
+        try await gate.waitUntilReached()
+        try await waitUntil(description: "there is a file") { try daemon.library.rendition(of: alternate) != nil }
+    }
+
+    @Test(arguments: ["unsubscribed", "removed by keep"])
+    func theDownloadOfAnAlternateEndsWhenItsEpisodeIsRemoved(how: String) async throws {
+        let (daemon, client, main, alternate) = try await start { $0.keep = .listed }
+        try await downloadPart(of: alternate, daemon, client)
+        let show = try #require(try daemon.library.podcasts().first).id
+        if how == "unsubscribed" {
+            _ = try await client.perform(.unsubscribe(podcast: show))
+        } else {
+            var feed = FeedBuilder.show("Show", episodes: 2) { home.web.url("/\($0).mp3") }
+            feed.items.removeAll { $0.title == "Episode 1" }
+            home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml", etag: "\"g\""))
+            _ = try await client.perform(.refresh(podcasts: [show]))
+        }
+        #expect(try daemon.library.episode(id: main) == nil)
+        let web = home.web
+        try await waitUntil(description: "the transfer ends") { web.requests(for: "/a.opus").allSatisfy(\.isFinished) }
+        // The engine's last report of the transfer precedes this command, and does not create the task again.
+        _ = try await client.perform(.tasks)
+        #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
+        try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
+        await daemon.stop()
+    }
+
+    @Test func theDownloadOfAnAlternateEndsWhenAnotherDeviceUnsubscribes() async throws {
+        let server = SyncServer()
+        try server.start()
+        let (daemon, client, _, alternate) = try await start()
+        _ = try await client.perform(
+            .syncLogin(SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")))
+        _ = try await client.perform(.syncNow(despiteHold: true))
+        let feed = home.web.url("/feed.xml")
+        try await waitUntil(description: "the show is uploaded") { server.subscriptions() == [feed] }
+        try await downloadPart(of: alternate, daemon, client)
+        server.change(remove: [feed])
+        _ = try await client.perform(.syncNow(despiteHold: true))
+        try await waitUntil(description: "the show is removed") { try daemon.library.podcasts().isEmpty }
+        let web = home.web
+        try await waitUntil(description: "the transfer ends") { web.requests(for: "/a.opus").allSatisfy(\.isFinished) }
+        try await waitUntil(description: "the task ends") {
+            try await client.tasks().allSatisfy { $0.kind != .download }
+        }
+        #expect(try daemon.library.downloads().isEmpty)
+        await daemon.stop()
+    }
+
     // MARK: Libraries of earlier versions
 
     /// Copies the library into the tables of an earlier version, and copies the stored feeds.
