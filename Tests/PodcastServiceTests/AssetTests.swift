@@ -132,6 +132,36 @@ struct AssetTests {
         await second.stop()
     }
 
+    @Test func outdatedArtThatCannotBeReplacedStays() async throws {
+        let (second, other, show, _) = try await startWithOutdatedArt()
+        let gate = Gate(heldAt: 1_000)
+        let image = Self.image + [UInt8](repeating: 8, count: 1_000)
+        home.web.serve("/cover.jpg", Resource(bytes: image, contentType: "image/jpeg", etag: "\"c2\""), [.hold(gate)])
+        async let reply = size(other, .cover, show)
+        try await gate.waitUntilReached()
+        // Without the file that arrives, its rename fails.
+        let manager = FileManager.default
+        for name in try manager.contentsOfDirectory(atPath: home.paths.assets) where name.hasPrefix("new-") {
+            try manager.removeItem(atPath: "\(home.paths.assets)/\(name)")
+        }
+        gate.open()
+        let stored = try await reply
+        #expect(stored == 5_004)
+        await second.stop()
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func outdatedArtStaysWhileTheDiskIsFull() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 1, at: home.paths.assets)
+        let (second, other, show, _) = try await startWithOutdatedArt()
+        let image = Self.image + [UInt8](repeating: 8, count: 100_000)
+        home.web.serve("/cover.jpg", Resource(bytes: image, contentType: "image/jpeg", etag: "\"c2\""))
+        _ = try disk.fill()
+        for _ in 1...2 { #expect(try await size(other, .cover, show) == 5_004) }
+        #expect(home.web.requests(for: "/cover.jpg").count == 2, "the second command for the cover sends no request")
+        await second.stop()
+        withExtendedLifetime(disk) {}
+    }
+
     @Test(arguments: [(404, 2), (400, 2), (200, 2), (429, 1), (503, 1)])
     func onlyServerFailuresHoldBackTheServersOtherAssets(status: Int, requests: Int) async throws {
         let (second, other, show, episode) = try await startWithOutdatedArt()

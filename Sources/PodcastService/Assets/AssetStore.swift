@@ -45,6 +45,17 @@ struct AssetStore: Sendable {
         try file.move(to: path(name) + Self.recordExtension)
     }
 
+    /// Replaces an asset by a file that has arrived. On an error the old file stays; so does its record, unless the
+    /// rename has failed.
+    func replace(_ name: String, by file: ArrivingDocument, _ record: Record) throws {
+        try file.finish()
+        // Remove the old record first, so that a file is never paired with another file's record.
+        unlink(path(name) + Self.recordExtension)
+        try file.move(to: path(name))
+        // The new file is complete. Without a record it is fetched again at the next open.
+        try? write(record, of: name)
+    }
+
     func remove(_ name: String) {
         unlink(path(name))
         unlink(path(name) + Self.recordExtension)

@@ -223,11 +223,8 @@ final class Assets: ServicePart {
             }
             append(rest)
         }
-        // Remove the old file and record first, so that a file is never paired with another file's record.
-        store.remove(name)
-        try file.move(to: store.path(name))
         record.size = size
-        try store.write(record, of: name)
+        try store.replace(name, by: file, record)
         store.tidy(keeping: name)
         return size
     }

@@ -132,20 +132,35 @@ final class ArrivingDocument: Sendable {
         }
     }
 
+    /// Writes the remaining bytes and closes the file, so that a later `move` needs no space.
+    ///
+    /// - Throws: the first error of a write or of the close.
+    func finish() throws {
+        let error = state.withLock { state in
+            Self.finish(&state)
+            return state.error
+        }
+        if error != 0 { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
+    }
+
     /// Closes the file and renames it, replacing an existing file.
     ///
     /// - Throws: the first error of a write, of the close or of the rename.
     func move(to destination: String) throws {
         let error = state.withLock { state in
-            Self.flush(&state)
-            if state.descriptor >= 0, close(state.descriptor) != 0, state.error == 0 { state.error = errno }
-            state.descriptor = -1
+            Self.finish(&state)
             if state.error == 0 {
                 if rename(path, destination) == 0 { state.isMoved = true } else { state.error = errno }
             }
             return state.error
         }
         if error != 0 { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
+    }
+
+    private static func finish(_ state: inout State) {
+        flush(&state)
+        if state.descriptor >= 0, close(state.descriptor) != 0, state.error == 0 { state.error = errno }
+        state.descriptor = -1
     }
 
     private static func flush(_ state: inout State) {
