@@ -183,6 +183,34 @@ import TransferCore
         await daemon.stop()
     }
 
+    /// Uploads with a crash run one by one, so one that stayed in the journal would delay all later ones.
+    @Test func anUploadThatCannotBeLoadedIsNotInTheJournal() async throws {
+        let library = try Library.openForWriting(at: home.paths.library)
+        let gate = Gate(heldAt: 0)
+        let uploads = try (1...3).map { number in
+            let copy = UUID().uuidString
+            try Data("media".utf8).write(to: URL(fileURLWithPath: home.paths.uploads + "/" + copy))
+            home.web.serve("/\(number)") { _ in .holdHead(gate) }
+            return try library.add(
+                Upload(
+                    url: home.web.url("/\(number)"), title: "Mine", description: nil,
+                    media: Upload.Part(name: "m.mp3", file: copy), size: 5, idempotencyKey: "\(number)", created: now))
+        }
+        let journal = WorkJournal(paths: home.paths)
+        _ = journal.open(now: now) { _ in "n" }
+        journal.begin(uploads.map { WorkItem.upload($0.id) })
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await gate.waitUntilReached()
+        #expect(Set(home.web.requests.map(\.path)) == ["/1"])
+        try daemon.library.removeUpload(id: uploads[1].id, keeping: nil)
+        try await client.perform(.actOnUploads(.suspend, ids: [uploads[0].id]))
+        let web = home.web
+        try await waitUntil(description: "the last upload starts") { !web.requests(for: "/3").isEmpty }
+        #expect(web.requests(for: "/2").isEmpty)
+        await daemon.stop()
+    }
+
     @Test func anUploadThatCrashesTheDaemonWaitsUntilItIsResumed() async throws {
         let copy = UUID().uuidString
         let library = try Library.openForWriting(at: home.paths.library)

@@ -63,7 +63,10 @@ final class Uploads: ServicePart {
         context.work.begin(turn)
         for id in turn.map({ TaskID($0.id) }) {
             pending.removeAll { $0 == id }
-            guard let upload = try? library.upload(id: id) else { continue }
+            guard let upload = try? library.upload(id: id) else {
+                removeFromJournal(id)
+                continue
+            }
             driver.report(.uploadRegistered(UploadTask(upload)))
             begin(upload)
             // An upload may take hours. Once it has run for `journalTime`, assume that it does not crash the daemon.
