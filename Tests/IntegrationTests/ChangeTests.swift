@@ -78,11 +78,15 @@ import Testing
     @Test func anOpenFolderListsANewEpisodeAfterARewind() async throws {
         let show = try await Self.listed()
         // Reads the folder, prints "read", waits for a line in the FIFO `orders`, and reads the folder again from the
-        // same descriptor.
+        // same descriptor. The mount learns of the new episode a moment after the command, so this is repeated.
         let program = """
             $| = 1; opendir(my $folder, $ARGV[0]) or die; my @names = readdir $folder; print "read\\n";
             open(my $orders, '<', $ARGV[1]) or die; <$orders>;
-            rewinddir $folder; print grep { /Episode 4/ } readdir $folder; print "\\nend\\n";
+            my @new;
+            until (@new) {
+                rewinddir $folder; @new = grep { /Episode 4/ } readdir $folder; select undef, undef, undef, 0.01;
+            }
+            print @new, "\\nend\\n";
             """
         let orders = show.home.directory.file("orders")
         try #require(mkfifo(orders, 0o600) == 0)

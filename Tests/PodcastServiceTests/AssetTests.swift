@@ -136,7 +136,9 @@ struct AssetTests {
         let (second, other, show, _) = try await startWithOutdatedArt()
         let gate = Gate(heldAt: 1_000)
         let image = Self.image + [UInt8](repeating: 8, count: 1_000)
-        home.web.serve("/cover.jpg", Resource(bytes: image, contentType: "image/jpeg", etag: "\"c2\""), [.hold(gate)])
+        home.web.serve("/cover.jpg", Resource(bytes: image, contentType: "image/jpeg", etag: "\"c2\"")) { _ in
+            .hold(gate)
+        }
         async let reply = size(other, .cover, show)
         try await gate.waitUntilReached()
         // Without the file that arrives, its rename fails.
