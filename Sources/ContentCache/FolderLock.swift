@@ -20,7 +20,7 @@ package final class FolderLock: Sendable {
     }
 
     deinit {
-        // Closing the descriptor does not release the lock while a process that is being started has a copy of it.
+        // A process that is being started has a copy of the descriptor, and closing this one would not end the lock.
         flock(descriptor.rawValue, LOCK_UN)
         try? descriptor.close()
     }

@@ -38,7 +38,7 @@ package final class MediaReader: Sendable {
     }
 
     deinit {
-        // Closing the descriptor does not release the lease while a process that is being started has a copy of it.
+        // A process that is being started has a copy of the descriptor, and closing this one would not end the lease.
         _ = clinux_ofd_lock(descriptor.rawValue, Int16(F_UNLCK))
         try? descriptor.close()
     }

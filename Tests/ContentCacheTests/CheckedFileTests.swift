@@ -65,7 +65,7 @@ import Testing
         #expect(defect(of: name, expecting: whole) == nil)
         try await tampering.apply(to: path(name))
         #expect(defect(of: name, expecting: whole) == Self.expected(tampering))
-        // With less recorded state fewer defects are detected. A missing file, a link, a folder or a pipe is always
+        // A weaker expectation detects fewer defects. A missing file, a link, a folder or a pipe is always
         // detected.
         let isOdd = [.linked, .folder, .pipe, .removed].contains(tampering)
         #expect((defect(of: name, expecting: .file) != nil) == isOdd)

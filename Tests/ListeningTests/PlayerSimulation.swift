@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 /// Simulations of players that act at random: they start, pause, seek, change the track and the rate, wait for bytes,
-/// die, and resume by themselves. The laptop sleeps, the daemon is killed, the bus goes away, and a hostile program
-/// sends nonsense.
+/// crash, and seek to positions that they have stored themselves. The laptop sleeps, the daemon is killed, the bus goes
+/// away, and a hostile program sends nonsense.
 ///
 /// `PODFS_PLAYER_SEEDS` is the number of worlds (default 1,000), `PODFS_PLAYER_SEED` the seed of the first (default 0).
 @Suite struct PlayerSimulation {

@@ -70,7 +70,7 @@ import TransferCore
             let numbers = frame.body.drop { $0 != 0 }.dropFirst()
             return [numbers.prefix(4), numbers.dropFirst(4).prefix(4)].map { Self.number($0, bits: 8) }
         }
-        // The episode lasts 120 seconds, so the last chapter ends where it begins.
+        // The last chapter starts after the end of the episode, at 120 seconds, so its end is its start.
         #expect(times == [[0, 100_000], [100_000, 150_000], [150_000, 150_000]])
     }
 

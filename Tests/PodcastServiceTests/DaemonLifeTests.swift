@@ -90,6 +90,32 @@ struct DaemonLifeTests {
         await second.stop()
     }
 
+    /// The daemon may be killed between the end of a download and its record.
+    @Test(arguments: [false, true]) func aTaskWhoseFileIsCompleteEnds(isSuspended: Bool) async throws {
+        home.publish(episodes: 2, size: 300_000)
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try first.episode(1).id
+        try await client.act(.suspend, id)
+        let task = try #require(try first.library.downloads().first)
+        try first.library.setSuspended(download: task.id, isSuspended)
+        try first.library.backup(to: home.directory.file("backup"))
+        try await client.act(.download, id)
+        try await client.completion(of: id)
+        await first.stop()
+        try restoreBackup()
+
+        let second = try await home.start()
+        try await waitUntil(description: "the task ends") { try second.library.downloads().isEmpty }
+        #expect(try second.episode(1).complete)
+        let again = try await second.connect()
+        #expect(try await again.tasks().isEmpty)
+        let missed = try second.library.events(since: 0)
+        #expect(missed.count == 1, "the completion is reported to the clients, too")
+        await second.stop()
+    }
+
     @Test func cacheFilesOfOtherGenerationsOrNoEpisodeAreRemoved() async throws {
         home.publish(episodes: 2, size: 300_000)
         let first = try await home.start()

@@ -53,7 +53,7 @@ struct ReadingTests {
 
     @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {
         publishHeld(size: 300_000)
-        // The feed's size is wrong.
+        // The feed announces a wrong size of the episode.
         let feed = FeedBuilder.show("Show", episodes: 1, length: 77_777) { _ in self.home.web.url("/feed-1.mp3") }
         home.web.serve("/feed.xml", Resource(text: feed.text))
         let (daemon, client) = try await start()

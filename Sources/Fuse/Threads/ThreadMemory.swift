@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Replies are built in memory owned by the thread, because the process would grow if each reply allocated a large
 /// block: malloc has an arena for each thread, and 128 KiB blocks from several threads fragment the arenas. The memory
-/// is freed when the thread exits. The corresponding C functions are `pthread_setspecific` and `pthread_getspecific`.
+/// is freed when the thread exits (`pthread_setspecific`).
 struct ThreadMemory {
     /// `unique` of the request's header, set by the session's loop; unused on other threads.
     var requestID: UInt64 = 0

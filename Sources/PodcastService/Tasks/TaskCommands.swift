@@ -31,6 +31,12 @@ final class TaskCommands: ServicePart {
         try driver.change { batch in
             for task in tasks {
                 try batch.handle(.registered(task, asked: nil))
+                if let whole = try library.rendition(of: task.media.episode), whole.complete, let size = whole.size {
+                    // The daemon was killed between the end of the download and its record.
+                    try library.removeDownload(id: task.id)
+                    try batch.handle(.completed(task.media, generation: whole.generation, size: size))
+                    continue
+                }
                 guard task.snapshot.state != .failed, !task.isSuspended else { continue }
                 try batch.handle(.wanted(task.media, task.isAutomatic ? .automatic : .asked))
             }
