@@ -49,8 +49,7 @@ struct DebianPackage: CommandPlugin {
         return program.url
     }
 
-    /// Returns the maintainer as Debian's own tools do: DEBFULLNAME and DEBEMAIL, otherwise the author of the last
-    /// commit.
+    /// Returns the maintainer: DEBFULLNAME and DEBEMAIL if both are set, otherwise the author of the last commit.
     private static func maintainer(of source: URL) throws -> String {
         let environment = ProcessInfo.processInfo.environment
         if let name = environment["DEBFULLNAME"], let mail = environment["DEBEMAIL"] { return "\(name) <\(mail)>" }

@@ -115,7 +115,7 @@ package final class PlayerWatch: Sendable {
     /// Whether the thread runs, with or without a connection.
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// Makes the thread report the players' last positions and end. Returns at once. Later opens have no effect.
+    /// Ends the thread, which first reports the players' last positions. Returns at once. Later opens have no effect.
     package func stop() {
         state.withLock { $0.isEnded = true }
         wake?.send()
@@ -184,8 +184,7 @@ package final class PlayerWatch: Sendable {
         perform(tracker.handle(.disconnected, at: Self.now), on: bus)
     }
 
-    /// The next inputs of the tracker, in order: from the bus, from other threads, and ticks. A class, since the bus's
-    /// callback appends to it.
+    /// The inputs that the tracker has not handled yet, oldest first. A class, since the bus's callback appends to it.
     private final class InputQueue {
         var items: [PlayerTracker.Input] = []
     }
@@ -223,15 +222,15 @@ package final class PlayerWatch: Sendable {
 
     // MARK: Paths
 
-    /// Looks up the episode of a URL and posts `located`. Posts nothing if the URL is not that of a file, if the file
-    /// is outside the mount and cannot be a link to an open episode, or if `maxResolving` calls of `resolve` are
-    /// running already.
+    /// Looks up the episode of a URL and posts `located`. Posts nothing if the URL is not that of a file. For a file
+    /// outside the mount, posts nothing if it cannot be a link to an open episode, or if `maxResolving` calls of
+    /// `resolve` are running already.
     private func locate(_ id: PlayerID, _ url: String) {
         guard let path = FileURL.path(url) else { return }
         if let names = FileURL.components(path, below: options.folder) {
             return post(.located(id, url: url, mount.episode(names)))
         }
-        // Resolve links only if the name is that of an open episode, not for every other file that a player plays.
+        // Resolve links only if the name is that of an open episode, and not for each file that a player plays.
         guard let name = FileURL.components(path)?.last, isNameOfOpenEpisode(name) else { return }
         let begins = state.withLock { state in
             guard state.resolving < Self.maxResolving else { return false }

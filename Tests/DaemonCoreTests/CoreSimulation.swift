@@ -9,8 +9,8 @@ import TransferCore
 /// A simulated driver of the core, with a model of the library, the engine, the disk and the clients. Checks invariants
 /// after each step.
 ///
-/// Works like the daemon's driver: a batch runs on a copy, rows are written to the model's library together or not at
-/// all, and engine events stay queued until they are written.
+/// Works like the daemon's driver: a batch runs on a copy of the core, rows are written to the model's library together
+/// or not at all, and engine events stay queued until they are written.
 struct CoreSimulation {
     struct Violation: Error, CustomStringConvertible {
         var description: String
@@ -193,8 +193,8 @@ struct CoreSimulation {
         switch effect {
         case .write: try check(false, "a row came after its transaction")
         case .run(let media, let isSuspended, _):
-            // If the engine has already completed this download, ignore the order: the core may not have received the
-            // event of the completion yet.
+            // If the engine has already completed this download, ignore `run`: the core may not have received the event
+            // of the completion yet.
             guard !cached.contains(media), !facts.contains(where: { $0.isCompletion(of: media) }) else { return }
             var transfer = transfers[media] ?? Transfer(awaitsSpace: core.space.waiting[media] != nil)
             transfer.isSuspended = isSuspended

@@ -29,11 +29,11 @@ struct SimulatedPlayer {
     var rate: Double = 1
     /// The number of starts: loads, and playback after a stop.
     var starts = 0
-    /// The number of the start in which it was last asked to seek.
+    /// The value of `starts` when it was last asked to seek.
     var askedStart = 0
     /// Whether the episode was marked as played when this start was reported.
     var wasPlayed = false
-    /// Whether this start replaces a stored position only after a while.
+    /// Whether this start was from the beginning: a stored position then stays until some time has been listened to.
     var isTentative = false
     /// The time of the player's last seek that podfs did not request.
     var seeked = 0

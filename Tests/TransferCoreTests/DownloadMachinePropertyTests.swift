@@ -89,8 +89,9 @@ import TransferCore
                 #expect(
                     state == .remote || simulation.machine.isFinishing || state == .cached, "seed \(seed): \(state)")
                 #expect(!simulation.machine.isFilling, "seed \(seed)")
-                // The limit is the first block plus the blocks of each read, with the bytes that are compared. If a
-                // read cannot request a part, streams from the start of the file are added.
+                // At most the first block, and for each read its 40 bytes, a block on either side and the overlap that
+                // is fetched again to compare it. Without usable ranges, the open and each read may also stream from
+                // the start of the file.
                 let blocks = limits.probeBlock + reads * (40 + 2 * limits.probeBlock + limits.overlap)
                 let streams = (reads + 1) * limits.probeStream
                 let isSeekable = hasRanges && tags == .strong && simulation.machine.pin?.total != nil

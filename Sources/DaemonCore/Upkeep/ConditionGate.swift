@@ -4,7 +4,7 @@ internal import Platform
 ///
 /// The conditions are read only while work depends on them.
 struct ConditionGate: Sendable {
-    /// The age from which a reading is repeated. If the reading is at least twice as old when the next one begins,
+    /// The age from which a reading is repeated. If a reading has at least twice this age when the next one begins,
     /// nothing is permitted until the next one arrives.
     private let lifetime: Duration
     /// Whether discretionary work may run.

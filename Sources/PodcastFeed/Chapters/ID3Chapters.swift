@@ -35,7 +35,7 @@ enum ID3Chapters {
         return chapters
     }
 
-    /// Returns the tag at the start of the file; `nil` if there is none of version 2.3 or 2.4.
+    /// Returns the tag at the start of the file; `nil` if there is none of version 2.3 or 2.4, or if it cannot be read.
     private static func tag(of media: MediaBytes) -> Tag? {
         guard let head = media.bytes(at: 0, count: 10), head.starts(with: Array("ID3".utf8)),
             head[3] == 3 || head[3] == 4, let size = syncsafe(head[6...])
@@ -43,7 +43,7 @@ enum ID3Chapters {
         let flags = head[5]
         let end = min(10 + size, media.size)
         var tag = Tag(bytes: media, version: head[3], frames: 10..<max(10, end))
-        // In version 2.4 each frame has a flag of its own.
+        // Flag 0x80, unsynchronisation, applies to the whole tag in 2.3. In 2.4 each frame has its own flag.
         if flags & 0x80 != 0, tag.version == 3 {
             guard size <= unsynchronisedLimit else { return nil }
             tag.bytes = MediaBytes(synchronised(media.bytes(at: 10, upTo: Int(size))))
@@ -84,6 +84,13 @@ enum ID3Chapters {
     }
 
     private static func chapter(_ frame: Frame, _ tag: Tag) -> Chapter? {
+        var (frame, tag) = (frame, tag)
+        if frame.isUnsynchronised {
+            let count = frame.body.upperBound - frame.body.lowerBound
+            guard count <= unsynchronisedLimit else { return nil }
+            tag.bytes = MediaBytes(synchronised(tag.bytes.bytes(at: frame.body.lowerBound, upTo: Int(count))))
+            frame.body = 0..<tag.bytes.size
+        }
         // The chapter's identifier and a zero byte, then four numbers of four bytes: start and end in milliseconds,
         // then start and end as byte offsets. Only the start in milliseconds is used.
         let start = tag.bytes.bytes(at: frame.body.lowerBound, upTo: 1_024)

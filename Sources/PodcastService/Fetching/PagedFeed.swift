@@ -18,8 +18,8 @@ package struct PagedFeed: Sendable {
 
     private let limits: FeedLimits
     private let first: FeedAddress?
-    /// All pages so far as one document: the metadata of the first page, the items of all. Its own `next` is the
-    /// address of the following page, even if that is not fetched; `nil` if there is none.
+    /// The pages appended so far, merged into one document: the metadata of the first page, the items of all. Its own
+    /// `next` is the address of the following page, even if that is not fetched; `nil` if there is none.
     package private(set) var feed: Feed
     /// The next page to fetch; `nil` if there is none or it is not to be followed.
     package private(set) var next: String?
@@ -70,7 +70,7 @@ package struct PagedFeed: Sendable {
             feed.diagnostics.append(diagnostic)
         }
         feed.next = page.next
-        feed.isCut = feed.isCut || page.isCut
+        feed.isCut = feed.isCut || page.isCut || fresh.count > room
         if fresh.count > room || (feed.items.count >= limits.items && page.next != nil) {
             return stop("the pages have more than \(limits.items) items; the rest is ignored")
         }
@@ -110,7 +110,7 @@ package struct PagedFeed: Sendable {
     /// Follows no further page, and reports why.
     private mutating func stop(_ message: String) {
         next = nil
-        // If the parser has filled the list, replace its last entry: this message is more important.
+        // If the list is full, replace its last entry: this message is more important.
         if feed.diagnostics.count >= limits.diagnostics { feed.diagnostics.removeLast() }
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }

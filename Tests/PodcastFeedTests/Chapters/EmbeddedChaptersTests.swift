@@ -106,6 +106,15 @@ struct EmbeddedChaptersTests {
             ])
     }
 
+    /// The flag of a chapter's own frame also applies to its times, of which the unused ones are 0xFFFFFFFF.
+    @Test func aChapterMayBeUnsynchronised() {
+        let times: [UInt8] = [0, 0, 0x0F, 0xFF] + [UInt8](repeating: 0xFF, count: 12)
+        let body = Array("c".utf8) + [0] + times + Self.frame("TIT2", [3] + Array("One".utf8))
+        let unsynchronised = body.flatMap { $0 == 0xFF ? [0xFF, 0] : [$0] }
+        let chapters = EmbeddedChapters.chapters(of: Self.tag(Self.frame("CHAP", unsynchronised, flags: 0x02)))
+        #expect(chapters == [Chapter(start: 4.095, title: "One")])
+    }
+
     @Test func chaptersThatOverlapKeepTheirStarts() {
         let title = Self.frame("TIT2", [3] + Array("x".utf8))
         let chapters = EmbeddedChapters.chapters(

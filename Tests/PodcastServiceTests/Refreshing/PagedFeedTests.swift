@@ -130,6 +130,16 @@ struct PagedFeedTests {
         #expect(FeedLimits.standard.items == 100_000)
     }
 
+    /// Otherwise the episodes beyond the limit would count as having left the feed.
+    @Test func aLastPageBeyondTheLimitLeavesTheFeedIncomplete() {
+        var limits = FeedLimits.standard
+        limits.items = 5
+        var pages = PagedFeed(
+            Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .subscription, limits: limits)
+        pages.append(Self.page(3..<6), from: Self.url(2))
+        #expect(pages.next == nil && pages.feed.items.count == 5 && !pages.isWhole)
+    }
+
     @Test(arguments: [
         ("https://other.example/p2", "https://other.example/p2"), ("http://other.example/p2", nil),
         ("http://feeds.example/p2", "https://feeds.example/p2"), ("http://feeds.example:8080/p2", nil),
