@@ -324,7 +324,7 @@ import Testing
         #expect(try cache.reopen(kept.name) != nil)
     }
 
-    // MARK: Leases and locks
+    // MARK: Leases
 
     @Test func aFileWithAReaderIsNotEvicted() throws {
         let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
@@ -366,43 +366,5 @@ import Testing
         var bytes = [UInt8](repeating: 0, count: 1_000)
         #expect(try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: 0) } == 1_000)
         #expect(content.matches(bytes))
-    }
-
-    @Test func aLockHasOneHolder() throws {
-        let path = FilePath(folder.file("lock"))
-        var first = try FolderLock(file: path)
-        #expect(first != nil)
-        #expect(try FolderLock(file: path) == nil)
-        first = nil
-        #expect(try FolderLock(file: path) != nil)
-        withExtendedLifetime(first) {}
-    }
-
-    /// Until a new process executes its program, it has a copy of the lock's descriptor. While the copy is open, the
-    /// lock is not released by a mere close of the original.
-    @Test func aLockIsReleasedWhileAProcessIsBeingStarted() async throws {
-        let path = FilePath(folder.file("lock"))
-        var lock = try FolderLock(file: path)
-        #expect(lock != nil)
-        let process = try await UnfinishedSpawn()
-        lock = nil
-        #expect(try FolderLock(file: path) != nil)
-        #expect(await process.finish() == 0)
-        withExtendedLifetime(lock) {}
-    }
-
-    @Test func aLockEndsWithItsProcess() async throws {
-        let path = folder.file("lock")
-        let holder = try ChildProcess("flock", ["--no-fork", path, "sleep", "600"])
-        try await waitUntil(description: "the other process holds the lock") {
-            try FolderLock(file: FilePath(path)) == nil
-        }
-        holder.kill()
-        try await holder.wait()
-        #expect(try FolderLock(file: FilePath(path)) != nil)
-    }
-
-    @Test func aLockInAFolderThatIsMissingIsAnError() {
-        #expect(throws: Errno.noSuchFileOrDirectory) { try FolderLock(file: FilePath(folder.file("none/lock"))) }
     }
 }

@@ -59,7 +59,9 @@ extension PodcastFilesystem {
                 request.reply(error: .invalidArgument)
                 return
             }
-            send(command, on: number, for: ParkedRequest(request))
+            let waiting = ParkedRequest(request)
+            perform(command, on: number, for: waiting)
+            answerInterrupt(of: waiting)
         } catch {
             request.reply(error: Self.errno(of: error))
         }
@@ -69,41 +71,32 @@ extension PodcastFilesystem {
     ///
     /// close(2) returns before the file's RELEASE is handled here, so the daemon may refuse an eviction because of a
     /// file that its program has closed. If the file was closed while the command ran, the command is sent once more.
-    private func send(_ command: Command, on number: NodeNumber, for waiting: ParkedRequest) {
+    private func perform(_ command: Command, on number: NodeNumber, for waiting: ParkedRequest) {
         let wasOpen = isOpen(number)
-        send(.command, WireJSON.encode(command), for: waiting) { [self] result in
-            if wasOpen, !isOpen(number), Self.isRefusal(result) { return send(command, on: number, for: waiting) }
+        sendPart(.command, WireJSON.encode(command), for: waiting) { [self] result in
+            let error = Self.error(of: command, result)
+            if error == .resourceBusy, wasOpen, !isOpen(number) { return perform(command, on: number, for: waiting) }
             guard let request = waiting.take() else { return }
-            Self.answer(request, to: command, result)
+            if let error { request.reply(error: error) } else { request.replyDone() }
         }
     }
 
     private func isOpen(_ number: NodeNumber) -> Bool { state.withLock { $0.kernel.isOpen(number) } }
 
-    /// Whether the result is that of an action with problems and no success.
-    private static func isRefusal(_ result: Result<Frame, Failure>) -> Bool {
-        guard case .success(let frame) = result, let reply = WireJSON.decode(Reply.self, frame.payload),
-            case .acted(count: 0, let problems) = reply
-        else { return false }
-        return !problems.isEmpty
-    }
-
-    private static func answer(
-        _ request: consuming Request, to command: Command, _ result: Result<Frame, Failure>
-    ) {
+    /// Returns the error of a command; `nil` after a success.
+    private static func error(of command: Command, _ result: Result<Frame, Failure>) -> Errno? {
         switch result {
         case .success(let frame):
             // An action with problems and no success, or a refresh without a success, is an error.
             switch WireJSON.decode(Reply.self, frame.payload) {
-            case .acted(count: 0, let problems) where !problems.isEmpty: request.reply(error: .resourceBusy)
+            case .acted(count: 0, let problems) where !problems.isEmpty: .resourceBusy
             // A refresh of all shows succeeds if there are no shows.
-            case .refreshed([]) where command == .refresh(podcasts: []): request.replyDone()
-            case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): request.reply(error: .ioError)
-            case nil: request.reply(error: .ioError)
-            default: request.replyDone()
+            case .refreshed([]) where command == .refresh(podcasts: []): nil
+            case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): .ioError
+            case nil: .ioError
+            default: nil
             }
-        case .failure(let failure):
-            request.reply(error: errno(of: failure))
+        case .failure(let failure): errno(of: failure)
         }
     }
 }
