@@ -199,7 +199,8 @@ package struct DaemonCore: Sendable {
             // Its download may now have to wait for space, or its file may be evicted.
             guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
             outcome.changesDemand = true
-            // Assess again later: when the close is reported, the reader's lease may still protect the file.
+            // Assess again later: when the close is reported, the reader's lease (its lock on the cache file) may still
+            // protect the file from eviction.
             upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
         case .evicted(let media):
             space.evicted(media)

@@ -24,7 +24,7 @@ package final class WorkerPool: TaskExecutor {
         /// The back of the queue, newest job last.
         var back: [UnownedJob] = []
         var threads = 0
-        /// The number of sleeping threads that have not been signalled.
+        /// The number of sleeping threads that have not been signaled.
         var idle = 0
 
         mutating func next() -> UnownedJob? {

@@ -100,8 +100,9 @@ package final class TransferSession: Sendable {
         self.missedEvents = missedEvents
     }
 
-    /// Closes the connection. The tasks of a background session continue; those of another session end, unless another
-    /// client has resumed them or a program has the episode open. Pending calls of `DownloadTask.finalEvent()` throw.
+    /// Closes the connection. The tasks of a background session continue. A task of any other session ends, unless
+    /// another client has resumed it or a program has the episode open. Pending calls of `DownloadTask.finalEvent()`
+    /// throw.
     package func close() { connection.close() }
 
     /// Creates a suspended task for an episode. If another client already has a task for the episode, that task is

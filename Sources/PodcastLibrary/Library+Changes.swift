@@ -6,7 +6,7 @@ extension Library {
     package struct EpisodePlace: Sendable, Equatable {
         package var id: EpisodeID
         package var podcast: ShowID
-        /// The file name; for an alternate, the path below the show's folder.
+        /// The file name. For an alternate (another encoding of an episode), the path below the show's folder.
         package var name: String
         package var generation: Int
         /// Whether the episode was removed from all listings.

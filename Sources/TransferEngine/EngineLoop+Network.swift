@@ -8,7 +8,8 @@ extension EngineLoop {
     func networkChanged(_ change: NetworkAddresses.Change) {
         if change.isNone { return }
         for download in downloads.all { download.networkChanged(change) }
-        // The remaining connections are idle ones, and those of data requests and uploads, whose owners retry.
+        // The other connections from the lost addresses are idle ones, and those of data requests and uploads, whose
+        // owners retry.
         if !change.lost.isEmpty { OpenSockets.shutDown(from: change.lost) }
     }
 }

@@ -288,7 +288,7 @@ import Testing
         for generation in 2...5 {
             for (number, file) in files.enumerated() {
                 var checkpoint = Checkpoint(key: Int64(number), generation: generation)
-                // Each generation is shorter than the one whose file it overwrites. No byte of the old one may remain.
+                // Each checkpoint is shorter than the one whose file it overwrites. No byte of the old one may remain.
                 checkpoint.finalURL = String(repeating: "x", count: (7 - generation) * 100 + number)
                 try cache.save(checkpoint, of: file, durably: generation.isMultiple(of: 2))
                 inodes.insert(try checkpointInode(file.name))

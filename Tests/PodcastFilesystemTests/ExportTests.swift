@@ -8,7 +8,7 @@ import TransferCore
 
 @testable import PodcastFilesystem
 
-/// Lookups by node id, as the kernel sends them for handles of an export.
+/// Lookups by node id, as the kernel sends them for the file handles of an NFS export.
 @Suite struct ExportTests {
     @Test func everyNodeIsFoundByItsID() throws {
         let mounted = try Mounted()

@@ -48,7 +48,7 @@ struct KernelCacheTests {
         cache.pushed(5, of: Self.number)
         let later = cache.push(5, of: Self.number)
         #expect(later == .isKnown)
-        // A reply with another size makes the pushed size unknown again.
+        // After a reply with another size, the kernel no longer has the pushed size.
         let sent = cache.prepareReply(NodeFacts(Self.number, size: 6, modified: 1, changed: 1))
         #expect(!sent.isCached)
         let again = cache.push(5, of: Self.number)
@@ -96,7 +96,7 @@ struct KernelCacheTests {
         #expect(observed == [10, 11, 11, 12])
     }
 
-    /// The caller of an open may be gone before the reply, or close the file without a request for its size.
+    /// The caller of an open may be gone before the reply, or may close the file before the kernel requests its size.
     @Test func aSizeThatTheKernelHasNotRequestedIsPushedAgain() {
         var cache = KernelCache()
         _ = cache.push(5, of: Self.number)

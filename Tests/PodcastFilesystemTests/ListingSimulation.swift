@@ -44,8 +44,8 @@ struct ListingSimulation {
     private var reportedListing = 1
     /// Once no invalidation is pending, the kernel's cache gets names older than this version only from an open stream
     /// of an older version. When an invalidation of the kernel's pages is delivered, this becomes the version that had
-    /// been reported last when the invalidation was sent. When a version is reported while no stream uses the cache, it
-    /// becomes that version.
+    /// been reported last when the invalidation was sent. When a version is reported while no stream uses the cache,
+    /// this becomes the reported version.
     private var lastDropped = 1
     /// Pending invalidations of the kernel's pages. Each is the version last reported before it was sent.
     private var drops: [Int] = []

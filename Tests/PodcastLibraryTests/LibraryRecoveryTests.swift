@@ -115,7 +115,7 @@ struct LibraryRecoveryTests {
         #expect(try library.podcasts().isEmpty)
     }
 
-    /// After an update of podfs, the backup is older than the library until the daemon makes another.
+    /// After an update of podfs, the backup has an older schema than the library until the daemon makes another backup.
     @Test func aBackupOfAnOlderVersionIsSound() throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
         let old = try DatabaseQueue(path: backup)

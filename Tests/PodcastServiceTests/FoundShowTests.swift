@@ -244,7 +244,8 @@ struct FoundShowTests {
         client.close(open)
         _ = try await client.tasks()
         try daemon.library.setPinned(episode: pinned, false, now: 1)
-        // The age of a result counts from its last use.
+        // The age of a result counts from its last use. For these two it is the purge at `now + 86_500`, which found an
+        // episode open or pinned.
         await daemon.service.purgeEphemeral(at: now + 90_000)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
         await daemon.service.purgeEphemeral(at: now + 2 * 86_500)

@@ -83,7 +83,7 @@ struct NetrcTests {
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
-        // A server may announce any new address, including that of a host whose password is in the file.
+        // A server may announce any new address, including that of a host whose password is in the netrc file.
         let away = other.url("/feed.xml")
         other.serve("/feed.xml", Resource(text: FeedBuilder.show("Show", episodes: 1) { _ in away }.text))
         home.web.serve("/feed.xml") { _ in .redirect(to: away, status: 301) }
@@ -119,7 +119,7 @@ struct NetrcTests {
             #expect(found?.origin == origin, "\(url) \(given ?? "-")")
             if let found { #expect(found.user == "u" && found.password == "p \"w\"") }
         }
-        // Changes to the file take effect at once.
+        // Changes to the netrc file take effect at once.
         try home.directory.write("n", text: "default login d password e\n")
         #expect(netrc.credentials(for: "https://any.example/")?.user == "d")
         #expect(Netrc(path: home.directory.file("none")).credentials(for: "https://h.example/") == nil)

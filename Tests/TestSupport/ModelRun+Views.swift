@@ -18,7 +18,7 @@ extension ModelRun {
         } else {
             view = library.addView("View \(number)")
         }
-        // The standard views are changed too, except for the one whose order is not modelled.
+        // The standard views are changed too, except for the one whose order is not modeled.
         if view.isOldestFirst == nil { return }
         view.isUnplayed = pick([nil, nil, true, false]) ?? nil
         view.isInProgress = pick([nil, nil, nil, true, false]) ?? nil
@@ -44,7 +44,7 @@ extension ModelRun {
         if let (_, link) = pick(tree.links(view)) { try await compareStatus([view.name, link]) }
     }
 
-    /// Returns a link to an episode, from a view that does not depend on downloads: these complete at any time.
+    /// Returns a link to an episode, from a view that does not depend on downloads: downloads complete at any time.
     mutating func anyLink(to episode: Int64) -> [String]? {
         let views = library.views.filter { !$0.isDownloaded }
         return pick(

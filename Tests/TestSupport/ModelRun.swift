@@ -137,7 +137,8 @@ package struct ModelRun<Subject: ModelSubject> {
 
     /// - Parameter name: The name of the file that differs: earlier operations with this name are listed too.
     func difference(_ expected: String, _ found: String, about name: String? = nil) -> ModelDifference {
-        // A generated file such as `.status` is not a useful name: the episode named in its content is used instead.
+        // The name of a generated file such as `.status` is not useful: instead, the name of an episode that occurs in
+        // `expected` or `found` is used.
         let text = expected + found
         let named = library.episodes.first { text.contains($0.name) }?.name
         let name =

@@ -11,7 +11,7 @@ package enum Tampering: String, CaseIterable, Sendable {
     case overwritten, forged
     /// The file was replaced by one with other content and the same size.
     case replaced
-    /// The file was replaced by a symbolic link to a copy, a folder, or a pipe without a writer.
+    /// The file was replaced: by a symbolic link to the moved file, by a folder, or by a pipe without a writer.
     case linked, folder, pipe
     case removed
     /// The file was replaced by a copy, as when a backup is restored.

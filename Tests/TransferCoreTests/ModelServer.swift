@@ -43,7 +43,7 @@ struct ModelServer {
 
     var rendition: Int { sizes.count - 1 }
 
-    /// The rendition number of a web page, which is no rendition.
+    /// The number in `Answer.rendition` if a web page is sent instead of a rendition.
     static let page = 7
     var size: Int64 { sizes[rendition] }
 
@@ -117,7 +117,7 @@ struct ModelServer {
             answer.head.status = 416
             answer.head.fields["content-range"] = "bytes */\(size)"
         case 9:
-            // A part although If-Range does not match, without an ETag that would reveal it.
+            // A part although If-Range does not match. No ETag reveals the mismatch.
             guard request.ranged, hasRanges, request.offset < size else { return }
             answer.head.status = 206
             answer.head.fields["etag"] = nil

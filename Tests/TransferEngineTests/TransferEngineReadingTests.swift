@@ -134,7 +134,7 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         bench.shutDown()
         bench.server.remove(path)
-        // The process was killed after the engine had saved the checkpoint and before the owner recorded the file.
+        // Simulate a kill after the engine had saved the checkpoint and before the owner recorded the file.
         var source = try #require(bench.source(1))
         source.isComplete = false
         bench.know(source)
@@ -154,8 +154,8 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         let digest = bench.completed[1]
         bench.shutDown()
-        // The process was killed after the last byte and before the file was verified. The user had suspended the task,
-        // so a program's reads have fetched the bytes.
+        // Simulate a kill after the last byte and before the engine verified the file. The user had suspended the task:
+        // the bytes were fetched for a program's reads.
         var source = try #require(bench.source(1))
         let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
         let file = try #require(source.file)

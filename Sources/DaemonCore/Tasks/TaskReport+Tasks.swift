@@ -3,7 +3,7 @@ internal import TransferCore
 
 // The reports in the events of tasks.
 extension TaskReport {
-    /// Creates the report of a download, without its progress. `task` is `nil` for one that is unknown to clients.
+    /// Creates the report of a download, without its progress. `task` is `nil` if clients do not know the download.
     init(_ media: MediaID, _ state: TaskState, _ task: DownloadTask?) {
         self.init(id: task?.id, state: state)
         episode = media.episode

@@ -24,12 +24,12 @@ package struct Medium: Sendable, Equatable {
         type = enclosure.type
     }
 
-    /// Creates the medium of an alternate; `nil` if it has no playable file at an http or https URL.
+    /// Creates the medium of a `podcast:alternateEnclosure`; `nil` if it has no playable file at an http or https URL.
     init?(_ alternate: AlternateEnclosure) {
         let files = alternate.enclosures.filter { $0.kind != .other }
         guard let first = files.first else { return nil }
         self.init(first)
-        // A source with a type of its own is another file, such as a torrent.
+        // A source with another type is another file, such as a torrent.
         addresses = files.filter { $0.type == first.type }.map(\.url)
         bitRate = alternate.bitRate
         height = alternate.height

@@ -1,6 +1,6 @@
 /// A list of subscriptions in the exchange format of podcast programs (OPML 2.0, opml.org/spec2.opml).
 ///
-/// A folder is read as a tag: a feed inside two nested folders has both names, like a feed listed in two folders.
+/// A folder is read as a tag: a feed inside two nested folders gets two tags, and so does a feed listed in two folders.
 package struct OPML: Sendable, Equatable {
     /// One feed of the list.
     package struct Subscription: Sendable, Equatable {
@@ -13,7 +13,7 @@ package struct OPML: Sendable, Equatable {
         package var text: String?
         /// The show's web site.
         package var link: String?
-        /// The names of the folders that contain the subscription, also indirectly.
+        /// The names of the folders that contain the subscription, directly or inside other folders.
         package var folders: [String]
         /// The line of the document at which the `outline` starts; 0 if the subscription comes from elsewhere.
         package var line: Int

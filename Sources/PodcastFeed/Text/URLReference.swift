@@ -81,13 +81,14 @@ package enum URLReference {
     }
 
     /// Normalizes a reference: control characters such as line feeds and tabs are removed, inner spaces become `%20`,
-    /// and `&amp;`, which was escaped twice, becomes `&`.
+    /// and `&amp;`, which remains of an `&` that was escaped twice, becomes `&`.
     private static func cleaned(_ reference: FeedBytes) -> String {
         let bytes = reference.trimmed
         if isClean(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 8)
-        // The length of the output already unescaped, so that each `&amp;` is replaced only once.
+        // The length of the output up to the last unescaped `&`. Only the bytes after it are examined, so that
+        // `&amp;amp;` becomes `&amp;`.
         var unescaped = 0
         for byte in bytes {
             switch byte {

@@ -10,8 +10,8 @@ struct FeedXMLFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The form of the raw and of the parsed feed (`FeedJSONFile`). The kernel must not cache the attributes: a refresh
-    /// changes the file's times even if the feed is unchanged, and the daemon then sends no event.
+    /// The `NodeForm` of this file and of `FeedJSONFile`. The kernel must not cache the attributes: a refresh changes
+    /// the file's times even if the feed is unchanged, and the daemon then sends no event.
     fileprivate static let form: NodeForm = {
         var form = NodeForm.file
         (form.permissions, form.attributeTimeout, form.pushesSize) = (0o400, 0, false)

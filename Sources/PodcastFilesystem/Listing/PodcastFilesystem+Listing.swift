@@ -71,7 +71,8 @@ extension PodcastFilesystem {
     /// exist.
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         let behaviour = behaviour(of: number)
-        // The basis is read before any row, so that concurrent changes are detected.
+        // The basis (the inputs that determine the names) is read before any row, so that concurrent changes are
+        // detected.
         let basis = behaviour.isListingCacheable ? try basis(of: number) : nil
         if let basis, let known = state.withLock({ $0.kernel.directories.names(basis) }) { return known }
         let change = basis?.change ?? state.withLock { $0.kernel.changes.last }

@@ -5,8 +5,8 @@ internal import SystemPackage
 ///
 /// The kernel reports the *thread* that makes a request (`fuse_in_header.pid`). A thread has the executable and the
 /// arguments of its process, so both are read with the thread's id. Finding the thread group's leader would require
-/// `/proc/PID/status`, which costs as much as all other reads together. Only `comm` is specific to a thread, so it is
-/// read from the leader (Tgid).
+/// `/proc/PID/status`, which costs as much as all other reads together. Only `comm` differs between the threads of a
+/// process. So the leader (Tgid) is looked up only when `comm` is needed.
 struct CallingProgram: Equatable {
     /// The executable's base name; if it cannot be read because it belongs to another user, the leader's `comm`.
     let name: String

@@ -28,8 +28,8 @@ extension Library {
     ///   - canRebuild: Whether an empty library may replace a damaged one if there is no usable backup: the caller then
     ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged.
     /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays. Another
-    ///   error if the backup cannot be read or copied now, for example because the disk is full: an empty library would
-    ///   soon be backed up in its place.
+    ///   error if the backup cannot be read or copied now, for example because the disk is full. No empty library is
+    ///   created then, because its own backup would soon overwrite this one.
     package static func openForWriting(
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {

@@ -1,7 +1,8 @@
 import GRDB
 package import TransferCore
 
-/// The facts that decide which requests a show may cause: the origin of its feed address, and its address spaces.
+/// The facts that decide which requests a show may cause: whether a person entered its feed address, and its address
+/// spaces.
 package struct ShowAccess: Sendable, Equatable {
     /// The feed's address.
     package var url: String

@@ -6,8 +6,6 @@ package import PodcastProtocol
 internal import Synchronization
 
 /// The server of the daemon's socket: accepts clients and reads their frames, on one thread with epoll(7).
-///
-/// The handler's functions are called on that thread and must not block it.
 package final class SocketServer: Sendable {
     /// The callbacks for clients and their frames. They run on the server's thread and must not block.
     package struct Handler: Sendable {
@@ -42,11 +40,11 @@ package final class SocketServer: Sendable {
     private let stopper: Int32
     /// The socket that `stop` removes; `nil` for none.
     private let path: String?
-    /// A spare descriptor, released to accept and close a connection when the process has no descriptors left;
-    /// otherwise epoll would report the pending client for ever.
+    /// A spare descriptor. When the process has no descriptors left, the server closes this one, so that it can accept
+    /// and close the pending connection. Otherwise epoll would report that connection forever.
     private let spare: Mutex<Int32>
     private let handler: Handler
-    /// Signalled when the thread has ended.
+    /// Signaled when the thread has ended.
     private let ended = DispatchSemaphore(value: 0)
 
     /// Listens at `path`, after removing an existing socket there. The caller must hold the lock that guarantees that

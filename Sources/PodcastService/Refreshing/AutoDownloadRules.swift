@@ -7,7 +7,8 @@ package struct AutoDownloadRules: Sendable, Equatable {
     package enum Order: String, Sendable, CaseIterable {
         /// The newest episodes first.
         case newest
-        /// The unplayed episodes, oldest first, starting at the newest episode that was heard. Suits serials.
+        /// The unplayed episodes, oldest first, without those older than the newest episode that was heard. Suits
+        /// serials.
         case oldestUnplayed = "oldest_unplayed"
     }
 

@@ -57,7 +57,7 @@ struct SyncLogin: Sendable {
     /// A timestamp in the future (2^31 - 1), so that the response lists no changes.
     private static let farFuture: Int64 = 2_147_483_647
 
-    /// Registers the device, and makes the server synchronise it with the account's other devices. Servers without this
+    /// Registers the device, and makes the server synchronize it with the account's other devices. Servers without this
     /// function have one list for all devices.
     func register(_ messages: SyncMessages) async throws {
         guard messages.kind == .gpodder else { return }

@@ -161,7 +161,7 @@ package enum SyncAnswers {
 
     /// The response to an upload.
     package struct Uploaded: Sendable, Equatable {
-        /// An address that the server has normalised.
+        /// An address that the server has normalized.
         package struct Renamed: Sendable, Equatable {
             package var old: String
             package var new: String
@@ -175,7 +175,7 @@ package enum SyncAnswers {
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
     /// Maximum number of entries that are read: the last entries of a list of actions, the first entries of a list of
-    /// subscriptions or of normalised addresses.
+    /// subscriptions or of normalized addresses.
     package static let mostEntries = 100_000
 
     /// Parses a response with subscription changes.

@@ -75,7 +75,7 @@ final class LibraryCopies: ServicePart {
         return true
     }
 
-    /// Replaces the file unless it is unchanged; outside the actor, because it waits for the disk.
+    /// Replaces the file unless it has this content already. Runs outside the actor, because it waits for the disk.
     @concurrent private static func replace(_ path: String, with document: [UInt8]) async throws {
         if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
         try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)

@@ -18,7 +18,7 @@ extension DownloadMachine {
         /// The minimum rate that counts as progress, in new bytes a second over `readerDeadline`: nobody can listen to
         /// a podcast at less than 2 kbit/s.
         package var minRate: Int64 = 256
-        /// The maximum time for which a response is held for a first read.
+        /// The maximum time for which the response to an open is held (paused, unread) for a first read.
         package var maxHold = Duration.seconds(10)
         /// The time for which a permanent failure is remembered.
         package var failureMemory = Duration.seconds(60)
@@ -29,7 +29,8 @@ extension DownloadMachine {
         /// more, the connection is ended: the bytes would fill the socket buffers, whereas a later request costs only
         /// one round trip.
         package var excess: Int64 = 1 << 20
-        /// The number of bytes read again if no strong validator proves that the rendition is the same.
+        /// The number of bytes that are fetched again and compared if no strong validator proves that the rendition is
+        /// the same.
         package var overlap: Int64 = 64 * 1024
         /// The maximum number of connections: one for filling, and one that serves a reader elsewhere.
         package var connections = 2
@@ -40,13 +41,15 @@ extension DownloadMachine {
         /// Number of consecutive bodies that end at the same byte, before their announced end, after which the source
         /// is given up.
         package var sameEnds = 3
-        /// The size in bytes of the blocks in which a probe's reads are fetched.
+        /// The size in bytes of the blocks that are fetched for the reads of a probe, a program that reads only headers
+        /// and tags.
         package var probeBlock: Int64 = 64 * 1024
         /// The number of bytes from the start of the file that probes may read if no range can be requested.
         package var probeStream: Int64 = 1 << 20
         /// The expected content; anything else is an error.
         package var expects = ContentExpectation.media
-        /// Whether the owner is asked for a newer address after a refusal. If so, it must answer.
+        /// Whether the machine asks its owner (the user of the engine) for a newer address after a server has refused
+        /// the request. If so, the owner must answer.
         package var renewsAddress = false
         /// The time limit for the owner's answer: ten minutes to fetch a feed, and one more to store it.
         package var renewal = Duration.seconds(660)

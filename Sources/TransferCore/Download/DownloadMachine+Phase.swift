@@ -6,10 +6,11 @@ extension DownloadMachine {
         /// Bytes are or may be missing. Connections run while a reader or the task needs them. With `retry` the next
         /// connection is delayed. → awaitingAddress, finishing, failed
         case fetching(retry: Retry? = nil)
-        /// The owner has been looking for a newer address since `since`, after the given error. No connection runs,
-        /// and readers wait. → fetching, failed
+        /// The owner (the user of the engine) has been looking for a newer address since `since`, after the given
+        /// error. No connection runs, and readers wait. → fetching, failed
         case awaitingAddress(since: Instant, TransferError)
-        /// Every byte is present; the driver syncs and hashes the file. There is no connection, and no reader waits.
+        /// Every byte is present; the driver (which performs the machine's actions) syncs and hashes the file. There is
+        /// no connection, and no reader waits.
         /// → cached, fetching (bytes were lost, there was no space for them, or their hash is wrong), failed
         case finishing
         /// The file is complete and hashed; from now on it is only read.
@@ -90,18 +91,18 @@ extension DownloadMachine {
         var knowsDirect: Bool
         /// Whether that address is avoided only because its host was unreachable.
         private(set) var isUnreachable = false
-        /// The time at which the owner was last asked for a newer one.
+        /// The time at which the owner was last asked for a newer address.
         var lastRenewal: Instant?
         /// The sources that are tried in order.
         var sources = Sources()
 
         init(knowsDirect: Bool) { self.knowsDirect = knowsDirect }
 
-        /// Records the loss of a request before its head arrived.
+        /// Records that a request was lost before the head of its response arrived.
         ///
         /// The address that an earlier redirect led to may be gone for good, so the feed's address is requested next.
         /// If the host of the feed's address is unreachable too, the network is at fault: the direct address is used
-        /// again, without another request to the redirects, which may count plays.
+        /// again, without another request to the redirecting servers, which may count plays.
         mutating func failed(direct: Bool, unreachable: Bool) {
             if direct {
                 knowsDirect = false

@@ -66,9 +66,8 @@ package struct ResponseHead: Sendable, Equatable {
         return type.isEmpty ? nil : type
     }
 
-    /// The Content-Encoding without values that servers send by mistake and that mean no coding: character sets,
-    /// `binary`, and the `aws-chunked` left by an uploader. The other values are returned as sent; `nil` if there are
-    /// none.
+    /// The values of Content-Encoding as sent, except those that servers send by mistake and that mean no coding:
+    /// character sets, `binary`, and the `aws-chunked` left by an uploader. `nil` if no other value was sent.
     package var contentCoding: String? {
         let codings = (fields["content-encoding"] ?? "").split(separator: ",").map {
             String($0.filter { $0 != " " && $0 != "\t" })
@@ -95,7 +94,7 @@ package struct ResponseHead: Sendable, Equatable {
         "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
     ]
 
-    /// The strength of the evidence in the fields that the body is not media.
+    /// How strongly the header fields indicate that the body is not media.
     package enum Doubt: Int, Sendable, Comparable {
         /// No indication.
         case none

@@ -80,8 +80,8 @@ package struct ReachTrail: Sendable {
     private var refused: TransferError?
     /// Whether an address of the current hop was allowed.
     private var wasAllowed = false
-    /// The space of the last request's address. If that address is in a more private space than the hop's limit, which
-    /// only an exception permits, this is the limit instead.
+    /// The space of the last request's address, but never a more private one than the hop's limit: if an exception
+    /// permitted an address beyond the limit, the value is the limit.
     package private(set) var space: AddressSpace?
     /// The space of the first request's address.
     package private(set) var firstSpace: AddressSpace?

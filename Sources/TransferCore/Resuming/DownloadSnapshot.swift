@@ -13,7 +13,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var present: ByteRanges
     /// Whether there is a task: the whole file is wanted.
     package var isTask: Bool
-    /// The priority of the task. A player's read raises `automatic` to `asked`; a probe's does not.
+    /// The priority of the task. A player's read raises `automatic` to `asked`. A read of a probe (a program that reads
+    /// only headers and tags) does not.
     package var priority: TransferPriority
     /// Whether the task is automatic and waits until such tasks may run.
     package var isWaitingForConditions: Bool

@@ -2,13 +2,13 @@ internal import ContentCache
 internal import Platform
 internal import TransferCore
 
-// The connections of a download and their bytes.
+// The connections of a download and their bytes. A connection sends its request once it has one of the limited slots.
 extension Download {
     /// Performs an action that changes curl's handles or their slots. Called only by `process`.
     private func performWithCurl(_ action: DownloadMachine.Action) {
         switch action {
         case .connect(let id, let request):
-            // The machine may have ended it meanwhile.
+            // The machine may have ended the connection meanwhile.
             if machine.has(id) { connect(id, request) }
         case .abort(let id):
             if let connection = connections[id] { remove(connection) }
@@ -101,7 +101,8 @@ extension Download {
         apply(machine.ended(connection.id, .stopped, now: engine.now, random: 0))
     }
 
-    /// Records the end of an exchange for `process`; a released connection is removed at once.
+    /// Records the end of an exchange for `process`. If the machine has released the connection (it accepts no more of
+    /// its bytes), removes the connection at once.
     func ended(_ connection: DownloadConnection, _ code: CurlCode) {
         if connection.isReleased {
             remove(connection)
@@ -148,8 +149,8 @@ extension Download {
             var content: BodyContent?
             if machine.needsContent(connection.id, head) {
                 content = connection.findContent(head)
-                // The head stays pending until there are enough bytes or the response has ended; the machine's deadline
-                // for the head still applies.
+                // The head stays pending until there are enough bytes to detect the content, or the response has ended.
+                // The machine's deadline for the head still applies.
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
@@ -172,11 +173,11 @@ extension Download {
             return
         }
         guard let ending = connection.ending else {
-            // The buffer may have been full at curl's last call.
+            // The connection may have paused curl because its buffer was full.
             if connection.slot == .granted, machine.isFlowing(connection.id) { connection.handle?.resume() }
             return
         }
-        // A held response may have ended while its bytes are still buffered.
+        // If the machine holds a complete response, its bytes may still be buffered: they are processed before the end.
         guard connection.isEmpty || machine.isFlowing(connection.id) || ending != .complete else { return }
         remove(connection)
         apply(machine.ended(connection.id, ending, now: engine.now, random: Double.random(in: 0..<1)))

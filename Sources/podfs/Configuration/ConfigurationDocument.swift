@@ -74,7 +74,7 @@ struct ConfigurationDocument: Sendable {
             }
             collect(inner, below: names, lines, into: &entries)
             // An empty table is valid if podfs has keys in it: they may be commented out in the file. Any other empty
-            // table is a misspelt heading.
+            // table is a misspelled heading.
             if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
                 entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
             }

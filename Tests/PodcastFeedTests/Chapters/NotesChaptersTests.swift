@@ -3,7 +3,7 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Chapters read from show notes. Each fixture is a text with its chapters.
+/// Chapters read from show notes. Each fixture is a pair of files: the notes (HTML) and their chapters (JSON).
 struct NotesChaptersTests {
     private static var folder: URL { FixtureTests.folder.appendingPathComponent("Chapters") }
 

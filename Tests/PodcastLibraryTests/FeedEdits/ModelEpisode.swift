@@ -118,7 +118,7 @@ struct ModelEpisode: Sendable {
     var length: Int64?
     /// The name of the media file at its host, unique among the episodes.
     var file: String
-    /// The value of `edit` in the query of this media URL; `nil` if the query has no such parameter.
+    /// The value of `edit` in the query of the media URL; `nil` if the query has no such parameter.
     var token: Int?
     var revision = 1
     var isRemoved = false

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PodcastService
 
-/// Link conditions without a D-Bus daemon, from simulated power supplies and from those of this machine.
+/// The link and power conditions without a D-Bus daemon. The power supplies are simulated, or those of this machine.
 struct ConditionSourceTests {
     private let tree: PowerSupplyTree
     private let folder: TemporaryDirectory

@@ -9,8 +9,8 @@ internal import TransferCore
 /// with a probability of 1 in 50), the later gets the next free number. Bounded: beyond `capacity` the least recently
 /// used name that the kernel has forgotten is removed; if there is none, the least recently used is invalidated.
 struct SearchTerms: Sendable {
-    /// The number of stored names from which on each new name displaces an older one. The older name is removed, unless
-    /// the kernel knows it; then only its results are. A thousand names with fifty results each use 10 MB at most.
+    /// The number of stored names from which on each new name displaces an older one. If the kernel knows the older
+    /// name, only its results are removed. A thousand names with fifty results each use 10 MB at most.
     static let capacity = 1_000
     /// The maximum number of names in the kernel: beyond it lookups of new names fail.
     private let limit: Int

@@ -18,8 +18,8 @@ extension DownloadMachine {
 
         var opens: [Open] = []
         var reads: [Read] = []
-        /// The number of open handles: granted opens without a close. The last close drops a response that is held for
-        /// a first read.
+        /// The number of open handles: granted opens without a close. At the last close, the machine drops a response
+        /// that it has held (paused, unread) for a first read.
         var handles = 0
 
         /// Whether an open or a read waits for an answer.
