@@ -138,7 +138,7 @@ struct FoundShowTests {
         #expect(row.podcast == id && row.complete && home.cacheFiles.count == 1)
         #expect(try daemon.library.podcasts().map(\.id) == [id])
         await daemon.stop()
-        // A later daemon removes nothing either.
+        // The next daemon does not remove the cached file at its start.
         let (second, _) = try await start()
         #expect(try second.library.episode(id: episode)?.complete == true && home.cacheFiles.count == 1)
         await second.stop()

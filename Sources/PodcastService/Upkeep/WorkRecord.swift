@@ -125,8 +125,8 @@ package struct WorkRecord: Sendable, Equatable {
     /// Returns whether an item has a crash count.
     package func isSuspect(_ item: WorkItem) -> Bool { known[item] != nil }
 
-    /// Returns the items that may start now: all items without a crash count. If there are none and nothing runs, it is
-    /// one item with a count that is not skipped. While an item with a count runs, no item may start.
+    /// Returns the items that may start now: all items without a crash count. If every item has a count and nothing
+    /// runs, returns one that is not skipped. While an item with a count runs, no item may start.
     ///
     /// - Parameter running: the items that are running unattended.
     package func turn(of items: [WorkItem], running: Set<WorkItem>, now: Int64) -> [WorkItem] {

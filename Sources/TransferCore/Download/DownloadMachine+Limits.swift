@@ -20,7 +20,8 @@ extension DownloadMachine {
         package var minRate: Int64 = 256
         /// The maximum time for which the response to an open is held (paused, unread) for a first read.
         package var maxHold = Duration.seconds(10)
-        /// The time for which a permanent failure is remembered.
+        /// The time for which readers get the error of a permanent failure without a new attempt. Also the minimum time
+        /// between two requests for a newer address.
         package var failureMemory = Duration.seconds(60)
         /// The maximum distance in bytes at which a reader waits for an existing connection rather than opening
         /// another: the cost of a request at common rates (two round trips of 50 ms at 5 MB/s).

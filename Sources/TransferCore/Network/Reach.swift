@@ -1,5 +1,5 @@
-/// The rule for addresses that a feed or a server refers to: none may be in a more private space than the feed or
-/// server itself. So nobody on the internet can make podfs send requests to hosts that only this computer or its
+/// The rule for addresses that a feed or a server refers to: none may be in a more private address space than the feed
+/// or server itself. So nobody on the internet can make podfs send requests to hosts that only this computer or its
 /// network can reach.
 package struct ReachPolicy: Sendable, Equatable {
     /// Hosts and addresses that are allowed nevertheless (`transfers.allow_private`).
