@@ -50,7 +50,7 @@ final class Searches: ServicePart {
         return .found(shows, problems: problems)
     }
 
-    /// Searches for a term, stores the shows found in the library, and returns their folders.
+    /// Searches the catalogues for a term, stores the found shows in the library, and returns their folders.
     func searchFolder(_ text: String) async throws -> [FoundFolder] {
         let (entries, problems) = try await entries(for: text, limit: Self.resultsOfFolder)
         for problem in problems { log.warning("search for '\(text)': \(problem)") }

@@ -2,8 +2,9 @@ internal import CCurl
 internal import Glibc
 internal import TransferCore
 
-// Checks each address before a connection is made, and each connection before a request uses it. The first check
-// prevents any packet to the host; the second also covers reused connections.
+// Checks that no request reaches a more private network than its origin. curl calls the first check before it connects
+// to an address, which prevents any packet to the host, and the second before a request uses a connection, which also
+// covers reused connections.
 extension EasyHandle {
     func configureReach() {
         let handle = pointer

@@ -12,7 +12,7 @@ extension TransferError {
 // The cache file of a download.
 extension Download {
     func confirmed(generation: Int, _ pin: Pin) {
-        // A file that was created before its size was known gets it now.
+        // A file that was created before its size was known gets its full size now.
         if let file, let total = pin.total {
             do {
                 try file.extend(to: total)
