@@ -96,7 +96,8 @@ struct PageFileTests {
         #expect(try await content("Show", "index.html").contains(link))
     }
 
-    /// Chapters of the feed and fetched chapters have limits of their own: 3,000 on a page.
+    /// A page contains at most 3,000 chapters that the feed itself lists, and at most 3,000 others, which podfs has
+    /// fetched from the addresses in the feed.
     @Test func aPageWithMoreChaptersThanItsLimitIsRendered() async throws {
         var feed = FeedBuilder.show("Show", episodes: 28) { "http://127.0.0.1:9/\($0).mp3" }
         let listed = (0..<200).map { "<psc:chapter start=\"\($0)\" title=\"Listed\"/>" }.joined()

@@ -40,7 +40,8 @@ package struct SpaceKeeper: Sendable {
             effects.append(.exceedsSpace(media, reason))
         }
         if let stop = plan.stopReason {
-            // If only the disk refuses writes, the engine itself detects free space and retries.
+            // If only the disk refuses writes, the engine has stopped by itself. It then still retries on a person's
+            // request, which `stopWriting` would forbid.
             if !stop.isWriteRefused, before.stopReason == nil || before.stopReason?.isWriteRefused == true {
                 effects.append(.stopWriting(stop))
             }
