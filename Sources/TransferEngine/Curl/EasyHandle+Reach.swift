@@ -2,9 +2,9 @@ internal import CCurl
 internal import Glibc
 internal import TransferCore
 
-// Checks that no request reaches a more private network than its origin. curl calls the first check before it connects
-// to an address, which prevents any packet to the host, and the second before a request uses a connection, which also
-// covers reused connections.
+// Two checks that no request reaches a more private network than its origin. curl calls the first check before it
+// connects to an address, so that no packet reaches a refused host. It calls the second check before a request uses a
+// connection, so that reused connections are checked too.
 extension EasyHandle {
     func configureReach() {
         let handle = pointer
