@@ -100,7 +100,7 @@ package final class TransferEngine: Sendable {
         return id
     }
 
-    /// Cancels a wait; its answer is not delivered, unless that is in progress already.
+    /// Cancels a wait. Its answer is not delivered, unless the delivery has already begun.
     package func cancelWait(_ key: MediaID, _ id: Int64) {
         mailbox.post { $0.download(key)?.cancelWait(id) }
     }

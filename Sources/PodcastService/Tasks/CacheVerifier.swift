@@ -95,8 +95,8 @@ final class CacheVerifier: ServicePart {
 
     // MARK: Verification by digest
 
-    /// Reads a complete file and compares its digest with that of the download. A file that differs is dropped, so that
-    /// the episode is fetched again on demand.
+    /// Reads a complete file and compares its digest with that of the download. Removes a file that differs, and its
+    /// row, so that the episode is fetched again on demand.
     ///
     /// - Returns: a description of the defect, or the error; `nil` if the file is intact, or there is no complete file.
     @discardableResult
@@ -136,7 +136,7 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Drops a defective file and its row, and notifies clients.
+    /// Removes a defective file and its row, and notifies clients.
     private func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
         let episode = try library.episode(id: rendition.episode)
         try library.dropRendition(episode: rendition.episode, now: now())

@@ -121,7 +121,7 @@ extension DownloadMachine {
     /// Starts a connection whose first new byte is `need`. A connection at a lower offset then stops where the new one
     /// starts, or ends at once if too many of its bytes would be wasted otherwise.
     ///
-    /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
+    /// - Parameter probeEnd: The end of the bytes that probes need, if only probes wait for the connection.
     mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {
         attempts.lastTry = now
         phase = .fetching()

@@ -41,7 +41,7 @@ extension EasyHandle {
     }
 
     /// Returns the peer of a connection: the configured proxy, or the host itself. A host that has the proxy's address
-    /// and port counts as the proxy. If the proxy is configured by name, only the port is compared.
+    /// and port is treated as the proxy. If the proxy is configured by name, only the port is compared.
     private func peer(_ address: NetworkAddress, _ port: Int, of hop: (scheme: String, host: String))
         -> ReachTrail.Peer
     {

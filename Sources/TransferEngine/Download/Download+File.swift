@@ -3,7 +3,7 @@ internal import Glibc
 package import TransferCore
 
 extension TransferError {
-    /// Creates the failure of a download whose cache file cannot be opened now and may be intact.
+    /// Creates the failure of a download whose cache file may be intact, but cannot be opened at present.
     package init(unopened defect: CacheFileDefect) {
         self.init(.failed, "the file in the cache cannot be opened: \(String(cString: strerror(defect.errorNumber)))")
     }
