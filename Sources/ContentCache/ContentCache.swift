@@ -241,9 +241,9 @@ package final class ContentCache: Sendable {
     /// boot id, the device and the file's state. If the cache file has been removed meanwhile, removes the checkpoint
     /// too; a first checkpoint that was written to a blank is not removed.
     ///
-    /// The replaced checkpoint is not removed. The next checkpoint, of any cache file, overwrites it: on ext4 the
-    /// creation of a file skips every inode that was freed within the last seconds, and with many concurrent downloads
-    /// that took a third of the daemon's CPU time.
+    /// The replaced checkpoint is not removed. The next checkpoint, of any cache file, overwrites it. Removing one file
+    /// and creating another would be slow: on ext4 the creation of a file skips every inode that was freed within the
+    /// last seconds. With many concurrent downloads that took a third of the daemon's CPU time.
     ///
     /// - Parameters:
     ///   - durably: Whether to return only when the checkpoint is on the disk: needed if it lists newly synced bytes.

@@ -38,7 +38,8 @@ package final class MediaReader: Sendable {
     }
 
     deinit {
-        // A process that is being started has a copy of the descriptor, and closing this one would not end the lease.
+        // A child process between fork and exec has a copy of the descriptor. While it does, closing this one would not
+        // release the lock.
         _ = clinux_ofd_lock(descriptor.rawValue, Int16(F_UNLCK))
         try? descriptor.close()
     }

@@ -14,8 +14,8 @@ package final class TransferEngine: Sendable {
     /// The handler of an open's or a read's result, called on the engine's thread; on the caller's if the engine has
     /// ended.
     package typealias Answer = @Sendable (Result<ReadGrant, TransferError>) -> Void
-    /// Loads the source of a file that the engine does not have. Called on the engine's thread: it may read the disk,
-    /// but not use the network.
+    /// Loads the source of a file for which the engine has no `Download`. Called on the engine's thread: it may read
+    /// the disk, but not use the network.
     package typealias Loader = @Sendable () throws -> DownloadSource
 
     let cache: ContentCache
@@ -100,7 +100,7 @@ package final class TransferEngine: Sendable {
         return id
     }
 
-    /// Cancels a wait; its answer is not delivered, unless that is in progress already.
+    /// Cancels a wait. Its answer is not delivered, unless the delivery has already begun.
     package func cancelWait(_ key: MediaID, _ id: Int64) {
         mailbox.post { $0.download(key)?.cancelWait(id) }
     }
@@ -116,7 +116,7 @@ package final class TransferEngine: Sendable {
     ///
     /// - Parameter priority: `asked` if a person requests it: this clears a failure and a suspension, and permits
     ///   another write after the disk was full. An `automatic` task runs when conditions permit, yields its slots to
-    ///   others, and becomes a requested one at the first request or read.
+    ///   others, and becomes an `asked` one at the first request or read.
     package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
         if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {

@@ -79,7 +79,7 @@ import Testing
         try await waitUntil(description: "the episode is in progress on the other device") {
             try await there.list("In Progress") == [Self.link, "playlist.m3u8"]
         }
-        // The first device may have synced the seek to 751 s before the pause at 754 s.
+        // The first device may upload the seek to 751 s in one sync and the pause at 754 s in the next.
         try await waitUntil(description: "the position is synced") {
             try await there.value("position", of: 2) == "754"
         }

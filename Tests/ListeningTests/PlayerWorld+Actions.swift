@@ -138,7 +138,7 @@ extension PlayerWorld {
             seek(index, to: players[index].position(at: now) + 5)
             advance(30)
         }
-        // The signals of a long burst are dropped, and the player is read some seconds later.
+        // The tracker drops the signals of a long burst, and reads the player some seconds later.
         if let file = players[index].file { exempt(file, 11_000) }
     }
 

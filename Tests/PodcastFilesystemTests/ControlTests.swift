@@ -149,7 +149,8 @@ struct ControlTests {
         #expect(daemon.commands.count == replies.count)
     }
 
-    /// close(2) returns before the mount has handled the RELEASE.
+    /// close(2) returns before the mount has handled the RELEASE, so an eviction right after it may find the file open.
+    /// If the RELEASE arrives before the daemon's answer, the mount repeats the command.
     @Test(arguments: [true, false]) func anEvictionIsRepeatedIfTheFileIsClosedMeanwhile(isClosed: Bool) async throws {
         try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
         let handle = try await mounted.open(node).handle()

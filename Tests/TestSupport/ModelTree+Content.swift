@@ -247,7 +247,7 @@ extension ModelTree {
         if value["title"] as? String != episode.item.title { return "the title \(episode.item.title)" }
         let titles = chapters.map { $0["title"] as? String ?? "" }
         let starts = chapters.map { $0["startTime"] as? Double ?? -1 }
-        // Chapters are a minute apart. Those at or after the end are omitted, unless they are more than half.
+        // Chapters are a minute apart. podfs omits those at or after the episode's end, unless they are more than half.
         var expected = episode.item.chapters
         if let duration = episode.item.duration, duration > 0 {
             let inside = expected.indices.filter { $0 * 60 < duration }.count

@@ -9,7 +9,8 @@ package struct SpaceKeeper: Sendable {
     /// Downloads that fail according to the last plan, because they can never fit.
     private(set) var rejected: Set<MediaID> = []
 
-    /// Whether the last plan left a limit exceeded; then a closed file may be evicted at once.
+    /// Whether a limit is still exceeded after the evictions of the last plan. If so, a file may be evicted as soon as
+    /// it is closed.
     var exceedsLimits: Bool { policy.exceedsLimits }
 
     init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
@@ -39,7 +40,8 @@ package struct SpaceKeeper: Sendable {
             effects.append(.exceedsSpace(media, reason))
         }
         if let stop = plan.stopReason {
-            // If only the disk refuses writes, the engine itself detects free space and retries.
+            // If only the disk refuses writes, the engine has stopped by itself. It then still retries on a person's
+            // request, which `stopWriting` would forbid.
             if !stop.isWriteRefused, before.stopReason == nil || before.stopReason?.isWriteRefused == true {
                 effects.append(.stopWriting(stop))
             }

@@ -4,8 +4,9 @@ import SystemPackage
 
 /// A kernel request that must be answered by exactly one of the `reply` methods.
 ///
-/// It cannot be copied and every reply consumes it, so a second reply does not compile; a request that is dropped
-/// replies EIO by itself, so that no process waits forever. Each operation lists its "valid replies".
+/// It cannot be copied and every reply consumes it, so a second reply does not compile. A request that is destroyed
+/// without a reply sends EIO, so that no process waits forever. Each operation of a filesystem documents its "valid
+/// replies".
 ///
 /// A request may be answered on any thread and at any time, also after the operation has returned; `ParkedRequest`
 /// stores it until then. Replying after the caller was interrupted, or after an unmount, is harmless.
@@ -75,8 +76,8 @@ package struct Request: ~Copyable, Sendable {
     ///
     /// A request can have only one handler. It is called at most once: on a thread of the session's loop, or,
     /// if the interrupt came earlier, on this thread before the method returns. It should be quick, since the thread
-    /// serves no request meanwhile. It is released when it has been called or the request is answered; a concurrent
-    /// reply by another thread does not wait for it, so it may run after the reply was sent.
+    /// serves no request meanwhile. It is released when it has been called or the request is answered. A concurrent
+    /// reply by another thread does not wait for the handler, so the handler may run after the reply was sent.
     ///
     /// The kernel sends interrupts only for requests that the caller itself waits for. While `Connection.asyncRead` is
     /// true a read through the page cache is not such a request: its caller waits for the page instead, and can be

@@ -67,7 +67,7 @@ package enum FuseLog {
     ///
     /// libfuse starts fusermount3, which inherits standard error and reports errors only there ("user has no write
     /// access to mountpoint"). If fusermount3 is missing, libfuse reports that only there, too. Descriptor 2 belongs to
-    /// the whole process: the text includes what other threads write in this short time, so a caller that does not
+    /// the whole process: the text includes what other threads write in this short time. So a caller that does not
     /// report the text has to pass it on with `writeToStandardError`. If descriptor 2 is closed, nothing is captured.
     static func capturingStandardError<Result>(_ body: () -> Result) -> (Result, String) {
         let original = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)

@@ -1,4 +1,4 @@
-/// Recognition of file formats by their first bytes, so that a message can name a file that is not a feed.
+/// Recognition of file formats by their first bytes, so that a message can name the format of a file that is no feed.
 ///
 /// The feed parser consults it only after rejecting a document: a feed with stray bytes at its beginning stays a feed.
 enum FileSignature {

@@ -1,7 +1,8 @@
 extension FeedReader {
     /// Processes an element's start tag.
     ///
-    /// - Returns: Whether the element's text is needed, too; ignored for handlers that do not collect text.
+    /// - Returns: Whether the element's text is needed, too. The caller ignores the result for a handler that does not
+    ///   collect text.
     mutating func start(_ handler: FeedHandler, _ attributes: FeedAttributes) -> Bool {
         switch handler {
         case .rss, .channel, .opml: break

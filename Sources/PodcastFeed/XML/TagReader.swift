@@ -95,8 +95,8 @@ struct TagReader: ~Copyable {
     ///
     /// - Parameters:
     ///   - start: The position of the `<`.
-    ///   - isFinal: Whether the tag must end before `end`: at the end of the document, or because the tag would be too
-    ///     long.
+    ///   - isFinal: Whether the tag must end before `end`: because `end` is the end of the document, or because a tag
+    ///     that reaches `end` is too long.
     /// - Returns: The position after the tag; `nil` if the tag is incomplete.
     mutating func read(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isFinal: Bool

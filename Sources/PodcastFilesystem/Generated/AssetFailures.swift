@@ -5,7 +5,8 @@ internal import Synchronization
 final class AssetFailures: Sendable {
     private let reasons = Mutex<[NodeNumber: String]>([:])
 
-    /// The number of reasons at which all are dropped; the next failed open of an asset stores its reason again.
+    /// The maximum number of stored reasons: a further one replaces all. The next failed open of an asset stores its
+    /// reason again.
     private static let capacity = 1_000
 
     func set(_ reason: String?, of number: NodeNumber) {

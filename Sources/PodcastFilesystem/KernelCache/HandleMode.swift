@@ -3,9 +3,9 @@ internal import Fuse
 /// The I/O mode of a node's open handles, the same for all of them.
 ///
 /// If an open does not match the mode of earlier ones, the kernel fails it with EIO even after a successful reply
-/// (fs/fuse/iomode.c). So the first handle determines the mode until none is open. A handle counts from before the
-/// reply to its open until its release, or until the reply is rejected. After the last release another mode is allowed,
-/// since the kernel resets a node's mode before it sends that release.
+/// (fs/fuse/iomode.c). So the first handle determines the mode until none is open. A handle is regarded as open from
+/// before the reply to its open until its release, or until the kernel rejects the reply. After the last release
+/// another mode is allowed, since the kernel resets a node's mode before it sends that release.
 ///
 /// Pure: the caller acts on the results.
 enum HandleMode: Sendable, Equatable {
@@ -34,7 +34,7 @@ enum HandleMode: Sendable, Equatable {
 
     /// Counts a handle.
     ///
-    /// - Returns: The mode; `nil` if a backing file has to be registered first. The handle then does not count yet, and
+    /// - Returns: The mode; `nil` if a backing file has to be registered first. The handle is then not counted yet, and
     ///   `opened(with:)` must be the next call.
     mutating func open(_ preference: Preference) -> IOMode? {
         switch (self, preference) {

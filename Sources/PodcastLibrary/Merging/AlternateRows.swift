@@ -109,7 +109,7 @@ struct AlternateRows {
         return rowOfAlternate
     }
 
-    /// Counts one more row. Returns `false` if the show already has the maximum (`Alternate.maxInShow`).
+    /// Reserves room for one more row. Returns `false` if the show already has the maximum (`Alternate.maxInShow`).
     private mutating func reserveRoom() throws -> Bool {
         let left: Int
         if let room {

@@ -131,7 +131,7 @@ package struct EpisodeMatcher {
         let items = items.map(Derived.init)
         let rows = rows.map(Derived.init)
 
-        // 2. A shared guid, never on its own.
+        // 2. A guid that several items or rows share, only together with the URL.
         pair(items, rows, uniqueOnly: false) { facts in
             facts.guid.map { Key(first: $0, second: facts.url + "\n" + (facts.title ?? ""), facts.seconds) }
         }
@@ -151,7 +151,7 @@ package struct EpisodeMatcher {
 
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
         // file name, so a single file name proves nothing: title and day must then both agree. Otherwise one of the two
-        // suffices. Two different guids rule the match out, unless both repeat their URLs.
+        // suffices. Two different guids rule the match out, unless each of them equals its media URL.
         guard freeItems > 0, freeRows > 0, !isDelta else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in

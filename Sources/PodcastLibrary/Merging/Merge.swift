@@ -94,7 +94,7 @@ struct Merge {
             podcast: podcast, inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
-    /// Returns the rows of the show's episodes with their identifying facts, including tombstones, without alternates.
+    /// Returns the rows of the show's episodes with their identifying facts: also buried ones, but no alternates.
     private func rows() throws -> ([StoredEpisode], [EpisodeIdentity]) {
         var known: [StoredEpisode] = []
         var facts: [EpisodeIdentity] = []
@@ -283,8 +283,8 @@ struct Merge {
 
     // MARK: - The show
 
-    /// Records a successful refresh with a delta. The validators stay, so that the next request again asks for the
-    /// items that are new since the last whole document.
+    /// Records a successful refresh with a delta: a response with only the new items (RFC 3229). The validators stay,
+    /// so that the next request again asks for the items that are new since the last whole document.
     private func updatePodcast(afterDelta response: FeedResponse) throws {
         try db.cachedStatement(
             sql: """

@@ -1,6 +1,6 @@
 extension Schema {
-    /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: their renditions
-    /// and downloads are deleted, and their sizes are computed at the next refresh.
+    /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: this migration
+    /// deletes their renditions and downloads, and the next refresh computes the sizes of the playlists.
     static let media = """
         ALTER TABLE episode ADD COLUMN medium TEXT;     -- the encoding, unless it is the item's main one
         ALTER TABLE episode ADD COLUMN main_url TEXT;   -- the address of the main encoding in that case

@@ -47,8 +47,8 @@ extension Schema {
                     """))
     }
 
-    /// Checks for damage that opening the file does not detect: missing columns, because the text that declares them is
-    /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
+    /// Checks for damage that opening the file does not detect. This is damage to the text that declares the columns,
+    /// so that one is missing, and to the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
         // Makes SQLite read the schema a second time. Only then does it compare the text encoding in the file with the
         // one that it uses, so that an unknown encoding is detected here rather than at a later query.

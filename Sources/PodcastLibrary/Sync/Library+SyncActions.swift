@@ -100,7 +100,7 @@ extension Library {
     }
 
     /// Shifts the times of unsent changes after the clock was set forward by `seconds`, or back if `seconds` is
-    /// negative: the times were recorded with the old clock, and decide conflicts between devices.
+    /// negative. The times were recorded with the old clock, and they decide conflicts between devices.
     package func moveUnsent(by seconds: Int64) throws {
         let shift = SyncTimeRange.bounded(seconds)
         try write { db in

@@ -50,7 +50,7 @@ final class Searches: ServicePart {
         return .found(shows, problems: problems)
     }
 
-    /// Searches for a term, stores the shows found in the library, and returns their folders.
+    /// Searches the catalogues for a term, stores the found shows in the library, and returns their folders.
     func searchFolder(_ text: String) async throws -> [FoundFolder] {
         let (entries, problems) = try await entries(for: text, limit: Self.resultsOfFolder)
         for problem in problems { log.warning("search for '\(text)': \(problem)") }
@@ -76,8 +76,8 @@ final class Searches: ServicePart {
 
     /// Returns the results of all catalogues, and one message per catalogue that failed.
     ///
-    /// Throws if all catalogues failed. The error number, for a file system operation, is that of the failures if all
-    /// have the same number, else EIO.
+    /// Throws if all catalogues failed. The error number, which a file system operation returns, is that of the
+    /// failures if all have the same, otherwise EIO.
     private func entries(for text: String, limit: Int) async throws -> ([CatalogueEntry], problems: [String]) {
         guard let term = SearchTerm(text) else {
             throw Failure(

@@ -22,8 +22,9 @@ final class CacheVerifier: ServicePart {
 
     // MARK: Reconciliation at the start
 
-    /// Removes rows whose file is missing or defective. A cache file without a row is adopted if its checkpoint names
-    /// the episode's current generation or a later one, and the episode has no other file; else it is removed.
+    /// Removes rows whose file is missing or defective. Adds a row for a cache file without one, if its checkpoint
+    /// names the episode's current generation or a later one, and the episode has no other file. Removes other cache
+    /// files without a row.
     func reconcile() throws {
         let names = engine.fileNames
         var known: Set<String> = []
@@ -62,8 +63,8 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Returns the defect that a file's metadata shows: it is missing, not a regular file, or has another size. A file
-    /// that only its digest can verify is read later, when it is opened.
+    /// Returns the defect that a file's metadata shows: it is missing, not a regular file, or has another size. If only
+    /// the digest can show whether the file is intact, the file is verified when it is opened.
     ///
     /// - Parameter states: receives the file's metadata if an earlier version of podfs recorded none, or an incomplete
     ///   record.
@@ -94,8 +95,8 @@ final class CacheVerifier: ServicePart {
 
     // MARK: Verification by digest
 
-    /// Reads a complete file and compares its digest with that of the download. A file that differs is dropped, so that
-    /// the episode is fetched again on demand.
+    /// Reads a complete file and compares its digest with that of the download. Removes a file that differs, and its
+    /// row, so that the episode is fetched again on demand.
     ///
     /// - Returns: a description of the defect, or the error; `nil` if the file is intact, or there is no complete file.
     @discardableResult
@@ -135,7 +136,7 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Drops a defective file and its row, and notifies clients.
+    /// Removes a defective file and its row, and notifies clients.
     private func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
         let episode = try library.episode(id: rendition.episode)
         try library.dropRendition(episode: rendition.episode, now: now())

@@ -71,7 +71,7 @@ extension DownloadMachine {
 
     /// Returns the start of the next connection for a reader: the byte on which the first reader without a connection
     /// is blocked, or one shortly before it that another reader needs. The kernel sends the reads of one reader in any
-    /// order. Without this rule, each of them would cause its own request after a broken connection.
+    /// order. Without this rule, each of these reads would cause its own request after a broken connection.
     private func unservedNeed() -> Int64? {
         let needs = readers.reads.lazy.compactMap { read -> Int64? in
             let missing = present.firstMissing(from: read.range.lowerBound)
@@ -121,7 +121,7 @@ extension DownloadMachine {
     /// Starts a connection whose first new byte is `need`. A connection at a lower offset then stops where the new one
     /// starts, or ends at once if too many of its bytes would be wasted otherwise.
     ///
-    /// - Parameter probeEnd: The end of the bytes that probes need, if nobody else waits for the connection.
+    /// - Parameter probeEnd: The end of the bytes that probes need, if only probes wait for the connection.
     mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {
         attempts.lastTry = now
         phase = .fetching()
@@ -153,9 +153,9 @@ extension DownloadMachine {
         for other in connections.ids {
             guard let running = connections[other], running.position < first else { continue }
             connections[other]?.limit = min(running.limit ?? first, first)
-            // The bytes that its server sends beyond this limit are wasted: while it is paused they fill the socket
-            // buffers. If they cost more than a request, end the connection; a later request with an end fetches the
-            // gap.
+            // The bytes that its server sends beyond this limit are wasted: while the connection is paused they fill
+            // the socket buffers. If they cost more than a request, end the connection; a later request with an end
+            // fetches the gap.
             let excess = (running.body?.end ?? running.request.end ?? pin?.total ?? first) - first
             if rendition.isProven, running.isReceiving, !serving.contains(other), excess > limits.excess {
                 connections[other] = nil

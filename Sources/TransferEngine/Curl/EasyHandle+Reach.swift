@@ -2,8 +2,9 @@ internal import CCurl
 internal import Glibc
 internal import TransferCore
 
-// Checks each address before a connection is made, and each connection before a request uses it. The first check
-// prevents any packet to the host; the second also covers reused connections.
+// Two checks that no request reaches a more private network than its origin. curl calls the first check before it
+// connects to an address, so that no packet reaches a refused host. It calls the second check before a request uses a
+// connection, so that reused connections are checked too.
 extension EasyHandle {
     func configureReach() {
         let handle = pointer
@@ -40,7 +41,7 @@ extension EasyHandle {
     }
 
     /// Returns the peer of a connection: the configured proxy, or the host itself. A host that has the proxy's address
-    /// and port counts as the proxy. If the proxy is configured by name, only the port is compared.
+    /// and port is treated as the proxy. If the proxy is configured by name, only the port is compared.
     private func peer(_ address: NetworkAddress, _ port: Int, of hop: (scheme: String, host: String))
         -> ReachTrail.Peer
     {

@@ -3,7 +3,7 @@ internal import Glibc
 package import TransferCore
 
 extension TransferError {
-    /// Creates the failure of a download whose cache file cannot be opened now and may be intact.
+    /// Creates the failure of a download whose cache file may be intact, but cannot be opened at present.
     package init(unopened defect: CacheFileDefect) {
         self.init(.failed, "the file in the cache cannot be opened: \(String(cString: strerror(defect.errorNumber)))")
     }
@@ -12,7 +12,7 @@ extension TransferError {
 // The cache file of a download.
 extension Download {
     func confirmed(generation: Int, _ pin: Pin) {
-        // A file that was created before its size was known gets it now.
+        // A file that was created before its size was known gets its full size now.
         if let file, let total = pin.total {
             do {
                 try file.extend(to: total)

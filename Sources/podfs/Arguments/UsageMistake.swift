@@ -4,7 +4,7 @@ import PodcastService
 
 /// The error message for a command line that cannot be parsed: the mistake, and a suggestion or the command's usage.
 ///
-/// It replaces the argument parser's own message, which begins with `Error:`. Its form is that of podfs's other errors.
+/// It has the form of podfs's other errors, and replaces the argument parser's own message, which begins with `Error:`.
 struct UsageMistake {
     /// The lines for standard error, without the program's name.
     let lines: [String]

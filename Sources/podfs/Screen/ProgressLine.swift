@@ -58,7 +58,8 @@ final class ProgressLine: Sendable {
     }
 
     /// Returns the control sequence that moves to the start of the drawn line. A terminal that was made narrower has
-    /// wrapped the line, and the cursor is some rows below its start; xterm and the Linux console cut lines instead.
+    /// wrapped the line, so that the cursor is some rows below the line's start. xterm and the Linux console cut lines
+    /// instead.
     static func start(
         of columns: Int, in width: Int, environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String {

@@ -58,11 +58,11 @@ struct TermFolder: NodeBehaviour {
 
     private var name: String? { mount.state.withLock { $0.kernel.terms.name(of: Int(node.row)) } }
 
-    /// The results; `nil` if the folder was not opened yet, or if they were dropped.
+    /// The results; `nil` if the folder was not opened yet, or if `SearchTerms` has dropped them for newer names.
     private var found: [FoundFolder]? { mount.state.withLock { $0.kernel.terms.found(by: Int(node.row)) } }
 
     /// Looks up a show among the term's results. If the mount has no results of the term, returns any recently found
-    /// show of that name, so that a path stays valid after a restart; the kernel does not cache such a name.
+    /// show of that name, so that a path stays valid after a restart. The kernel does not cache such a name.
     func find(_ name: String) throws -> Entry? {
         guard let found else {
             guard self.name != nil else { return nil }

@@ -6,7 +6,8 @@ internal import SystemPackage
 internal import TransferCore
 
 /// A view: a folder in the root with links to the episodes that the library has stored for it, a playlist and a page of
-/// them, an empty `.nomedia`, so that scanners do not find each episode twice, and a feed if the mount is shared.
+/// them, and a feed if the mount is shared. It also has an empty `.nomedia`, so that scanners do not find each episode
+/// twice.
 struct ViewFolderNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
