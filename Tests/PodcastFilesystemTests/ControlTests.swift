@@ -150,7 +150,7 @@ struct ControlTests {
     }
 
     /// close(2) returns before the mount has handled the RELEASE, so an eviction right after it may find the file open.
-    /// If the RELEASE arrives before the daemon's answer, the mount repeats the command.
+    /// If the RELEASE has been handled when the daemon's answer arrives, the mount repeats the command.
     @Test(arguments: [true, false]) func anEvictionIsRepeatedIfTheFileIsClosedMeanwhile(isClosed: Bool) async throws {
         try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
         let handle = try await mounted.open(node).handle()

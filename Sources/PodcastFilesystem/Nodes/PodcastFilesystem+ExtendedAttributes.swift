@@ -81,7 +81,9 @@ extension PodcastFilesystem {
         }
     }
 
-    private func isOpen(_ number: NodeNumber) -> Bool { state.withLock { $0.kernel.isOpen(number) } }
+    private func isOpen(_ number: NodeNumber) -> Bool {
+        state.withLock { $0.kernel.isOpen(number) || $0.files.isClosing(number) }
+    }
 
     /// Returns the error of a command; `nil` after a success.
     private static func error(of command: Command, _ result: Result<Frame, Failure>) -> Errno? {

@@ -19,6 +19,8 @@ struct OpenFiles: Sendable {
     private var files: [FileHandle: OpenFile] = [:]
     var folders: [FileHandle: OpenFolder] = [:]
     private var lastHandle: UInt64 = 0
+    /// The number of removed handles of each node whose close is not finished.
+    private var closing: [NodeNumber: Int] = [:]
     /// The shared files of each open node.
     var nodes: [NodeNumber: Node] = [:]
     /// The last known name of each node's cache file. The library records a new file only a moment after its first
@@ -42,7 +44,20 @@ struct OpenFiles: Sendable {
         return handle
     }
 
-    mutating func remove(_ handle: FileHandle) -> OpenFile? { files.removeValue(forKey: handle) }
+    /// Removes a handle. Until `finishClose`, its lease or the daemon's count of opens may still prevent an eviction.
+    mutating func remove(_ handle: FileHandle) -> OpenFile? {
+        guard let file = files.removeValue(forKey: handle) else { return nil }
+        closing[file.number, default: 0] += 1
+        return file
+    }
+
+    mutating func finishClose(of number: NodeNumber) {
+        let count = closing[number, default: 0]
+        closing[number] = count > 1 ? count - 1 : nil
+    }
+
+    /// Whether the close of a removed handle of this node is not finished.
+    func isClosing(_ number: NodeNumber) -> Bool { closing[number] != nil }
 
     /// Leases the cache file of a handle, once known, until the node's last handle is closed.
     mutating func lease(_ file: OpenFile) {

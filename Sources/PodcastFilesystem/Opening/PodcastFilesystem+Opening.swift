@@ -273,13 +273,12 @@ extension PodcastFilesystem {
         guard let (file, needsInvalidation) = remove(handle) else { return }
         if file.number.kind != .episode { options.onWork() }
         if needsInvalidation, !parked.isStopped { invalidate(file.number) {} }
-        guard file.isCounted else { return }
         let isDeferred = file.media.withLock { media in
             guard case .pending = media.headNotification else { return false }
             media.headNotification = .pending(isClosed: true)
             return true
         }
-        if !isDeferred { notifyClose(of: file) }
+        if !isDeferred { finishClose(of: file) }
     }
 
     /// Removes a handle, and with the last handle of a node the lease on its cache file.
@@ -299,10 +298,16 @@ extension PodcastFilesystem {
         return removed.map { ($0.file, $0.needsInvalidation) }
     }
 
-    /// Notifies the daemon of the close of a file whose opens it counts.
-    func notifyClose(of file: OpenFile) {
+    /// Ends the close of a removed handle. From now on nothing of the handle prevents an eviction.
+    func finishClose(of file: OpenFile) {
+        releaseFile(of: file)
+        state.withLock { $0.files.finishClose(of: file.number) }
+    }
+
+    /// Releases a file's lease on its cache file, and notifies the daemon of the close if the daemon counts the open.
+    func releaseFile(of file: OpenFile) {
         // Release the lease first: the daemon may remove files that nobody has open.
         file.media.withLock { $0.reader = nil }
-        link.post(.close, EpisodeReference(episode: file.number.episode).payload)
+        if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
     }
 }

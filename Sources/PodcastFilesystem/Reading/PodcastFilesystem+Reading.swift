@@ -101,7 +101,7 @@ extension PodcastFilesystem {
             guard case .pending(isClosed: true) = media.headNotification else { return false }
             return true
         }
-        if isClosed { notifyClose(of: file) }
+        if isClosed { finishClose(of: file) }
     }
 
     /// Whether to refuse a read beyond the end. The kernel reads ahead beyond the end if it has cached a larger size.

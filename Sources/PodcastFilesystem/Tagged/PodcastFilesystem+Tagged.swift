@@ -29,7 +29,7 @@ private final class PendingOriginal: Sendable {
     }
 
     deinit {
-        if file.isCounted, !isAdopted.load(ordering: .acquiring) { mount.notifyClose(of: file) }
+        if !isAdopted.load(ordering: .acquiring) { mount.releaseFile(of: file) }
     }
 }
 
