@@ -74,7 +74,7 @@ final class UploadBench {
         requestSent(lastID)
     }
 
-    /// Advances to the point where the owner is asked for the outcome of the POST.
+    /// Advances to the point where the machine asks its owner for the outcome of the POST.
     func doubt() {
         post()
         _ = lost()

@@ -8,14 +8,14 @@ package struct UpkeepPlanner: Sendable {
         var isIdle: Bool
         /// Whether work is running; the due times change when it has finished.
         var isBusy: Bool
-        /// The time at which the conditions have to be read again, if work depends on them.
+        /// The time at which the network and power conditions have to be read again; `nil` if no work depends on them.
         var conditionsDue: Instant?
     }
 
     private let idleExit: Duration
     /// The due time of each chore.
     private(set) var due: [Chore: WallTime] = [:]
-    /// Whether the due times may have changed since they were last read.
+    /// Whether the due times may have changed since the daemon last read them (`readSchedule`).
     private var isStale = true
     /// The time at which the due times were last read.
     private var readAt: Instant?

@@ -15,7 +15,7 @@ final class ParkedRequests: Sendable {
     static let retryWindow = Duration.seconds(1)
 
     private let entries = Mutex<[UInt64: Entry]>([:])
-    /// The end of the time in which no read is parked, in milliseconds of `SystemClock.monotonic`.
+    /// The time until which reads fail instead of being parked, in milliseconds of `SystemClock.monotonic`.
     private let refusesUntil = Atomic<Int64>(0)
     private let stopped = Atomic(false)
 

@@ -27,7 +27,7 @@ final class Download {
     /// The URL that a response came from.
     struct Origin {
         var url: String
-        /// The most private space that a request to `url` may reach; `nil` after a restart, when it is unknown.
+        /// The most private address space that a request to `url` may reach; `nil` after a restart, when it is unknown.
         var reach: AddressSpace?
     }
 

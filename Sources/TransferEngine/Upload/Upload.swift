@@ -12,7 +12,8 @@ final class Upload: EasyHandleReceiver {
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
     /// The head of the response to the current request; `nil` until it has arrived.
     private var head: ResponseHead?
-    /// The least private space that a response came from; `nil` after a restart, when it is unknown.
+    /// The least private address space that a response came from; `nil` before the first response, also after a
+    /// restart.
     private var space: AddressSpace?
     /// The number of bytes of the response's body, which is ignored.
     private var ignored = 0
@@ -69,7 +70,7 @@ final class Upload: EasyHandleReceiver {
         checkForClose()
     }
 
-    /// Whether it has ended permanently.
+    /// Whether the upload has ended permanently.
     var hasEnded: Bool { [.completed, .cancelled].contains(machine.taskState) }
 
     /// Aborts the request when the engine stops. No event is sent: the next run continues from the progress that the
@@ -182,8 +183,8 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
-    /// Returns the space of the address that led to a URL. `nil` for the origin of the POST, whose URL a person
-    /// entered; other URLs were named by the server.
+    /// Returns the address space of the server that named a URL (`EasyHandle.Request.reach`). `nil` for a URL with the
+    /// origin of the POST, since a person entered the URL of the POST.
     private func reach(for url: String) -> AddressSpace? {
         if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
         return space ?? .public
