@@ -15,8 +15,7 @@ extension PlayerTracker {
     struct Session: Sendable {
         let number: Int
         let episode: EpisodeID
-        /// Whether `paused` has been reported. Reset by the next reading of the position that is processed while the
-        /// player plays.
+        /// Whether `paused` has been reported. Reset when the tracker processes a reading while the player plays.
         var isPaused = false
         var resume: Resume?
         var lastSeek: Instant?

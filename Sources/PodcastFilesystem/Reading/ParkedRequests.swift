@@ -11,7 +11,7 @@ final class ParkedRequests: Sendable {
         var token: UInt64
     }
 
-    /// The time within which the kernel repeats a failed read, on behalf of the reader that the failure has woken.
+    /// The time within which the kernel, after a failed readahead, requests the page again for the reader itself.
     static let retryWindow = Duration.seconds(1)
 
     private let entries = Mutex<[UInt64: Entry]>([:])

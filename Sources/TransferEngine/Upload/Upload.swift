@@ -41,7 +41,7 @@ final class Upload: EasyHandleReceiver {
     private static let maxResponseBody = 1 << 20
 
     /// The interval of checks of the connection. Also the minimum time from the check that finds the connection closed
-    /// by the server until the request is ended, so that curl can read what the server sent before closing it.
+    /// by the server to the end of the request. Meanwhile curl can read what the server sent before it closed.
     private static let closeCheckInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
@@ -87,9 +87,9 @@ final class Upload: EasyHandleReceiver {
         report()
     }
 
-    /// Detects a server that closes the connection during a body, and ends the request as lost. Otherwise the sender
-    /// may wait for a window that never opens: after the close, a Linux server answers window probes with a closed
-    /// window for a minute.
+    /// Detects a server that closes the connection while it receives a request's body, and ends the request as lost.
+    /// Otherwise the sender may wait for a window that never opens: after the close, a Linux server answers window
+    /// probes with a closed window for a minute.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
         let isUnchanged = counted == checkedCount

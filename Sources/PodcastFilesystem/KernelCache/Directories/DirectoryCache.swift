@@ -101,7 +101,7 @@ struct DirectoryCache: Sendable, Equatable {
         lastFill = inputs
         clearingStream = handle
         awaited = awaited ?? reached
-        // The offset is reported only if it belongs to an older listing: no stream will send a name at that offset.
+        // Report the offset only if it belongs to an older listing. Then no stream will send a name at that offset.
         end = awaited.flatMap { $0 <= inputs.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
         return Answer(use: .fills, end: end)
