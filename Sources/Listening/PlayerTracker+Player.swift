@@ -7,7 +7,7 @@ extension PlayerTracker {
         /// The position in seconds to seek to.
         var target: Double
         /// The time from which the request is sent even if the player does not seem to play yet. If the player does not
-        /// answer the next reading of its position after this time, the request is dropped.
+        /// answer a reading of its position after this time, the tracker drops the request to seek.
         var until: Instant
     }
 
@@ -15,8 +15,7 @@ extension PlayerTracker {
     struct Session: Sendable {
         let number: Int
         let episode: EpisodeID
-        /// Whether `paused` has been reported. Reset by the next reading of the position that is processed while the
-        /// player plays.
+        /// Whether `paused` has been reported. Reset when the tracker processes a reading while the player plays.
         var isPaused = false
         var resume: Resume?
         var lastSeek: Instant?
@@ -167,9 +166,9 @@ extension PlayerTracker {
         player.nextReading = due > now ? due : now + Self.readInterval
     }
 
-    /// Whether a reading shows that the player has sought: the position is before the last one, or further on than the
-    /// player can have played, by more than two seconds. A position between the last one and the estimate is no seek:
-    /// the player had to wait for bytes.
+    /// Whether a reading shows that the player has sought: the position is more than two seconds before the last
+    /// reading, or more than two seconds of playback beyond the estimate. A position between the last reading and the
+    /// estimate is no seek: the player had to wait for bytes.
     private func hasSeeked(to position: Double, _ player: Player, expected: Double) -> Bool {
         guard let last = player.reading else { return false }
         // A player that was paused at the last reading, and is still paused, has not played in between.

@@ -1,4 +1,4 @@
-/// A copy of a file in the uploads folder, and its description for the server.
+/// The copy of a file, stored in the uploads folder, and the file's description for the server.
 package struct SnapshotFile: Sendable, Codable, Equatable {
     /// The name in the uploads folder. The client holds a lock on the copy until it gets a response.
     package var file: String

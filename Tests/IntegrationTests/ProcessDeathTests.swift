@@ -105,7 +105,8 @@ import Testing
         show.server.serve("/1.mp3", Self.resource) { _ in .hold(gate) }
         let readers = try (1...10).map { _ in try ChildProcess("cat", [show.path(1)]) }
         try await gate.waitUntilReached()
-        // The opens alone send a request, whose response may fill the buffers of the socket. A read starts the task.
+        // The server can reach the gate before any read: an open also sends a request, whose response may fill the
+        // socket's buffers. Only a read starts the task.
         try await show.waitForState("running", of: show.path(1))
         let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
         #expect(unmounted.exitCode == 0, "\(unmounted.error)")

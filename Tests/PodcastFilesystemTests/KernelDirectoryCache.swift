@@ -22,7 +22,7 @@ struct KernelDirectoryCache {
     }
 
     enum Answer: Equatable {
-        /// The filesystem must be asked.
+        /// The kernel must request the entries from the filesystem.
         case uncached
         /// Cached entries; an empty array is the end.
         case entries([Entry])

@@ -58,7 +58,8 @@ struct LibraryRenditionTests {
         #expect(try library.renditions() == [pinned])
         let entry = try #require(try library.entry(id: episode))
         #expect(entry.size == 123_456 && entry.sizeSource == .server && entry.changed == noon + 1)
-        // The same rendition is pinned again, with more bytes received: the size is the same, so the ctime stays.
+        // The same rendition is recorded again by `pin`, with more bytes received. The size is the same, so the ctime
+        // stays.
         var more = pinned
         more.received = 50
         #expect(try library.pin(more, now: noon + 2) == nil)
@@ -169,7 +170,7 @@ struct LibraryRenditionTests {
         try library.setPinned(episode: episode, true, now: noon)
         #expect(try library.evictionCandidates().map(\.file) == ["two"])
         #expect(try library.rendition(of: episode)?.pinned == true)
-        // A user's pin survives the rendition.
+        // A user's pin, the protection from eviction that `setPinned` sets, survives the rendition.
         let next = try library.dropRendition(episode: episode, now: noon)
         try library.pin(rendition(next, "anew"), now: noon)
         #expect(try library.rendition(of: episode)?.pinned == true)

@@ -66,7 +66,7 @@ import TransferCore
         var content = TaggedFile.Content(rendition: 1, tagSize: 100, fingerprint: .min, skipped: 10, total: nil)
         #expect(try library.taggedFile(of: id) == nil)
         #expect(try library.setTaggedFile(content, of: id) == 0)
-        // The size becomes known, and is not forgotten.
+        // The size becomes known. A later call without a size does not erase it.
         content.total = 1_000
         #expect(try library.setTaggedFile(content, of: id) == 0)
         content.total = nil

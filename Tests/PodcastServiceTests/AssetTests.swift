@@ -141,7 +141,7 @@ struct AssetTests {
         }
         async let reply = size(other, .cover, show)
         try await gate.waitUntilReached()
-        // Without the file that arrives, its rename fails.
+        // The daemon renames the received file over the old one at the end. Delete the file, so that the rename fails.
         let manager = FileManager.default
         for name in try manager.contentsOfDirectory(atPath: home.paths.assets) where name.hasPrefix("new-") {
             try manager.removeItem(atPath: "\(home.paths.assets)/\(name)")

@@ -183,7 +183,8 @@ struct TaskTests {
             #expect(try await client.tasks().isEmpty)
             #expect(try daemon.library.downloads().isEmpty)
         }
-        // This cancellation first handles all events that the engine has queued, so no late event can follow it.
+        // Before this cancellation, the daemon handles all events that the engine has queued. So no late event can
+        // follow it.
         try await client.act(.cancel, try daemon.episode(2).id)
         #expect(try daemon.library.downloads().isEmpty)
         await daemon.stop()

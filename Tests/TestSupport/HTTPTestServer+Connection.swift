@@ -9,7 +9,7 @@ struct Connection: Sendable {
     let number: Int
     let shared: SharedState
 
-    /// The reason why a connection ends before its response does.
+    /// The reason why a connection ends before its response is complete.
     private enum Broken: Error {
         case peerIsGone
         case serverStops

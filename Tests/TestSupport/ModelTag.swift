@@ -1,8 +1,9 @@
 import Foundation
 
-/// The tag at the start of an open file in `Tagged`, as far as it was read.
+/// The tag at the start of an open file in `Tagged`, as far as it was read. In this folder, a tag made by podfs
+/// replaces the original's own tag.
 ///
-/// Its frames are not modelled. It must be one ID3v2.4 tag with the episode's title. Its size follows from the file's
+/// Its frames are not modeled. It must be one ID3v2.4 tag with the episode's title. Its size follows from the file's
 /// size at the open, and its bytes must be the same in every read until the file is closed.
 package struct ModelTag: Sendable {
     /// The size of the original's tag, which every `TestContent` of at least 32 bytes has.

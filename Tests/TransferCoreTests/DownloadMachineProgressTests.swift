@@ -61,7 +61,7 @@ import Testing
             bench.pass(19_999)
             bench.machine.restrained(1, now: bench.now)
         }
-        // The deadline of the blocked reader has passed. Its timeout does not end the connection.
+        // The deadline of the blocked reader has passed. That fails the read, but does not end the connection.
         #expect(!bench.tick().contains(.abort(1)) && bench.machine.has(1))
         #expect(Self.stalled(1, in: bench))
     }

@@ -74,14 +74,14 @@ final class UploadBench {
         requestSent(lastID)
     }
 
-    /// Advances to the point where the owner is asked for the outcome of the POST.
+    /// Advances to the point where the machine asks its owner for the outcome of the POST.
     func doubt() {
         post()
         _ = lost()
         _ = tick()
     }
 
-    /// Advances to the point where the media URL is asked whether it supports tus.
+    /// Advances to the point where the machine asks the server whether the media URL supports tus.
     func reachMedia() {
         post()
         _ = answer(303, location: Self.place)
@@ -96,7 +96,7 @@ final class UploadBench {
         requestSent(lastID)
     }
 
-    /// Advances to the point where the media URL is asked for its offset.
+    /// Advances to the point where the machine asks the server how many bytes of the media it has.
     func head() {
         reachMedia()
         _ = answer(204, ["tus-version": "1.0.0"])

@@ -35,8 +35,8 @@ import TransferCore
         try #require(result.exitCode == 0, "\(result.error)")
     }
 
-    /// The address disappears in mid-transfer, and a reader waits. The tracker gets only one request, and no byte that
-    /// has arrived is requested again.
+    /// The address disappears in mid-transfer, and a reader waits. The tracker, a server that counts plays and
+    /// redirects to the file, gets only one request. The engine does not request bytes again that have arrived.
     @Test func aReadContinuesWhenTheAddressReturns() async throws {
         let file = bench.server.url("/1.mp3")
         let tracker = HTTPTestServer(address: Self.address)

@@ -33,10 +33,10 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
 /// A download that has neither ended nor failed.
 package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
-    /// Decides between equally ranked downloads: the lower number, which belongs to the download created earlier,
-    /// precedes.
+    /// The tie-breaker between equally ranked downloads: the lower number, of the download created earlier, comes
+    /// first.
     package var number: TaskID
-    /// The time of the last request.
+    /// The time at which the download was last asked for, not that of an HTTP request.
     package var asked: WallTime
     /// The number of bytes in the cache.
     package var received: Int64

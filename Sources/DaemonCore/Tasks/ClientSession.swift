@@ -15,7 +15,7 @@ package struct ClientSession: Sendable, Equatable {
     /// Tasks that the client has resumed and that are cancelled when it disconnects.
     package internal(set) var begun: Set<MediaID> = []
 
-    /// The session identifier of its tasks in the library.
+    /// The session identifier that the library stores with the client's tasks.
     package var identifier: String {
         if case .background(let identifier) = configuration { identifier } else { Self.clientBound }
     }

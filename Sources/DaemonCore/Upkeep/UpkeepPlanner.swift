@@ -8,14 +8,14 @@ package struct UpkeepPlanner: Sendable {
         var isIdle: Bool
         /// Whether work is running; the due times change when it has finished.
         var isBusy: Bool
-        /// The time at which the conditions have to be read again, if work depends on them.
+        /// The time at which the network and power conditions have to be read again; `nil` if no work depends on them.
         var conditionsDue: Instant?
     }
 
     private let idleExit: Duration
     /// The due time of each chore.
     private(set) var due: [Chore: WallTime] = [:]
-    /// Whether the due times may have changed since they were last read.
+    /// Whether the due times may have changed since the daemon last read them (`readSchedule`).
     private var isStale = true
     /// The time at which the due times were last read.
     private var readAt: Instant?
@@ -23,7 +23,7 @@ package struct UpkeepPlanner: Sendable {
     private var performedAt: Instant?
     /// The start of the daemon's idle time; `nil` while it is not idle.
     private var idleSince: Instant?
-    /// Whether `leave` was ordered since the daemon became idle.
+    /// Whether `plan` has returned `leave` since the daemon became idle.
     private(set) var isLeaving = false
     /// The time for which the next `tick` is scheduled.
     private var wakesAt: Instant?
@@ -51,7 +51,7 @@ package struct UpkeepPlanner: Sendable {
     /// Marks the due times as possibly changed.
     mutating func reschedule() { isStale = true }
 
-    /// Replaces the due times of the chores that the library and the schedules determine.
+    /// Replaces the due times that the daemon computes from the library and its schedules. Those of other chores stay.
     mutating func schedule(_ moments: [Chore: WallTime]) {
         for chore in [Chore.backUp, .refresh, .synchronize, .upload, .updateViews] { due[chore] = moments[chore] }
     }

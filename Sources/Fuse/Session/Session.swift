@@ -25,7 +25,8 @@ package final class Session: Sendable {
         /// Whether another program mounted the filesystem and passed the descriptor.
         var isAdopted = false
         var hasRun = false
-        /// Whether the device is closed: its descriptor refers to /dev/null, and its device number may be reused.
+        /// Whether /dev/fuse is closed: its descriptor refers to /dev/null, and the kernel may reuse the mount's device
+        /// number.
         var isClosed = false
         /// Whether the loop must exit: after `unmount()`, or because one of its threads has exited or could not be
         /// created.
@@ -272,9 +273,9 @@ package final class Session: Sendable {
         return mountpoint
     }
 
-    /// Finds the mount point of a filesystem adopted by descriptor. Called late, since it may be moved, or be mounted
-    /// after the descriptor was passed; does nothing if the kernel does not report it, or the path is not visible from
-    /// here.
+    /// Finds the mount point of a filesystem adopted by descriptor. Called late, since the mount may be moved, or may
+    /// be made after the descriptor was passed. Does nothing if the kernel does not report the mount point, or if the
+    /// path is not visible from here.
     private func findAdopted() {
         guard state.withLock({ $0.isAdopted && $0.mountpoint == nil && !$0.isClosed }),
             let connection = MountTable.connection(of: fuse_session_fd(core.handle)),

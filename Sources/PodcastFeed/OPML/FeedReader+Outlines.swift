@@ -11,7 +11,8 @@ struct OutlineList {
     /// The maximum nesting depth of folders, and the maximum number of folders of one feed.
     private static let maxFolders = 32
 
-    /// Adds a subscription with the open folders. If the list already contains its URL, only adds the folders.
+    /// Adds a subscription with the open folders. If the list already contains a subscription with the same URL, only
+    /// adds the folders to that one.
     mutating func insert(_ subscription: OPML.Subscription) {
         let names = folders.map(\.name)
         guard let index = indices[subscription.url] else {
@@ -44,7 +45,8 @@ extension FeedReader {
         let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
         let isFeed = type == "rss" || type == "atom"
         let written = attributes.value("xmlUrl")
-        // Some programs write `url`, which is meant for a link to another list (`type="include"`) or a page.
+        // Some programs write the feed's URL as `url`, which is meant for a link to another list (`type="include"`) or
+        // to a page.
         let candidates = [written, isFeed ? attributes.value("url") : nil]
         let title = title(attributes)
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {

@@ -52,7 +52,7 @@ extension FeedReader {
     }
 
     /// Finishes the open item: orders its enclosures, and adds it to the feed or passes it to `onItem`. A live item is
-    /// always added to the feed.
+    /// never passed to `onItem`: it is added to the feed, or ignored beyond `limits.entries`.
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false

@@ -49,7 +49,8 @@ extension GeneratedFile {
 }
 
 extension PodcastFilesystem {
-    /// Whether a user may not open a file: the raw and the parsed feed may contain a URL with a secret.
+    /// Whether a user is refused a file that only the owner may read: the raw or the parsed feed, which may contain a
+    /// URL with a secret.
     func refuses(_ number: NodeNumber, to uid: UInt32) -> Bool {
         behaviour(of: number).form.permissions == 0o400 && !mayControl(uid) && uid != 0
     }

@@ -8,8 +8,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// An episode, or an alternate. Its size is the feed's guess until a server has confirmed it; its bytes come from the
-/// cache file or the daemon.
+/// The file of an episode, or of an alternate: another encoding that the feed offers. The size is the feed's guess
+/// until a server has confirmed it. The bytes come from the cache file or the daemon.
 struct EpisodeFile: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -21,7 +21,8 @@ struct EpisodeFile: NodeBehaviour {
     func facts(open: OpenFile?) throws -> NodeFacts? {
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
         var facts = mount.facts(of: entry)
-        // For a handle of an older rendition, the size is that rendition's.
+        // A node identifies one rendition: the bytes of one server response. If the episode has a newer one, an open
+        // handle of this node still has the size of its own rendition.
         if NodeNumber(entry) != node, let open {
             facts.size = open.media.withLock { $0.total } ?? facts.size
         }
@@ -97,7 +98,6 @@ extension PodcastFilesystem {
     /// is none.
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
         guard let found = try library.entry(of: show, named: name) else {
-            // A renamed episode is still found by its former name as long as it is open.
             guard let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }),
                 let entry = try library.entry(id: number.episode), NodeNumber(entry) == number
             else { return nil }

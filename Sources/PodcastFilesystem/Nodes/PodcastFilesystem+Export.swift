@@ -17,8 +17,8 @@ extension PodcastFilesystem {
         return behaviour.form.kind == .directory ? try entry(of: behaviour.parent) : nil
     }
 
-    /// Whether a node may be found by its id. For a node of a show or an episode, this includes that the show or the
-    /// episode exists; whether any other node exists is left to `entry(of:)`.
+    /// Whether a node may be found by its id. For a node of a show or an episode, this also checks that the show or the
+    /// episode exists. For any other node, only `entry(of:)` checks that the node exists.
     private func isExported(_ node: NodeNumber) throws -> Bool {
         switch node.kind {
         // Search results disappear, and a mount knows only the terms that were looked up in it.

@@ -11,11 +11,11 @@ final class ParkedRequests: Sendable {
         var token: UInt64
     }
 
-    /// The time within which the kernel repeats a failed read, on behalf of the reader that the failure has woken.
+    /// The time within which the kernel, after a failed readahead, requests the page again for the reader itself.
     static let retryWindow = Duration.seconds(1)
 
     private let entries = Mutex<[UInt64: Entry]>([:])
-    /// The end of the time in which no read is parked, in milliseconds of `SystemClock.monotonic`.
+    /// The time until which reads fail instead of being parked, in milliseconds of `SystemClock.monotonic`.
     private let refusesUntil = Atomic<Int64>(0)
     private let stopped = Atomic(false)
 

@@ -6,9 +6,10 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// Opens of files in `Tagged`. The mount first opens the original, which is the episode's own file. Then it finds the
-// end of the original's tags, makes the new tag, and has the daemon record the version. If the size is known, it is
-// pushed to the kernel before the open is answered. A program reads the same bytes until it closes the file.
+// Opens of files in `Tagged`, the folder in which a tag made by podfs replaces the tags of each MP3 episode. The mount
+// first opens the original, which is the episode's own file. Then it finds the end of the original's tags, makes the
+// new tag, and has the daemon record the version: this tag, followed by the rest of the original. If the size is known,
+// it is pushed to the kernel before the open is answered. A program reads the same bytes until it closes the file.
 
 /// The original of a file in `Tagged` that is being opened. If the open fails before there is a handle, the daemon is
 /// notified of the original's close.

@@ -4,10 +4,10 @@ extension PageStyle {
     ///
     /// - Art and media: each is reloaded once after an error, because a file is fetched when it is first opened, and
     ///   the browser may have read its size before that. An image that fails again is removed, which reveals the
-    ///   initial.
-    /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked; playing starts at the
-    ///   stored position and pauses the other players; rows beyond ``ShowPage/rowLimit`` are created on demand, and
-    ///   a player when its row is opened; the list is filtered; an address with `#e7` opens episode 7.
+    ///   initial of the show's title.
+    /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked. Playing starts at the
+    ///   stored position and pauses the other players. Rows beyond ``ShowPage/rowLimit`` are created on demand, and
+    ///   a player when its row is opened. The search field filters the list. An address with `#e7` opens episode 7.
     /// - The shelf: search in the titles of all episodes, and sorting.
     /// - Transfers: the page reloads itself while it is visible and the box is checked.
     /// - `/` moves the focus to the search field.

@@ -61,8 +61,8 @@ package enum CatalogueAnswer {
         body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
     }
 
-    /// Returns a whole number, which may be written as text. Rounds a JSON number with a fraction, and returns 1 for
-    /// `true`, which Foundation converts.
+    /// Returns a whole number, which may be written as text. Rounds a JSON number with a fraction. Returns 1 for
+    /// `true`, because Foundation converts it to a number.
     static func number(_ value: Any?) -> Int? {
         if let text = value as? String { return Int(text) }
         return (value as? Double).flatMap { Int(exactly: $0.rounded()) }

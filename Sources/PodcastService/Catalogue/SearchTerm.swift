@@ -1,17 +1,17 @@
 internal import Foundation
 internal import PodcastLibrary
 
-/// A search term in normalised form, so that terms that a catalogue treats alike are equal.
+/// A search term in normalized form, so that terms that a catalogue treats alike are equal.
 package struct SearchTerm: Sendable, Hashable {
     /// The text that is sent: NFC, trimmed, runs of white space collapsed to one space, without control characters.
     package let text: String
     /// The text folded for case-insensitive comparison.
     private let key: String
 
-    /// Normalises a term; `nil` if it is empty, or longer than 200 characters: no show has such a name, and catalogues
+    /// Normalizes a term; `nil` if it is empty, or longer than 200 characters: no show has such a name, and catalogues
     /// truncate it.
     package init?(_ text: String) {
-        // A folder's name has at most 255 bytes, but a client may send more: limit the term before normalising it.
+        // A folder's name has at most 255 bytes, but a client may send more: limit the term before normalizing it.
         guard text.utf8.count <= 4_096 else { return nil }
         let visible = text.unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {

@@ -7,7 +7,8 @@ internal import TransferCore
 
 // Feeds whose response is a 304, which is the common case.
 extension Refresher {
-    /// Handles the pump's reports. Reports that arrive meanwhile are handled together in the next round.
+    /// Handles the reports of the `FeedPump`, which sends the requests for feeds. Reports that arrive meanwhile are
+    /// handled together by the next call.
     func drainFeedReports() {
         let isWatched = driver.clients.isWatched
         var unchanged: [(request: FeedPump.RunningRequest, head: ResponseHead)] = []
@@ -33,7 +34,8 @@ extension Refresher {
         reportIfIdle()
     }
 
-    /// Records 304 responses in one transaction, and applies their consequences.
+    /// Records 304 responses in one transaction, and tidies their shows: removes and downloads episodes as `keep` and
+    /// `auto_download` require.
     ///
     /// - Returns: for each response, an error message if it was not recorded or its show was not tidied, else `nil`.
     private func record(_ answers: [(request: FeedPump.RunningRequest, head: ResponseHead)]) -> [String?] {
@@ -102,7 +104,7 @@ extension Refresher {
         let unknown = podcasts.filter { tidier.rhythms[$0].map { now >= $0.until } ?? true }
         if unknown.isEmpty { return }
         for (podcast, published) in zip(unknown, try library.published(of: unknown)) {
-            // An episode dated in the future counts once that time has come.
+            // The rhythm ignores an episode dated in the future, so it expires when that time has come.
             let until = published.filter { $0 > now }.min() ?? .max
             tidier.rhythms[podcast] = (ReleaseRhythm(published: published, now: now), until)
         }

@@ -32,7 +32,7 @@ package final class PodcastService: ServicePart {
     private let recovery: LibraryRecovery?
     /// The message for the next `podfs` command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
-    /// The episodes that probes have opened or read since the start.
+    /// The episodes that probes (programs that read only headers and tags) have opened or read since the start.
     private nonisolated let probed = Mutex<Set<EpisodeID>>([])
     private let onIdle: @Sendable () -> Void
 
@@ -133,7 +133,7 @@ package final class PodcastService: ServicePart {
         for entry in skipped { log.error("\(entry.explanation)") }
     }
 
-    /// Deletes the found shows that have been unused for a day; see `FoundShows.purge(at:)`.
+    /// Deletes each show that was found by a search and has been unused for a day; see `FoundShows.purge(at:)`.
     ///
     /// - Parameter moment: the current time, in seconds since 1970.
     package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }

@@ -76,8 +76,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             }
         }
         for url in remove where seen.insert(url).inserted && before[url] != false {
-            // Nothing is to be removed for an address that is neither in the recorded list of the server nor known as a
-            // show's.
+            // Skip an address that is neither in the recorded list of the server nor the address of a known show.
             let show = shows.show(url)
             guard before[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)

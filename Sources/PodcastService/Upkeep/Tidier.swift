@@ -94,7 +94,8 @@ final class Tidier: ServicePart {
         }
     }
 
-    /// Removes episodes from the library, and their cache files; a program that has one open can continue to read it.
+    /// Removes episodes from all listings, and deletes their cache files. A program that has such a file open can
+    /// continue to read it.
     private func bury(_ episodes: [EpisodeID]) throws {
         driver.drainEvents()
         let files = try library.files(of: episodes)
@@ -127,8 +128,8 @@ final class Tidier: ServicePart {
         return buried.map(\.id).filter { !leaving.contains($0) }
     }
 
-    /// Returns whether a mount has the cache file of an episode open, which its lease on the file shows. The daemon may
-    /// not know of the open: a mount needs no grant if the size is confirmed or the file is complete.
+    /// Returns whether a mount has the cache file of an episode open, as the mount's lease on the file shows. The
+    /// daemon may not know of the open: a mount needs no grant if the size is confirmed or the file is complete.
     private func hasLease(on episode: Episode) -> Bool {
         guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
         return engine.isRead(rendition.file)

@@ -31,8 +31,8 @@ final class Uploads: ServicePart {
 
     /// Loads the uploads of an earlier daemon, and starts those that may run unattended.
     ///
-    /// - Parameter isRecovering: whether a damaged or missing library was replaced. Unknown snapshots are then kept,
-    ///   because they may be the only copies.
+    /// - Parameter isRecovering: whether a damaged or missing library was replaced. Snapshots that the new library does
+    ///   not know are then kept, because they may be the only copies of their files.
     func start(isRecovering: Bool) throws {
         if let problem = passwords.problem { log.error("\(problem)") }
         let outstanding = try library.uploads()
@@ -52,7 +52,8 @@ final class Uploads: ServicePart {
         beginPending()
     }
 
-    /// Returns the reason why an upload is skipped for now, unless a person resumes it; `nil` if it is not skipped.
+    /// Returns the reason why the daemon does not start an upload by itself for now: earlier daemons crashed during it.
+    /// A person can still resume the upload. `nil` if the daemon may start it.
     private func reasonToSkip(_ upload: Upload) -> String? {
         context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
@@ -79,7 +80,7 @@ final class Uploads: ServicePart {
     /// Maximum time for which a running upload stays in the journal.
     private static let journalTime = Duration.seconds(60)
 
-    /// Removes an upload from the journal: it has finished, is suspended, or has run long enough.
+    /// Removes an upload from the journal of running work: it has finished, is suspended, or has run long enough.
     private func removeFromJournal(_ id: TaskID) {
         if context.work.remove([WorkItem.upload(id)]) { driver.report(.rescheduled) }
     }

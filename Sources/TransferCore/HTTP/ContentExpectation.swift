@@ -3,7 +3,7 @@ package enum ContentExpectation: Sendable, Equatable {
     case media
     /// A playlist, according to the feed.
     case playlist
-    /// A book or an archive: only web pages and signed chunks are errors.
+    /// A book or an archive: only web pages and signed chunks (the format of uploads to S3) are errors.
     case other
 
     /// The expected content, as worded in an error message.

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import SystemPackage
 package import TransferCore
 
-/// The facts in a checkpoint of the cache, which were not compared with the file.
+/// The facts in a cache file's checkpoint. They were not compared with the file.
 package struct CachedFile: Sendable, Equatable {
     package var name: String
     package var key: MediaID

@@ -126,7 +126,7 @@ extension Download {
                     }
                 }
                 do {
-                    // A sync for a checkpoint may have failed meanwhile.
+                    // This also fails if the sync of a checkpoint has failed since `known` was read.
                     try file.synchronize(knownFailures: known)
                 } catch {
                     throw StorageFailure(error, losesBytes: true)

@@ -15,7 +15,7 @@ final class Download {
     /// The URL of the last response that the machine accepted.
     var origin: Origin?
     var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
-    /// Whether it is in the engine's list of downloads with pending work.
+    /// Whether the download is in the engine's list of downloads with pending work.
     var isDirty = false
     var pending = Pending()
     var checkpoints = CheckpointPace()
@@ -27,7 +27,7 @@ final class Download {
     /// The URL that a response came from.
     struct Origin {
         var url: String
-        /// The most private space that a request to `url` may reach; `nil` after a restart, when it is unknown.
+        /// The most private address space that a request to `url` may reach; `nil` after a restart, when it is unknown.
         var reach: AddressSpace?
     }
 
@@ -69,7 +69,7 @@ final class Download {
     /// The interval of progress reports: four times a second looks smooth.
     private static let reportInterval = Duration.milliseconds(250)
 
-    /// - Throws: If the file of the source cannot be opened now and may be intact.
+    /// - Throws: If the file of the source cannot be opened now, but may be intact.
     init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) throws(TransferError) {
         self.source = source
         self.engine = engine
@@ -120,8 +120,8 @@ final class Download {
     /// The number of unanswered opens and reads.
     var waits: Int { answers.count }
 
-    /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner
-    /// has processed all events.
+    /// Whether the engine can release the download: nothing is in progress, a checkpoint contains all received bytes,
+    /// and the owner has processed all events.
     var isIdle: Bool {
         machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
             && reports.last?.isOutdated(by: machine) != true && engine.isAcknowledged(reports.lastEvent)

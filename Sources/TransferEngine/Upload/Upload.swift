@@ -12,7 +12,8 @@ final class Upload: EasyHandleReceiver {
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
     /// The head of the response to the current request; `nil` until it has arrived.
     private var head: ResponseHead?
-    /// The least private space that a response came from; `nil` after a restart, when it is unknown.
+    /// The least private address space that a response came from; `nil` before the first response, also after a
+    /// restart.
     private var space: AddressSpace?
     /// The number of bytes of the response's body, which is ignored.
     private var ignored = 0
@@ -40,7 +41,7 @@ final class Upload: EasyHandleReceiver {
     private static let maxResponseBody = 1 << 20
 
     /// The interval of checks of the connection. Also the minimum time from the check that finds the connection closed
-    /// by the server until the request is ended, so that curl can read what the server sent before closing it.
+    /// by the server to the end of the request. Meanwhile curl can read what the server sent before it closed.
     private static let closeCheckInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
@@ -69,7 +70,7 @@ final class Upload: EasyHandleReceiver {
         checkForClose()
     }
 
-    /// Whether it has ended permanently.
+    /// Whether the upload has ended permanently.
     var hasEnded: Bool { [.completed, .cancelled].contains(machine.taskState) }
 
     /// Aborts the request when the engine stops. No event is sent: the next run continues from the progress that the
@@ -86,9 +87,9 @@ final class Upload: EasyHandleReceiver {
         report()
     }
 
-    /// Detects a server that closes the connection during a body, and ends the request as lost. Otherwise the sender
-    /// may wait for a window that never opens: after the close, a Linux server answers window probes with a closed
-    /// window for a minute.
+    /// Detects a server that closes the connection while it receives a request's body, and ends the request as lost.
+    /// Otherwise the sender may wait for a window that never opens: after the close, a Linux server answers window
+    /// probes with a closed window for a minute.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
         let isUnchanged = counted == checkedCount
@@ -182,8 +183,8 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
-    /// Returns the space of the address that led to a URL. `nil` for the origin of the POST, whose URL a person
-    /// entered; other URLs were named by the server.
+    /// Returns the address space of the server that named a URL (`EasyHandle.Request.reach`). `nil` for a URL with the
+    /// origin of the POST, since a person entered the URL of the POST.
     private func reach(for url: String) -> AddressSpace? {
         if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
         return space ?? .public

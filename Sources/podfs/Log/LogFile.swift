@@ -22,8 +22,8 @@ struct LogFile: Sendable {
     /// Redirects `descriptor` to a new file if it refers to this log and the log is full. Errors are ignored: a growing
     /// log is better than none.
     ///
-    /// Several processes may write to one log. The first that finds it full renames it and creates a new file, under a
-    /// lock on the old one; the others find the new file at the path and switch to it.
+    /// Several processes may write to one log. The first process that finds the log full locks it, renames it and
+    /// creates a new file. The others find the new file at the path and switch to it.
     func rotate(_ descriptor: Int32) {
         var own = stat()
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,

@@ -75,7 +75,7 @@ struct FeedEditSimulationTests {
         }
     }
 
-    /// Simulates podfs's other changes: sizes confirmed by servers, and burials of episodes.
+    /// Simulates podfs's other changes: sizes confirmed by servers, and episodes removed from the listings (`bury`).
     private func useLibrary(
         _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededGenerator, now: Int64
     ) throws {

@@ -11,8 +11,9 @@ internal import Platform
 ///   a stream uses the cache only if all other open streams that use it have the same listing.
 /// - The opens of two streams may return in another order than their replies. So after the reply to an open that clears
 ///   the cache, no other stream may use the cache until the next request of the clearing stream.
-/// - An entry is cached if its offset follows that of the last cached one. So no two listings share an offset
-///   (`DirectoryCaches`): the cache never mixes two listings, and a stream of one does not continue in another.
+/// - The kernel caches an entry only if its offset follows that of the last cached one. `DirectoryCaches` therefore
+///   gives no two listings a common offset: the cache never mixes two listings, and a stream of one does not continue
+///   in another.
 /// - If the cache is cleared while it is partially filled, the kernel continues to wait for the entry after the last
 ///   cached one, and caches no other: the cache stays empty until the kernel forgets the folder. So the cache is
 ///   cleared only while no stream that may fill it is open, except after `change`. If a stream was closed before the
@@ -100,7 +101,7 @@ struct DirectoryCache: Sendable, Equatable {
         lastFill = inputs
         clearingStream = handle
         awaited = awaited ?? reached
-        // The offset is reported only if it belongs to an older listing: no stream will send a name at that offset.
+        // Report the offset only if it belongs to an older listing. Then no stream will send a name at that offset.
         end = awaited.flatMap { $0 <= inputs.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
         return Answer(use: .fills, end: end)

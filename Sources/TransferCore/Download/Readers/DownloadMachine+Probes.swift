@@ -13,8 +13,8 @@ extension DownloadMachine {
         return range.lowerBound / size * size..<(end.overflow ? .max : end.partialValue / size * size)
     }
 
-    /// Returns the first byte to request for a read that is blocked at `missing`: for a probe the first missing byte of
-    /// its block, unless a connection already fetches that.
+    /// Returns the first byte to request for a read that is blocked at `missing`. For a probe this is the first missing
+    /// byte of the read's blocks, unless a connection already fetches that byte. Otherwise it is `missing`.
     func requestStart(for read: Readers.Read, missing: Int64) -> Int64 {
         guard read.kind == .probe, servesProbesOnly else { return missing }
         let first = present.firstMissing(from: blocks(read.range).lowerBound)
@@ -74,7 +74,7 @@ extension DownloadMachine {
         .unprobed,
         "the server cannot send parts of the file, and a program that only reads tags does not start a download")
 
-    /// Ends the probes' requests that have no slot yet, since a player must not wait in their queue.
+    /// Ends the probes' requests that have no slot yet, since a player's request must not wait behind them.
     mutating func dropQueuedProbes() -> [Action] {
         connections.abort { [connections] id in
             guard let connection = connections[id], connection.isProbe, case .requested(nil) = connection.stage else {
