@@ -1,7 +1,7 @@
 import Listening
 import TransferCore
 
-/// The true state of a player, and its behaviour on the bus. Times are in milliseconds of a clock that stops while the
+/// The true state of a player, and its behavior on the bus. Times are in milliseconds of a clock that stops while the
 /// machine sleeps, positions in seconds.
 struct SimulatedPlayer {
     /// Playback at constant speed from the time `begin`; speed 0 while the player is paused or waits for bytes.

@@ -33,7 +33,7 @@ final class ReplacementTag: Sendable {
         )
     }
 
-    /// Fills the buffer with the tag's bytes from `offset` on. They must not end beyond `size`.
+    /// Fills the buffer with the tag's bytes from `offset` on. The buffer must not extend beyond `size`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) {
         var count = 0
         if offset < bytes.count {
