@@ -32,7 +32,7 @@ package struct Podcast: Sendable, Equatable {
     package var contentType: String?
     /// The time of the last successful refresh; a 304 counts as success.
     package var lastRefresh: Int64?
-    /// The time of the next refresh; `nil` for as soon as possible, or never if `state` is `gone`.
+    /// The time of the next refresh; `nil` means as soon as possible, or never if `state` is `gone`.
     package var nextRefresh: Int64?
     /// When the show was subscribed; for a search result, when a search last found it or it was last used.
     package var created: Int64

@@ -8,7 +8,7 @@ package struct UploadSnapshot: Sendable, Equatable {
     package var size: Int64
     /// Bytes per second, averaged over the last five seconds; `nil` unless `state` is `running`.
     package var rate: Double?
-    /// The reason why it has failed or waits for a retry.
+    /// The reason why the upload has failed or waits for a retry.
     package var error: TransferError?
 
     package init(
