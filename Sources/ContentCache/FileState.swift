@@ -41,7 +41,8 @@ package struct FileState: Sendable, Equatable {
 
     /// Whether a file with the state `other` may be unchanged since this state was recorded.
     ///
-    /// Its allocated size may have grown: some file systems count a block only after it was written to the disk.
+    /// The allocated size in `other` may be larger: some file systems count a block only after it was written to the
+    /// disk.
     func admits(_ other: FileState) -> Bool {
         inode == other.inode && modified == other.modified && size == other.size && other.allocated >= allocated
             && (changed == nil || other.changed == nil || changed == other.changed)

@@ -89,9 +89,9 @@ package struct ListeningBook: Sendable {
     private var sessions: [Key: Session] = [:]
     /// The owner of each episode's stored position.
     private var owners: [EpisodeID: Key] = [:]
-    /// The time of a script's last report, by the player's process.
+    /// The time of the last report from a script inside a player, by the player's process.
     private var scripts: [Int32: Instant] = [:]
-    /// The duration after a script's last report in which the bus's reports about the same process are ignored.
+    /// The time after a script's last report during which the session bus's reports about the same process are ignored.
     private static let scriptLifetime: Duration = .seconds(60)
 
     package init() {}
@@ -180,7 +180,8 @@ package struct ListeningBook: Sendable {
         return owner == key || sessions[owner]?.isPlaying ?? false
     }
 
-    /// Records a script's report. The first one for a process removes the sessions that the bus reported for it.
+    /// Records the time of a script's report. The first report for a process removes the sessions that the session
+    /// bus's reports have created for that process.
     private mutating func recordScript(_ process: Int32, at now: Instant) {
         if scripts[process] == nil {
             for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }

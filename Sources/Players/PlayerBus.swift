@@ -23,7 +23,7 @@ final class PlayerBus {
 
     /// The `sd_bus`.
     private var connection: OpaquePointer?
-    /// The players on the bus. The sender of a player's signals is its unique name.
+    /// The players on the bus, by their unique names, which are the senders of their signals.
     private var known: Set<PlayerID> = []
     private let receive: (PlayerTracker.Input) -> Void
     /// The number of calls whose reply is outstanding.

@@ -122,7 +122,7 @@ package enum Command: Sendable, Codable, Equatable {
     /// Suspends a task. Suspensions nest, and end with the connection.
     case suspendTask(episode: EpisodeID)
     case resumeTask(episode: EpisodeID)
-    /// Cancels a task for all clients. `producingResumeData` retains the received bytes, otherwise they are deleted.
+    /// Cancels a task for all clients. The received bytes are deleted, unless `producingResumeData` is true.
     case cancelTask(episode: EpisodeID, producingResumeData: Bool)
     /// Creates a task, like `createTask`, to continue a cancelled task from its received bytes.
     case continueTask(ResumeData)
@@ -191,7 +191,8 @@ package enum Reply: Sendable, Codable, Equatable {
 
 /// The daemon's counts since its start.
 package struct Counters: Sendable, Codable, Equatable {
-    /// The number of episodes that probes have opened or read.
+    /// The number of episodes opened or read by probes: programs that read only headers and tags, as scanners of media
+    /// libraries do.
     package var probed: Int
 
     package init(probed: Int) { self.probed = probed }

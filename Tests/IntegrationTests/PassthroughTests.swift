@@ -60,7 +60,8 @@ struct PassthroughTests {
         try await show.killMount()
         expectWhole(try await first.read(0..<Self.size))
         expectWhole(try await second.read(0..<Self.size))
-        // The cache file cannot be evicted: the kernel still has the file open, so the lease is not released.
+        // The cache file cannot be evicted: the kernel still has the file open, so the mount's lock on it (the lease)
+        // is not released.
         let refused = try await show.home.run("evict", "\(MountedShow.show)/2026-01-01 Episode 1.mp3")
         #expect(refused.exitCode != 0 && refused.error.contains("it is open in a program"), "\(refused.error)")
         try await first.end()
@@ -160,7 +161,8 @@ struct PassthroughTests {
     /// two overlays, the kernel rejects the file (ELOOP), and podfs serves the reads.
     @Test(.enabled(if: Passthrough.isOverlayPossible, "this kernel has no overlayfs"), arguments: [1, 2])
     func aCacheOnOneOrTwoOverlaysIsRead(count: Int) async throws {
-        // Not in the folder for temporary files: in a container, it may be on an overlay itself.
+        // The layers are on a tmpfs, not in the folder for temporary files: in a container, that folder may be on an
+        // overlay itself.
         let below = try await TemporaryFilesystem(mebibytes: 64)
         let folder = try TemporaryDirectory()
         var mounts: [String] = []

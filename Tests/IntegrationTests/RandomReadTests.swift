@@ -134,8 +134,9 @@ import Testing
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
-        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. podfs holds the response to an open for
-        // the first read, and drops it at the last close before that. So the loop starts after the readers' first read.
+        // dd drops the file's pages (POSIX_FADV_DONTNEED) and reads nothing. At an open, podfs requests the file and
+        // holds the HTTP response until the first read. If the last close comes before any read, podfs drops the
+        // response, and the next open sends a second request. So the loop starts after the readers' first read.
         let dropper = try ChildProcess(
             "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         gate.open()

@@ -1,7 +1,7 @@
 import Listening
 import TransferCore
 
-/// The true state of a player, and its behaviour on the bus. Times are in milliseconds of a clock that stops while the
+/// The true state of a player, and its behavior on the bus. Times are in milliseconds of a clock that stops while the
 /// machine sleeps, positions in seconds.
 struct SimulatedPlayer {
     /// Playback at constant speed from the time `begin`; speed 0 while the player is paused or waits for bytes.
@@ -29,11 +29,12 @@ struct SimulatedPlayer {
     var rate: Double = 1
     /// The number of starts: loads, and playback after a stop.
     var starts = 0
-    /// The value of `starts` when it was last asked to seek.
+    /// The value of `starts` when podfs last asked the player to seek.
     var askedStart = 0
-    /// Whether the episode was marked as played when this start was reported.
+    /// Whether the episode was marked as played when the player's last start was reported.
     var wasPlayed = false
-    /// Whether this start was from the beginning: a stored position then stays until some time has been listened to.
+    /// Whether the last start was from the beginning: podfs then keeps a stored position until the player has played
+    /// for some time.
     var isTentative = false
     /// The time of the player's last seek that podfs did not request.
     var seeked = 0

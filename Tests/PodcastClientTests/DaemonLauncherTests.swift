@@ -118,7 +118,8 @@ struct DaemonLauncherTests {
         try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let older = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
         let current = welcome()
-        // The first daemon closes the connection without a response, the second is older.
+        // Peer 0 gets no response: the server closes the connection. Peer 1 meets an older daemon, peer 2 a current
+        // one.
         let server = try FrameServer(path: paths.socket) { peer, frame in
             switch (peer.number, frame.kind) {
             case (1..., .hello):

@@ -10,7 +10,7 @@ import Testing
         return (read?.date.iso8601, read?.date.offset, read?.assumption)
     }
 
-    /// The fifth of March 2024, a Tuesday, in the languages of the European Union and its neighbours, in Japanese,
+    /// The fifth of March 2024, a Tuesday, in the languages of the European Union and its neighbors, in Japanese,
     /// Korean and Chinese, and in digits.
     @Test(arguments: [
         "вт, 05 март 2024", "úterý 5. března 2024", "tirsdag 5. marts 2024", "Dienstag, 5. März 2024", "5. Maerz 2024",

@@ -161,7 +161,7 @@ struct DirectoryCacheTests {
         #expect(listing.open(4, Self.opening(count: 80, invalidations: 61)) == .fills)
     }
 
-    /// Lists with a single program, under the simulated kernel's rules.
+    /// A single program lists the folder, under the simulated kernel's rules.
     @Test func theCacheIsFilledAgainAfterAPartialListing() {
         var simulation = ListingSimulation(seed: 1)
         for _ in 0..<10 {

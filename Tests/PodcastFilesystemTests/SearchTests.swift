@@ -126,7 +126,7 @@ struct SearchTests {
             let found = terms.lookUp("new \(index)")
             terms.forget(try #require(found).number, count: 1)
         }
-        // A term that the kernel has forgotten makes room.
+        // Each new term has replaced a term that the kernel has forgotten.
         #expect(terms.count == 5_001)
         #expect(numbers.keys.count { terms.name(of: $0) == numbers[$0] } < 1_000)
         let last = terms.lookUp("new 4999")

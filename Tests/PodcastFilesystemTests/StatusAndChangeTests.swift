@@ -183,7 +183,8 @@ struct StatusAndChangeTests {
         let node = try mounted.entry("Show", name).node
         let id = try mounted.library.entries(of: podcast.id)[0].id
         let progress = event(.progress(report(1, .running, of: id)))
-        // Each open pushes the size confirmed before it. Events cause no invalidation until the file is closed.
+        // Each open invalidates the kernel's attributes, so that the kernel asks for the size confirmed before the
+        // open. Until the file is closed, events cause no further invalidation.
         let questions: [(Int64, () throws -> Int64?)] = [
             (400_000, { mounted.attributes(node)?.size }),
             (400_001, { try mounted.entry("Show", name).attributes.size }),

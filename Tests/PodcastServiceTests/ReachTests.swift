@@ -29,8 +29,8 @@ struct ReachTests {
         serve(inside, "/page2.xml", [])
     }
 
-    /// Serves a feed whose episode, images, texts and next page are on this computer. If `numbers` is empty, the feed
-    /// is that next page, with an older episode.
+    /// Serves a feed whose episode, images, texts and next page are on this computer. If `numbers` is empty, serves the
+    /// next page instead: a feed with an older episode.
     private func serve(_ server: HTTPTestServer, _ path: String, _ numbers: [Int] = [1], title: String = "Show") {
         var feed = FeedBuilder.show(title, episodes: 1, length: 200_000) { _ in inside.url("/1.mp3") }
         if numbers.isEmpty {

@@ -83,7 +83,8 @@ package enum ModelModification: String, Sendable, CaseIterable {
     case removeAttribute
 }
 
-/// The subject of a comparison with the model: a mount accessed by system calls, or the filesystem without a kernel.
+/// The subject of a comparison with the model (`ModelTree`, the expected tree): a mount accessed by system calls, or
+/// the filesystem without a kernel.
 ///
 /// Paths are names from the mount's root. All calls throw `ModelErrno` for errors of the filesystem, and other errors
 /// when the run itself fails.

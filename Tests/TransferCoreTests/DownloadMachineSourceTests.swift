@@ -60,7 +60,8 @@ import Testing
         _ = bench.received(1, 4_000)
         _ = bench.failed(1)
         _ = bench.tick()
-        // The requests go to the final address, then to the first source, then to the second.
+        // Connection 2 requests the address at the end of the redirects, connection 3 the address of the first source,
+        // the last connection that of the second source.
         _ = bench.head(2, MachineBench.status(410))
         let actions = bench.head(3, MachineBench.status(410))
         guard case .connect(let id, let request)? = actions.last else {

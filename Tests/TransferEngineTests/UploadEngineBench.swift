@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// An engine with one upload, a server for it, and an owner that stores all records at once.
+/// An engine with one upload, a server for it, and an owner that confirms each record immediately.
 final class UploadEngineBench: Sendable {
     private struct Owner {
         var source: UploadSource

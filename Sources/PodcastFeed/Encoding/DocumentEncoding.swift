@@ -18,7 +18,7 @@ enum DocumentEncoding: Equatable {
 
     /// Determines the encoding by byte order mark, then by the pattern of UTF-16, then by the label of the HTTP
     /// response, then by the label in the document (RFC 7303, section 3.2). A label that contradicts the bytes is
-    /// ignored. If text without a label, or labelled as UTF-8 or ASCII, is mostly not UTF-8, its encoding is guessed.
+    /// ignored. If text without a label, or labeled as UTF-8 or ASCII, is mostly not UTF-8, its encoding is guessed.
     ///
     /// - Parameters:
     ///   - head: The document's first bytes, enough for an XML declaration and some text.
@@ -66,7 +66,7 @@ enum DocumentEncoding: Equatable {
         return Detection(encoding: .named(known))
     }
 
-    /// Returns a guess for text that is not UTF-8, although it has no label or is labelled as UTF-8; `nil` if the text
+    /// Returns a guess for text that is not UTF-8, although it has no label or is labeled as UTF-8; `nil` if the text
     /// is to be read as ``utf8``.
     private static func guessed(_ head: [UInt8], label: String? = nil) -> Detection? {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }

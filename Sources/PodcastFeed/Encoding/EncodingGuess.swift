@@ -1,8 +1,8 @@
-/// A guess at the encoding of text that is not UTF-8, but has no label or is labelled as UTF-8.
+/// A guess at the encoding of text that is not UTF-8, but has no label or is labeled as UTF-8.
 ///
-/// Japanese is recognised by its kana. For other text, the language that the feed states determines the encoding; only
+/// Japanese is recognized by its kana. For other text, the language that the feed states determines the encoding; only
 /// KOI8-R is distinguished from Windows-1251 by the bytes. If the feed states no language, or one that `byLanguage`
-/// does not list, the bytes determine the encoding: Cyrillic and Greek are recognised by words without ASCII letters
+/// does not list, the bytes determine the encoding: Cyrillic and Greek are recognized by words without ASCII letters
 /// and by their most frequent letters, Central European languages by letters whose codes are signs in Windows-1252.
 struct EncodingGuess {
     private let head: [UInt8]
@@ -45,7 +45,7 @@ struct EncodingGuess {
         words.count { $0 < 0xE0 } * 2 > words.count
     }
 
-    /// Whether the text contains letters of Polish and neighbouring languages. In Windows-1252 their codes are `³ ¹ £ ¼
+    /// Whether the text contains letters of Polish and neighboring languages. In Windows-1252 their codes are `³ ¹ £ ¼
     /// ¾`, which do not precede letters, `¿`, which does not follow one, and 0x9D, which is unused.
     private var hasCentralEuropeanLetters: Bool {
         var count = 0

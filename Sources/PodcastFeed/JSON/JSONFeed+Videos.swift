@@ -3,8 +3,8 @@
 // There is no standard for them. A list is an array, or an object with an array `videos`, of objects with a media URL
 // and a title. The common names of these members are supported.
 extension JSONFeed {
-    /// The type assumed for a file without a MIME type, unless its URL's extension shows what it is. A video, since the
-    /// usual member is called `movie`.
+    /// The type assumed for a file without a MIME type, unless its URL's extension shows what it is. It is a video
+    /// type, since the usual member is called `movie`.
     private static let mediaType = "video/mp4"
 
     mutating func video(_ object: JSONScanner.Value, line start: Int) -> Item {

@@ -130,7 +130,7 @@ extension FeedReader {
 
     mutating func startIntegrity(_ attributes: FeedAttributes) {
         guard let type = word(attributes.value("type"))?.lowercased(), let value = attributes.value("value"),
-            // A truncated hash is useless.
+            // A longer value would be truncated, and a truncated hash is useless.
             value.count <= limits.line, let value = FeedValues.string(value), let last = current.alternate
         else { return }
         let integrity = AlternateEnclosure.Integrity(type: type, value: value)

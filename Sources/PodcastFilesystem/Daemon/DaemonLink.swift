@@ -47,7 +47,8 @@ package final class DaemonLink: Sendable {
 
     private struct State {
         var connection: DaemonConnection?
-        /// The number of the last attempt to connect. The end of a connection of an earlier attempt is ignored.
+        /// The number of the last attempt to connect. When a connection of an earlier attempt ends, `handleDisconnect`
+        /// ignores it.
         var attempt = 0
         var isConnecting = false
         /// The number of consecutive attempts to connect that failed with an error.

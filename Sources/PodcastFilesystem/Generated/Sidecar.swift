@@ -5,7 +5,7 @@ internal import TransferCore
 /// A kind of file or folder that belongs to an episode, in the show's folder or a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
-    /// The library's flags: an episode with any of them has such a file.
+    /// An episode with any of these flags in the library has a sidecar of this kind.
     let offered: Sidecars
     /// The file's extension. Empty for a folder, whose name is the episode's name without extension.
     let fileExtension: String
@@ -30,7 +30,8 @@ struct Sidecar: Sendable {
     ]
 
     /// The form of sidecar files. The kernel caches their attributes for only a minute: a refresh may change the
-    /// sidecars of many episodes, and is reported only for the show. Opening a sidecar updates its attributes.
+    /// sidecars of many episodes, and the daemon reports only that the show has changed. Opening a sidecar updates its
+    /// attributes.
     static let form: NodeForm = {
         var form = NodeForm.file
         form.attributeTimeout = 60
@@ -51,7 +52,8 @@ struct Sidecar: Sendable {
         FileName.stem(ofFile: episode) + (fileExtension.isEmpty ? "" : "." + fileExtension)
     }
 
-    /// Returns the name without extension of the episode that has a sidecar with this name; `nil` if none can have it.
+    /// Returns the name, without extension, of the episode to which a sidecar with this name would belong; `nil` if the
+    /// name does not have this kind's extension.
     func stem(of name: String) -> String? {
         if fileExtension.isEmpty { return name }
         return FileName.fileExtension(of: name) == fileExtension ? FileName.stem(ofFile: name) : nil

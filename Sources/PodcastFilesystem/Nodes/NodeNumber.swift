@@ -5,9 +5,9 @@ package import TransferCore
 /// The meaning of a node id: a kind, a row of the library, and for some kinds a generation: an episode's rendition, a
 /// tagged file's version, or the view, tag or search term that contains the node.
 ///
-/// Computed, never stored, so it is the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode
-/// number that programs see is the same value with generation 0, so that a new rendition is a new node to the kernel
-/// and the same file to the user.
+/// A node id is computed from these values and never stored, so it is the same after a restart of the mount. Its layout
+/// is `kind (6 bits) | generation (18) | row (40)`. The inode number that programs see is the same value with
+/// generation 0, so that a new rendition is a new node to the kernel and the same file to the user.
 package struct NodeNumber: Sendable, Hashable {
     /// The kinds of nodes; a number is never used for another kind.
     package enum Kind: UInt8, Sendable, CaseIterable {
@@ -17,7 +17,8 @@ package struct NodeNumber: Sendable, Hashable {
         case episode = 2
         /// A folder of links to episodes; the row is the view's.
         case view = 4
-        /// A link to an episode; the row is the episode's, and the generation the view's. 6 is not used any more.
+        /// A link to an episode; the row is the episode's, and the generation the view's. The number 6 belonged to a
+        /// former kind.
         case viewLink = 5
         /// The files in a view's folder; the row is the view's.
         case viewPlaylist = 22
@@ -46,7 +47,7 @@ package struct NodeNumber: Sendable, Hashable {
         case srt = 20
         /// The folder `.search`.
         case search = 16
-        /// A folder in `.search`; the row is a number of `SearchTerms`.
+        /// The folder of a search term in `.search`; the row is the term's number in `SearchTerms`.
         case term = 17
         /// A show in a term's folder. The row is the show's, and the generation is the number of the term: the kernel
         /// allows a folder only one parent, and a show may be found by several terms and be subscribed as well. Its

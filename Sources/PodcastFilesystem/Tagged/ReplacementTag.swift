@@ -6,8 +6,8 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// The tag at the start of an open file in `Tagged`, in place of the original's tags: bytes, followed by those of a
-/// cached picture, if there is one.
+/// The tag at the start of an open file in the folder `Tagged`. It replaces the tags of the original, the episode's own
+/// file. It consists of bytes made here, followed by those of a cached picture, if there is one.
 final class ReplacementTag: Sendable {
     private let bytes: [UInt8]
     private let picture: GeneratedContent?
@@ -33,7 +33,7 @@ final class ReplacementTag: Sendable {
         )
     }
 
-    /// Fills the buffer with the tag's bytes from `offset` on. They must not end beyond `size`.
+    /// Fills the buffer with the tag's bytes from `offset` on. The buffer must not extend beyond `size`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) {
         var count = 0
         if offset < bytes.count {

@@ -23,7 +23,7 @@ package struct EpisodeSource: Sendable, Equatable {
     package var task: Task?
     /// The show's own settings, as from `Library.settings(of:)`.
     package var settings: [String: String]
-    /// The facts that decide which requests the show may cause.
+    /// The origin of the show's feed address, and its address spaces: they decide which requests the show may cause.
     package var access: ShowAccess
 
     /// The state of the episode's download task.

@@ -126,7 +126,8 @@ extension FileName {
 enum AlternateSQL {
     static let table = "alternate a CROSS JOIN episode e ON e.id = a.medium"
 
-    /// The SQL condition on a row of `episode`: it is neither a tombstone nor an alternate of one.
+    /// The SQL condition on a row of `episode`: it is neither a tombstone (the row of a removed episode) nor an
+    /// alternate of one.
     static let isPresent = """
         buried <> 1 AND NOT EXISTS (SELECT 1 FROM alternate a JOIN episode m ON m.id = a.episode \
         WHERE a.medium = episode.id AND m.buried = 1)

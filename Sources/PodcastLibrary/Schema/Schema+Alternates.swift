@@ -4,7 +4,8 @@ extension Schema {
     /// An alternate has two rows. The row in `episode` gives the alternate an episode id, generations and renditions
     /// like those of any episode; the row in `alternate` names the episode to which the alternate belongs. In the row
     /// in `episode`, `name` is the path below the show's folder, and `buried` is 2, so that no listing of episodes
-    /// contains the alternate. Once the feed no longer offers it, `buried` is 1, as for any tombstone.
+    /// contains the alternate. Once the feed no longer offers the alternate, `buried` is 1, as in every tombstone (the
+    /// row of a removed episode).
     static let alternates = """
         CREATE TABLE alternate (
             medium INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,

@@ -32,15 +32,15 @@ package struct Podcast: Sendable, Equatable {
     package var contentType: String?
     /// The time of the last successful refresh; a 304 counts as success.
     package var lastRefresh: Int64?
-    /// The time of the next refresh; `nil` for as soon as possible, or never if `state` is `gone`.
+    /// The time of the next refresh; `nil` means as soon as possible, or never if `state` is `gone`.
     package var nextRefresh: Int64?
-    /// When the show was subscribed; for a search result, when it was last found or renewed.
+    /// When the show was subscribed; for a search result, when a search last found it or it was last used.
     package var created: Int64
     /// The time of the last change that users can see.
     package var changed: Int64
     /// Whether the show is an unsubscribed search result.
     package var ephemeral: Bool
-    /// The number of episodes, without tombstones.
+    /// The number of episodes, without tombstones (the rows of removed episodes).
     package var episodes: Int
     /// The number of completely cached episodes.
     package var cached: Int

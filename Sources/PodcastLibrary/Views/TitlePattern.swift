@@ -27,7 +27,8 @@ package struct TitlePattern: Sendable, Equatable {
     }
 
     /// The maximum number of steps for one title, about two for each character and instruction. An expression of 500
-    /// bytes reaches it after a thousand characters; one with large counts, which are expanded, after a hundred.
+    /// bytes reaches the limit after a thousand characters of the title. An expression with large counts (`{2,4}`),
+    /// which the compiler expands, reaches it after a hundred.
     static let stepLimit = 1_000_000
 
     /// Compiles an expression.
@@ -86,7 +87,8 @@ package struct TitlePattern: Sendable, Equatable {
         return false
     }
 
-    /// Adds the instructions that consume a scalar and are reachable from `start` without consuming one.
+    /// Adds to `threads` the instructions that consume a scalar and that the matcher can reach from `start` before it
+    /// consumes any scalar.
     ///
     /// - Returns: Whether the end of the expression is reachable.
     private func follow(

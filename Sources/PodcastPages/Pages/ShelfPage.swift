@@ -24,8 +24,9 @@ package struct Shelf: Sendable {
         self.newest = newest
     }
 
-    /// The maximum numbers of episodes in the first two sections.
+    /// The maximum number of episodes in `inProgress`.
     package static let inProgressLimit = 6
+    /// The maximum number of episodes in `latest`.
     package static let latestLimit = 9
     /// The maximum number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
     package static let titleLimit = 10_000

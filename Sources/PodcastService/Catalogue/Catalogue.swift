@@ -11,7 +11,7 @@ package protocol Catalogue: Sendable {
     ///
     /// - Parameters:
     ///   - limit: the number of entries wanted; see `CatalogueAnswer.limit`.
-    ///   - now: seconds since 1970, for catalogues with signed requests. A retry therefore needs a new request.
+    ///   - now: seconds since 1970. Some catalogues require a signature of this time, so a retry needs a new request.
     func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest
 
     /// Returns the entries of a response in order, at most `CatalogueAnswer.limit`, without those that lack a usable

@@ -27,7 +27,7 @@ package struct CatalogueEntry: Sendable, Equatable {
         self.link = link
     }
 
-    /// Creates an entry from untrusted input after sanitising it; `nil` without a feed address that podfs may fetch.
+    /// Creates an entry from untrusted input after sanitizing it; `nil` without a feed address that podfs may fetch.
     ///
     /// - Parameter artwork: candidate addresses, best first.
     init?(

@@ -2,13 +2,13 @@
 package struct UploadSnapshot: Sendable, Equatable {
     package var key: TaskID
     package var state: TaskState
-    /// The number of media bytes sent, or confirmed by the server.
+    /// The number of media bytes that the server has confirmed, and of those sent since.
     package var sent: Int64
     /// The number of media bytes.
     package var size: Int64
     /// Bytes per second, averaged over the last five seconds; `nil` unless `state` is `running`.
     package var rate: Double?
-    /// The reason why it has failed or waits for a retry.
+    /// The reason why the upload has failed or waits for a retry.
     package var error: TransferError?
 
     package init(

@@ -5,7 +5,8 @@ struct TaskSelection {
     /// The selected task, which may have ended; `nil` until the first key.
     private(set) var task: TaskID?
 
-    /// Applies a key: an arrow moves the selection, another key selects the first task if none was selected before.
+    /// Applies a key: an arrow moves the selection; another key except `quit` selects the first task if none was
+    /// selected before.
     ///
     /// - Parameter tasks: The tasks that have not ended, in the order of the screen.
     /// - Returns: Whether the key may act. It must not if the selected task has ended: the key was meant for that task,

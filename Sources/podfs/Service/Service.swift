@@ -97,7 +97,8 @@ struct Service {
     /// systemd user manager is running.
     func reload() -> Bool { control("daemon-reload").status == 0 }
 
-    /// Stops the running daemon, if there is one: it has the library's lock and the socket, which the service needs.
+    /// Asks the running daemon, if there is one, to exit: it has the library's lock and the socket, which the service
+    /// needs. Returns when the daemon has replied, possibly before it has exited.
     func stopDaemon() async throws {
         guard let daemon = try DaemonLauncher(paths: paths, schema: Library.schemaVersion).connect(role: .command)
         else { return }

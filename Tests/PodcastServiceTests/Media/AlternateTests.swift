@@ -127,7 +127,8 @@ struct AlternateTests {
         #expect(try daemon.library.episode(id: main) == nil)
         let web = home.web
         try await waitUntil(description: "the transfer ends") { web.requests(for: "/a.opus").allSatisfy(\.isFinished) }
-        // The engine's last report of the transfer precedes this command, and does not create the task again.
+        // The daemon handles the engine's last report of the transfer before it answers this command. The report must
+        // not create the task again.
         _ = try await client.perform(.tasks)
         #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
         try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
@@ -183,7 +184,7 @@ struct AlternateTests {
         return copy
     }
 
-    /// The feed has not changed since an earlier version, which stored no alternates, fetched it.
+    /// The feed has not changed since an earlier version of podfs, which stored no alternates, fetched it.
     @Test func knownShowsGetAlternatesAtTheNextRefresh() async throws {
         let (daemon, _, main, _) = try await start()
         await daemon.stop()

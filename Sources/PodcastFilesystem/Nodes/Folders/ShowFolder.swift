@@ -44,8 +44,8 @@ struct ShowFolder: NodeBehaviour {
         if let asset = try mount.asset(name, of: node.show), let found = try mount.entry(of: asset) {
             return found
         }
-        // The name may be an episode's name as the playlist encodes it. Invalidations are sent only for the plain name,
-        // so the kernel must not cache the encoded name.
+        // The name may be an episode's name as the playlist encodes it for VLC. Invalidations are sent only for the
+        // plain name, so the kernel must not cache the encoded name.
         guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
         return try mount.findEpisode(plain, of: node.show, entryTimeout: 0)
     }

@@ -11,8 +11,8 @@ extension DownloadMachine {
         address.sources.count = max(1, count)
     }
 
-    /// Continues with the next source after a permanent failure of the current one. If there is none, requests a newer
-    /// address from the owner, or fails with the failure of the first source.
+    /// Continues with the next source after a permanent failure of the current one. If there is no next source,
+    /// requests a newer address from the machine's owner, or fails with the failure of the first source.
     mutating func giveUpSource(_ error: TransferError, now: Instant) -> [Action] {
         guard address.sources.advance(after: error) else {
             let error = address.sources.firstRefusal ?? error
@@ -31,12 +31,13 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Handles a complete file whose hash differs from the one in the feed: starts a new generation, and
-    /// gives the current source up.
+    /// Handles a complete file whose hash differs from the one in the feed: starts a new generation (a new, empty
+    /// file), and gives up the current source.
     package mutating func mismatched(_ error: TransferError, now: Instant) -> [Action] {
         guard isFinishing else { return [] }
         leaveFinishing()
-        // `beginGeneration` counts contradictions between responses, and fails after too many. A wrong hash is not one.
+        // `beginGeneration` counts the generations, and fails the download after too many, since the server's responses
+        // then contradict each other. A wrong hash is no contradiction, so it restarts the count.
         faults.renewals = 0
         return beginGeneration(keeping: nil, pin: nil, now: now) + giveUpSource(error, now: now)
     }

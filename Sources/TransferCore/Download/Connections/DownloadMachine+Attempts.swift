@@ -107,7 +107,7 @@ extension DownloadMachine {
 
         mutating func clearEarlyEnd() { earlyEnd = nil }
 
-        /// Resets the faults that concern the previous rendition.
+        /// Counts the new generation, and resets the faults that concern the previous rendition.
         mutating func beginGeneration() {
             earlyEnd = nil
             mismatches = 0

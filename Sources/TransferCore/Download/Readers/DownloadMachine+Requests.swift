@@ -6,8 +6,8 @@ extension DownloadMachine {
     /// is no space; otherwise when the head of a response has arrived. Each successful open must be followed by one
     /// `close`.
     ///
-    /// - Parameter kind: For a probe, the first request asks for the first block only, and its bytes are stored without
-    ///   waiting for a read.
+    /// - Parameter kind: For a probe (a program that reads only headers and tags), the first request asks for the first
+    ///   block only, and its bytes are stored without waiting for a read.
     package mutating func open(_ id: WaitID, as kind: ReaderKind = .player, now: Instant) -> [Action] {
         if isCached || isFinishing || pin != nil && failure == nil {
             readers.handles += 1
