@@ -20,7 +20,8 @@ package final class FolderLock: Sendable {
     }
 
     deinit {
-        // A process that is being started has a copy of the descriptor, and closing this one would not end the lock.
+        // A child process has a copy of the descriptor until it executes its program. Until then, closing only this
+        // descriptor would not release the lock.
         flock(descriptor.rawValue, LOCK_UN)
         try? descriptor.close()
     }

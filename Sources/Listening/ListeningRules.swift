@@ -19,8 +19,8 @@ package enum ListeningRules {
     package static let longest: Double = 315_360_000
 
     /// Whether it is time to write the position of a report; the caller checks whether the position may be stored.
-    /// During playback a position is written once an interval, with a tolerance for early timers. The sender of the
-    /// reports times them by the same rule, so that the stored position is never older than the interval.
+    /// During playback a position is written once an interval, with a tolerance for early timers. `PlayerTracker` sends
+    /// the reports, and times them by this function too: so the stored position is never older than the interval.
     ///
     /// - Parameter lastWriteDue: The time of the last report for which this function returned true; `nil` if none.
     static func isWritten(_ phase: ListeningReport.Phase, after lastWriteDue: Instant?, at now: Instant) -> Bool {

@@ -54,8 +54,9 @@ package struct PlayerTracker: Sendable {
     static let startInterval: Duration = .seconds(1)
     /// The interval between readings before a player is asked to resume.
     static let resumeInterval: Duration = .milliseconds(300)
-    /// The maximum time to wait for playback to start: then the player is asked to seek to the stored position anyway.
-    /// If it still does not answer requests for its position, that seek is dropped.
+    /// The time after which the tracker asks the player to seek to the stored position even if playback does not seem
+    /// to have started. If the player does not answer the next reading of its position after this time, the tracker
+    /// drops the seek.
     static let resumeTimeout: Duration = .seconds(2)
     /// The minimum interval between two reports of announced seeks: a key that is held down causes twenty a second.
     static let seekInterval: Duration = .seconds(1)
@@ -65,6 +66,7 @@ package struct PlayerTracker: Sendable {
     var players: [PlayerID: Player] = [:]
     /// The episodes that were open when the bus was connected, or were opened since.
     private var opened: Set<EpisodeID> = []
+    /// The number of the last session. A session is a player's playback of one episode.
     private var lastSession = 0
     /// The effects of the current input.
     var effects: [Effect] = []

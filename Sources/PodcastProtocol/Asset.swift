@@ -11,7 +11,7 @@ package enum AssetKind: String, Sendable, Codable, CaseIterable {
     case srt
     /// The JSON file to which `podcast:chapters` refers.
     case chapters
-    /// The playlist of an episode that is a stream; checked by the daemon, and not stored.
+    /// The playlist of an episode that is a stream. The daemon fetches and checks it, and does not store it.
     case stream
 
     /// Returns the file name in the cache's folder `assets`.

@@ -34,7 +34,7 @@ extension BrowserTests {
     }
 
     /// File name extensions of formats that a browser, a desktop or a server may run, with the types in the feed. Most
-    /// of the types are unknown to podfs, since an item with the type of an image or a document becomes no episode.
+    /// of these types are made up, because an item with the real type of an image or a document becomes no episode.
     private static let kinds: [(name: String, type: String)] = [
         ("svg", "application/x-any"), ("svg", "image/svg+xml"), ("xhtml", "application/x-any"),
         ("xht", ""), ("xml", "application/x-any"), ("xml", "text/xml"), ("rss", "application/x-any"),

@@ -2,8 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// The threads that run the code called by a task on the pool. They must be the pool's: after a single job on the
-/// runtime's global executor, the process would wake every second.
+/// Checks which threads run the code that a task on the pool calls: only the pool's threads may run it. After a single
+/// job on the runtime's global executor, libdispatch would wake the process once a second.
 @Suite(.timeLimit(.minutes(1))) struct WorkerPoolTests {
     private static var thread: String {
         let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

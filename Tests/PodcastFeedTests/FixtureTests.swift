@@ -73,7 +73,8 @@ import Testing
         #expect(feed.items.isEmpty)
         var text: [UInt8] = []
         feed.writeInspectJSON(items: inspected) { text += $0 }
-        // An item delivered alone has its author even if this equals the show's, which may be parsed later.
+        // The parser may deliver an item before it has parsed the show's author. So a delivered item keeps an author
+        // that equals the show's, and the feed's own items do not.
         func withoutAuthors(_ text: [UInt8]) -> [Substring] {
             String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("      \"author\"") }
         }

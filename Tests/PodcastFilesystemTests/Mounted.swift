@@ -194,7 +194,7 @@ final class Mounted: Sendable {
     }
 
     /// Reads beyond the end of a file, as the kernel does to fill its page cache. The filesystem may refuse the first
-    /// attempt with EIO; the read is then repeated once, and returns the end.
+    /// attempt with EIO; this function then repeats the read once, and the filesystem returns no bytes.
     func readTail(
         _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
     ) -> RecordedReply.Answer? {

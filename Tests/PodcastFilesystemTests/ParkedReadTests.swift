@@ -20,7 +20,7 @@ struct ParkedReadTests {
 
     /// The cache file contains all bytes; the daemon's grants decide which may be read.
     init() throws {
-        // The script only waits for a socket: the test starts the daemon itself.
+        // The script in place of the daemon only waits for a socket: each test creates its own `FakeDaemon`.
         mounted = try Mounted(
             script: """
                 echo >> "$0.started"
@@ -105,7 +105,7 @@ struct ParkedReadTests {
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
         let handle = try await mounted.open(node).handle()
         #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
-        // This read is also sent to the daemon, which starts the download and names the cache file in its answer.
+        // The mount also sends that read to the daemon, to start the download and to learn the name of the cache file.
         let frame = try #require(try await daemon.wait(for: .read).first)
         #expect(ReadRequest(payload: frame.payload) == ReadRequest(episode: id, generation: 1, range: 0..<4_096))
         #expect(mounted.read(node, handle, 4_096, 12_288).answer == expected(4_096..<16_384))
@@ -288,7 +288,7 @@ struct ParkedReadTests {
         #expect(try await first.answered() == .error(.interrupted))
         let wanted = try #require(frames.first { ReadRequest(payload: $0.payload)?.range.lowerBound == 0 })
         #expect(try await daemon.wait(for: .cancel).map(\.number) == [wanted.number])
-        // The other read still waits, and the outdated answer is ignored.
+        // The second read still waits. The mount ignores the daemon's late answer to the interrupted read.
         #expect(second.answer == nil)
         for frame in frames { daemon.answer(frame, mounted.grant(file, content)) }
         #expect(try await second.answered() == expected(4_096..<8_192))
@@ -362,7 +362,7 @@ struct ParkedReadTests {
         for (index, read) in reads.enumerated() {
             #expect(try await read.answered() == expected(index * 4_096..<index * 4_096 + 4_096))
         }
-        // Each read is sent once, except the cancelled one.
+        // The second daemon gets each of the 50 reads once, and the interrupted read not at all.
         #expect(second.frames.count == 50)
         #expect(gone.answer == .error(.interrupted))
     }

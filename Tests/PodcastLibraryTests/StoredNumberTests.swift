@@ -7,7 +7,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Rows with numbers from an earlier version or a damaged disk.
+/// Rows with extreme numbers, which an earlier version stored or a damaged disk has altered.
 @Suite struct StoredNumberTests {
     private static let tables = [
         "podcast", "episode", "attachment", "rendition", "download", "event", "session", "counter", "upload",
@@ -51,7 +51,7 @@ import TransferCore
         try library.closeAfterCheckpoint()
     }
 
-    /// Writes a value of `number` into each numeric column of `tables`, except those of `kept`.
+    /// Writes a number that `number` returns into each numeric column of `tables`, except the columns in `kept`.
     private static func spoil(_ path: String, _ number: () -> Double) throws {
         let queue = try DatabaseQueue(path: path)
         var integers: Set<Int64> = []
@@ -73,7 +73,7 @@ import TransferCore
                 }
             }
             try db.execute(sql: "UPDATE sync_account SET applying = 0")
-            // The values were stored unchanged.
+            // SQLite has stored the numbers unchanged.
             let raw = try Set(Int64.fetchAll(db, sql: "SELECT changed FROM episode UNION SELECT value FROM counter"))
             #expect(!raw.isDisjoint(with: integers), "\(raw) \(integers)")
         }

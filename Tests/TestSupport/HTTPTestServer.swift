@@ -76,7 +76,7 @@ package final class HTTPTestServer: Sendable {
         requests(for: path).reduce(0) { $0 + $1.bodyBytesWritten }
     }
 
-    /// The number of connections accepted so far, also before a `stop`.
+    /// The number of connections accepted so far, including those before a `stop`.
     package var connectionsAccepted: Int { shared.connectionsAccepted }
 
     /// The maximum number of requests in progress at a time, since the last `clearLog`.

@@ -1,6 +1,6 @@
 /// A view of the model: conditions, order and limit, as in `podfs view set`.
 package struct ModelView: Sendable {
-    /// The row's number.
+    /// The id of the view's row in the library.
     package let id: Int64
     package let name: String
     package var isUnplayed: Bool?

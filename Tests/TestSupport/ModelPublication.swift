@@ -1,4 +1,5 @@
-/// An item of a feed in a model run, as the publisher has it at one moment.
+/// An item of a feed in a model run, as the publisher has it at one moment. A model run does random operations with
+/// podfs and with a model of it, and compares the results.
 package struct ModelItem: Sendable, Equatable {
     /// A number that is unique in the run.
     package var number: Int

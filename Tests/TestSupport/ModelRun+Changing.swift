@@ -187,7 +187,7 @@ extension ModelRun {
         note("kill -9 of the daemon")
         subject.home.killDaemon()
         for episode in library.episodes {
-            // The next daemon resumes a transfer if it was persisted, otherwise when it is requested again.
+            // The next daemon resumes a persisted transfer by itself, any other one only when it is requested again.
             if episode.phase == .moving { change(episode.id) { $0.isSure = false } }
             if episode.phase == .refused { change(episode.id) { $0.mayBeForgotten = true } }
         }

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program with a pseudoterminal as its standard streams, controlling terminal and keyboard.
+/// A program on a pseudoterminal, which is its controlling terminal and its standard streams. The test can type.
 ///
-/// Its output is stored as bytes. A program that still runs when the last reference is released is killed.
+/// The object stores the program's output as bytes. A program that still runs when the last reference is released is
+/// killed.
 package final class PseudoTerminal: Sendable {
     package let processIdentifier: Int32
     private let master: Int32

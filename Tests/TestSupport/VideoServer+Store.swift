@@ -107,7 +107,7 @@ extension VideoServer {
         return answer
     }
 
-    /// Moves a video's complete media into place, and records them.
+    /// Moves a video's complete media file to its final path, and records the path, the size and the type.
     func stored(_ id: Int, from part: String, size: Int, type: String?) {
         let movie = folder.file("\(id).movie")
         guard rename(part, movie) == 0 else { return }

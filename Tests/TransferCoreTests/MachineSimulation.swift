@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// A driver of the machine that performs its actions on a model of server, disk and readers, and checks each result.
+/// A driver of a `DownloadMachine`. Performs the machine's actions on a model of server, disk and readers, and checks
+/// each result.
 struct MachineSimulation {
     struct Violation: Error, CustomStringConvertible {
         var description: String
@@ -82,7 +83,7 @@ struct MachineSimulation {
 
     private mutating func kind() -> ReaderKind { random.chance(40) ? .probe : .player }
 
-    /// Whether all connections are requests of probes.
+    /// Whether every connection serves a probe (a program that reads only headers and tags).
     private var fetchesNothingElse: Bool { connections.values.allSatisfy(\.request.isProbe) }
 
     private mutating func allowAutomatic(_ allowed: Bool) throws {

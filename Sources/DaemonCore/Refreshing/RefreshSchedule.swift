@@ -11,7 +11,8 @@ package struct RefreshFacts: Sendable, Equatable {
     package var quietTimes: QuietTimes
     /// The show's publication dates in any order; the newest 100 suffice.
     package var published: [Int64]
-    /// The rhythm computed from the publication dates; `nil` computes it from `published`, which is ignored otherwise.
+    /// The release rhythm, if the caller has computed it from the publication dates; `published` is then ignored. If
+    /// `nil`, the schedule computes the rhythm from `published`.
     package var rhythm: ReleaseRhythm?
     /// The number of consecutive failed refreshes, including this one; 0 after a success.
     package var failures: Int

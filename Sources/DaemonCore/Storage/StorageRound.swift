@@ -18,7 +18,8 @@ struct StorageRound {
     private let snapshot: StorageSnapshot
     /// The disk space to leave free, in bytes.
     private let floor: Int64
-    /// Transfers that would proceed if they had the space, and open ones, in order of precedence.
+    /// The transfers that would proceed if they had the space, and those whose files programs have open, in order of
+    /// precedence.
     private let ranked: [StorageTransfer]
     /// The remaining evictable files, in the order of eviction.
     private var victims: [Victim]
@@ -61,9 +62,10 @@ struct StorageRound {
             }
     }
 
-    /// The precedence of transfers: open files, then transfers that may proceed, then the others. Within each group,
-    /// the first difference decides: not waiting for a retry, a known size, requested rather than automatic, with a
-    /// reservation (so that no transfer of equal rank takes it), and the lower number (the transfer created earlier).
+    /// The precedence of transfers: those whose files programs have open, then those that may proceed, then the others.
+    /// Within each group, transfers are compared by these properties, in order: not waiting for a retry; a known size;
+    /// requested, not automatic; with a reservation (so that no transfer of equal rank takes the space); the lower
+    /// number (created earlier).
     ///
     /// A transfer of unknown size never has a complete reservation, so its reservation does not count. Of several such
     /// transfers, the one created first continues at the others' expense. Otherwise two of them could take each other's

@@ -62,8 +62,8 @@ package struct OpenReply: Sendable, Hashable {
     /// The id of the file that the kernel reads itself for this handle; for open only. Reads of the handle do not reach
     /// the filesystem, except with `directIO`: then all do. Cached pages are dropped even with `keepCache`.
     ///
-    /// While a node has a passthrough handle, all its other handles must be passthrough with the same id, and a
-    /// passthrough handle cannot be opened while a cached one is open: the kernel fails such an open with EIO.
+    /// While a node has a passthrough handle, all its other handles must be passthrough with the same id. A passthrough
+    /// handle cannot be opened while a cached one is open. The kernel fails an open that breaks these rules with EIO.
     package var backing: BackingID?
 
     package init(

@@ -74,8 +74,8 @@ struct BackgroundAllowance: Equatable {
     /// The maximum number of background requests; `nil` if there is no limit.
     var limit: Int?
 
-    /// The number of background requests that suffices for asynchronous reads. If fewer are granted, that small number
-    /// of waiting readers would block all reads of a filesystem that waits for the network.
+    /// The number of background requests that suffices for asynchronous reads. With a limit of twelve, for example,
+    /// twelve readers that wait for the network would block all other reads of the filesystem.
     private static let sufficient = 2_000
 
     /// Returns the number of background requests that the kernel grants. The protocol has 16 bits for it.

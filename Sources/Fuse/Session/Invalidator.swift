@@ -10,9 +10,9 @@ import Glibc
 ///
 /// Methods may be called from any thread, including those that handle requests. They return without waiting for the
 /// kernel, except `invalidateAttributesNow`. The completion is always called, even if the kernel does not know the node
-/// or name, or the session is over; it does not imply that the filesystem is still mounted. It is called on the
-/// invalidator's thread, by `invalidateAttributesNow` possibly on the calling one, and must not block, since further
-/// messages wait for it.
+/// or name, or the session is over. So a completion does not imply that the filesystem is still mounted. Completions
+/// run on the invalidator's thread; `invalidateAttributesNow` may run its completion on the calling thread. A
+/// completion must not block, since further messages wait for it.
 package final class Invalidator: Sendable {
     private struct Item: Sendable {
         var message: Message
@@ -57,9 +57,10 @@ package final class Invalidator: Sendable {
         send(.attributes(node), completion)
     }
 
-    /// Invalidates the attributes of a node for a reply that waits for it: on the calling thread if no other message is
-    /// in progress. Through the invalidator's thread the message takes 60 to 90 µs, most of it for two thread switches.
-    /// The message waits for no lock in the kernel, because it drops no pages.
+    /// Invalidates the attributes of a node for a reply that waits for it. Sends the message on the calling thread if
+    /// no other message is queued or in progress, otherwise on the invalidator's thread. Through that thread a message
+    /// takes 60 to 90 µs, most of it for two thread switches. The message waits for no lock in the kernel, because it
+    /// drops no pages.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
         guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) else {

@@ -20,7 +20,7 @@ package struct TranscriptConverter {
 
     /// The maximum size in bytes of one line, text or name; the rest of a longer one is dropped.
     static let textLimit = 64 << 10
-    /// The number of bytes from which the format is detected.
+    /// The number of bytes that must have arrived before the format is detected, unless the transcript is shorter.
     private static let detectionSize = 256
 
     package init() {}

@@ -10,7 +10,7 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var isStream = false
     /// The size shown to programs.
     package var shownSize: EpisodeSize
-    /// Whether the rendition is completely cached.
+    /// Whether the rendition (the episode's bytes as one server response defined them) is completely cached.
     package var isComplete: Bool
     /// The cache file of the rendition with this generation, which may be incomplete; `nil` if there is none.
     package var file: String?

@@ -1,7 +1,7 @@
 extension Schema {
-    /// Columns for the origin of a show's feed address, and for its address spaces. For a show of an older library, the
-    /// spaces are unknown until its feed is fetched again, and the address of a subscribed show is assumed to have been
-    /// entered by a person.
+    /// Columns for the origin of a show's feed address, and for the address spaces of the feed (`AddressSpace`: the
+    /// internet, the local network or this computer). In an older library, the spaces of a show are unknown until its
+    /// feed is fetched again. The migration assumes that a person entered the address of every subscribed show.
     static let access = """
         ALTER TABLE podcast ADD COLUMN given_url TEXT;   -- NULL where a catalogue or a server named it
         ALTER TABLE podcast ADD COLUMN reach INTEGER;    -- AddressSpace: the most private that the feed may be in

@@ -28,8 +28,8 @@ package struct SyncClock: Sendable, Equatable {
 
     private static let maxResponseTime: Int64 = 5
     /// The maximum number of seconds by which an action may be ahead of the server: a day, which covers a clock that
-    /// shows local time instead of UTC. A change that a person makes after such an action gets a later time than the
-    /// action: see `time(ofLocal:floor:)`.
+    /// shows local time instead of UTC. If a person changes the episode here after the action has arrived, the change
+    /// gets a later time than the action: see `time(ofLocal:floor:)`.
     private static let tolerance: Int64 = 86_400
 
     /// Returns the time of a local change, by the server's clock.
@@ -48,11 +48,11 @@ package struct SyncClock: Sendable, Equatable {
 
 /// The start times of requests for changes.
 ///
-/// Each response of the API has a timestamp for the next request. The timestamp alone would lose actions: some servers
-/// (oPodSync, gpoddersync) compare it with the acting *device's* time, so that an action made offline is older than the
-/// timestamps that other devices already have; others count whole seconds and lose actions in the second of the
-/// response. So each request overlaps with the previous one, and sometimes covers everything. Actions that are already
-/// known have no effect.
+/// Each response of the API has a timestamp for the next request. Requests that started exactly at this timestamp would
+/// miss actions, for two reasons. Some servers (oPodSync, gpoddersync) compare it with the acting *device's* time: an
+/// action made offline is then older than the timestamps that other devices already have. Other servers count whole
+/// seconds, and lose actions in the second of the response. So each request overlaps with the previous one, and
+/// sometimes covers everything. Actions that are already known have no effect.
 package struct SyncWindow: Sendable, Equatable {
     /// The timestamp of the last response; 0 if there was none.
     package let last: Int64

@@ -2,8 +2,11 @@ import GRDB
 import Synchronization
 import TransferCore
 
-/// The stored episodes of the views, updated by each transaction that changes a fact on which the conditions or the
-/// order of a view depend.
+/// The stored episodes of the views. Each transaction that changes a fact on which the conditions or the order of a
+/// view depend also updates them.
+///
+/// A view that selects episodes by age is *due* when the next episode becomes too old or old enough for it. It is then
+/// rebuilt, although no transaction has changed an episode.
 ///
 /// A listing reads only the rows of one view, however many views and episodes there are. Thread-safe; used only with
 /// the writing connection.
@@ -11,7 +14,7 @@ final class MaterializedViews: Sendable {
     /// The views whose definitions this version can read; `nil` until they are loaded.
     private let compiled = Mutex<[CompiledView]?>(nil)
 
-    /// The interval in seconds at which a view is due whose definition this version cannot read: a day.
+    /// The time in seconds by which a due view is postponed if this version cannot read its definition: a day.
     private static let recheck: Int64 = 86_400
 
     /// Discards the compiled definitions, after a change of a view or a rolled-back transaction.
@@ -49,7 +52,8 @@ final class MaterializedViews: Sendable {
         guard !due.isEmpty else { return [] }
         var names: [String] = []
         let views = try views(db)
-        // A view that only a newer version can read would be due at once again; the newer version rebuilds it.
+        // Only a newer version can read the definitions of these views, and rebuilds them when it runs. This version
+        // cannot, so it postpones them: otherwise they would stay due.
         for id in due.subtracting(views.map(\.id)) {
             try db.execute(sql: "UPDATE view SET expires = ? WHERE id = ?", arguments: [now + Self.recheck, id])
         }
@@ -95,7 +99,7 @@ struct ViewRefresh {
         var isTouched = false
         /// When the view is due, in seconds since 1970; `nil` for never.
         var expires: Int64?
-        /// The last place in the view; `nil` before it is read, and after a change.
+        /// The place (sort key) of the view's last episode; `nil` before it is read, and after a change.
         var last: ViewPlace?
     }
 
@@ -342,8 +346,8 @@ struct ViewRefresh {
         return moments.min()
     }
 
-    /// Returns the views whose expressions match the title. A new title is compared, and the result stored; for any
-    /// other title the stored result is returned.
+    /// Returns the views whose expressions match the episode's title. Compares a new title and stores the result;
+    /// otherwise returns the stored result.
     private func titles(of episode: ViewCandidate, isNew: Bool) throws -> Set<ViewID> {
         guard isNew else {
             return try ViewID.fetchSet(

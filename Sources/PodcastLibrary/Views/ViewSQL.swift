@@ -190,7 +190,8 @@ enum ViewSQL {
         var conditions = ["e.buried = 0"]
         if let isUnplayed = definition.flags[.unplayed] { conditions.append("e.played = \(isUnplayed ? 0 : 1)") }
         if definition.flags[.inProgress] == true {
-            // A whole number, as in the condition of the index `episode_begun`, which SQLite otherwise does not use.
+            // Written as an integer, like the number in the condition of the index `episode_begun`: otherwise SQLite
+            // does not use this index.
             conditions.append("e.played = 0 AND e.position >= \(Int(ListeningRules.inProgress))")
         }
         if definition.flags[.pinned] == true { conditions.append("e.pinned = 1") }

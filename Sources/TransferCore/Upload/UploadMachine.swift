@@ -108,8 +108,8 @@ package struct UploadMachine: Sendable {
     /// accepts a part and disconnects each time would be retried forever.
     var furthest: Int64
     /// The maximum number of bytes that the server has reported: only more than that is progress. Otherwise a server
-    /// that loses and reports the same bytes in turn would be retried forever. Less than `furthest` while bytes are
-    /// buffered on their way.
+    /// that loses and reports the same bytes in turn would be retried forever. This number is less than `furthest`
+    /// while bytes are buffered on their way.
     var confirmed: Int64
     /// Whether a POST was repeated because the outcome of an earlier one, by this process or a former one, was unknown.
     /// The server may then still be processing the earlier one.

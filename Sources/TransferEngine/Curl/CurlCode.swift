@@ -14,7 +14,7 @@ struct CurlCode: Equatable {
     /// Whether the scheme is not supported, or the response did not start with an HTTP head.
     var isUnsupported: Bool { raw == CURLE_UNSUPPORTED_PROTOCOL }
 
-    /// Whether `EasyHandle` may have refused the address.
+    /// Whether `EasyHandle` itself may have ended the transfer, because it refuses the address.
     var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
 
     /// Whether a certificate was not accepted, or the authorities cannot be read.

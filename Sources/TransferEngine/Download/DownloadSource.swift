@@ -30,7 +30,7 @@ package struct DownloadSource: Sendable {
     package var expects: ContentExpectation
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The space of the feed that contains the addresses; see `ReachPolicy`. `nil` if a person entered them.
+    /// The address space of the feed that contains the addresses; see `ReachPolicy`. `nil` if a person entered them.
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
@@ -43,7 +43,8 @@ package struct DownloadSource: Sendable {
     package var priority: TransferPriority
     /// The reason why there is no space for the whole file yet, if so; see `TransferEngine.setAwaitsSpace`.
     package var awaitsSpace: TransferError?
-    /// Whether the owner knows that the cache file is complete; otherwise a complete file is reported again.
+    /// Whether the owner knows that the cache file is complete. If it does not, and the file is complete, the engine
+    /// sends `TransferEvent.completed` again.
     package var isComplete: Bool
 
     package init(

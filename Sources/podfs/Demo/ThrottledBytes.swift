@@ -8,7 +8,7 @@ struct ThrottledBytes: AsyncBufferedSequence {
     let bytes: ArraySlice<UInt8>
     let bytesPerSecond: Int
 
-    /// The maximum number of bytes that the server requests at once.
+    /// The maximum number of bytes that the demo server requests from this sequence at once.
     static let largestPiece = 64 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(rest: bytes, bytesPerSecond: bytesPerSecond) }

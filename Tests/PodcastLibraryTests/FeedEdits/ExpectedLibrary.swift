@@ -2,10 +2,12 @@ import PodcastFeed
 import PodcastLibrary
 import TransferCore
 
-/// The expected rows of a show, computed with knowledge of each item's identity.
+/// The rows that the library should have for a show. The library has to guess which items of two documents are the same
+/// episode; this model reads it from `Said.identity`.
 struct ExpectedLibrary {
     /// An expected row; the key in `entries` is the identity of its item.
     struct Entry {
+        /// The data of the item in the last feed that contained it.
         var said: Said
         let firstSeen: Int64
         var changed: Int64
@@ -44,7 +46,7 @@ struct ExpectedLibrary {
             if !row.said.isSame(as: said) || !row.listed { change.updated.insert(said.identity) }
             if !row.said.looksSame(as: said) || returns { row.changed = now }
             if returns { row.buried = false }
-            // Another file according to the feed: the confirmed size no longer applies.
+            // The feed now describes another file, so the confirmed size no longer applies.
             let hasOtherLength = row.said.length != nil && said.length != nil && row.said.length != said.length
             if hasOtherLength || row.said.place != said.place { row.confirmed = nil }
             row.listed = true

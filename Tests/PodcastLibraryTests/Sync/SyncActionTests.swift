@@ -26,7 +26,7 @@ import Testing
         #expect(SyncedState(action) == nil)
     }
 
-    /// A state can be read back from its action, for every value of the action's `total`, the episode's duration.
+    /// The action made from a state yields the same state again, whatever `total` (the episode's duration) it contains.
     @Test(arguments: [SyncedState.new, .begun(1), .begun(99), .begun(100), .begun(5_000), .played])
     func everyStateSurvivesItsAction(state: SyncedState) {
         for total in [nil, 0, 0.4, 1, 99.9, 100, 4_000.0, -1, .infinity, .nan] as [Double?] {

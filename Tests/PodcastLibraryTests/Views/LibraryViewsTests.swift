@@ -88,7 +88,7 @@ struct LibraryViewsTests {
         ] {
             try library.setView(named: "three", ["order=\(order)"], now: noon)
             #expect(try titles("Three") == expected, "\(order)")
-            // The first episode leaves the view, and another becomes the last.
+            // The first episode leaves the view, and the view gets another one at its end.
             let first = try library.episodes(in: "Three")[0]
             try library.setPlayed(episode: first, true, now: noon)
             #expect(try titles("Three").count == 3 && titles("Three").first == expected[1], "\(order)")
@@ -177,7 +177,7 @@ struct LibraryViewsTests {
         #expect(try library.nextViewUpdate() == today + day * 3 / 2)
     }
 
-    /// After a return to an older version of podfs.
+    /// A newer version of podfs has changed the view, and the user has returned to this one.
     @Test func aViewOfANewerVersionIsNotDueAtOnceAgain() throws {
         try subscribe("One", 3)
         try library.setView(named: "New", ["newer_than=36h"], now: today)
