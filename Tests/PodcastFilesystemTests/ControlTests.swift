@@ -1,11 +1,13 @@
 import Fuse
-import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
 import TransferCore
+
+@testable import PodcastFilesystem
 
 /// setxattr(2): requests rejected at once, and requests sent to the daemon.
 struct ControlTests {
@@ -168,6 +170,25 @@ struct ControlTests {
         }
         #expect(try await evicted.answered() == .error(.resourceBusy))
         #expect(daemon.commands.count == (isClosed ? 2 : 1))
+    }
+
+    /// An eviction is sent while another thread of the mount is closing the file: the handle is removed, but the
+    /// daemon's answer may still count its lease.
+    @Test func anEvictionIsRepeatedIfACloseWasInProgress() async throws {
+        try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
+        let handle = try await mounted.open(node).handle()
+        let daemon = try FakeDaemon(mounted.paths)
+        try await mounted.connect()
+        let file = mounted.filesystem.state.withLock { state in
+            defer { _ = state.kernel.close(NodeNumber(kind: .episode, generation: 1, row: id)) }
+            return state.files.remove(handle)
+        }
+        let evicted = mounted.setxattr(node, "user.podfs.task", "evict")
+        let command = try #require(try await daemon.wait(for: .command).first)
+        mounted.filesystem.finishClose(of: try #require(file))
+        daemon.answer(command, .acted(count: 0, problems: ["it is open in a program"]))
+        daemon.answer(try await daemon.wait(for: .command, count: 2)[1], .acted(count: 1, problems: []))
+        #expect(try await evicted.answered() == .done)
     }
 
     @Test func aFailureIsReportedByItsErrno() async throws {
