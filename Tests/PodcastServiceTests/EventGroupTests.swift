@@ -105,7 +105,8 @@ struct EventGroupTests {
         }
         let key = MediaID(ids[0])
         let pin = Pin(total: 20_000, validator: nil)
-        // The second event is not a record, so it is not in the first one's transaction.
+        // The second event affects more than the library (`isRecord` is false), so the daemon does not write it in the
+        // first one's transaction.
         let events: [TransferEvent] = [
             .fileCreated(key: key, generation: 1, file: "gone", pin, finalURL: nil),
             .abandoned(key: key, generation: 1, file: "gone"),
@@ -114,7 +115,7 @@ struct EventGroupTests {
         try await database.write { db in try db.execute(sql: "DROP TRIGGER forbid") }
         await writeAgain(daemon)
         #expect(await report([], to: daemon) == 0)
-        // Written in the opposite order, the removed file would be the rendition.
+        // If the daemon had written the events in the opposite order, the library would still contain the removed file.
         #expect(try daemon.library.rendition(of: ids[0]) == nil && daemon.episode().generation == 2)
         await daemon.stop()
     }

@@ -29,7 +29,8 @@ package struct ModelEpisode: Sendable {
     package var cached: TestContent?
     /// The possible numbers of received bytes.
     package var received = 0...0
-    /// Whether the transfer is known to run. A read that the kernel serves from its page cache starts no transfer.
+    /// Whether the transfer is known to run. It is unknown, for example, after a read that the kernel may have served
+    /// from its page cache: such a read starts no transfer.
     package var isSure = true
     /// Whether a moving episode may still be suspended: a read of a suspended episode fetches only the bytes read.
     package var maySuspend = false

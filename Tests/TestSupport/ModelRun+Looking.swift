@@ -146,7 +146,7 @@ extension ModelRun {
             offset = last.next
         }
         try await subject.closeFolder(folder)
-        // The order `recently_played` is not modelled.
+        // The order `recently_played` is not modeled.
         let isOrdered = hasOrder(path)
         let expected = allNames(in: path)
         try compare(
@@ -159,7 +159,7 @@ extension ModelRun {
         path.count == 1 && library.view(path[0])?.isDownloaded ?? false
     }
 
-    /// Whether the order of a folder's names is modelled.
+    /// Whether the order of a folder's names is modeled.
     private func hasOrder(_ path: [String]) -> Bool {
         path.count != 1 || library.view(path[0]).map { $0.isOldestFirst != nil } ?? true
     }

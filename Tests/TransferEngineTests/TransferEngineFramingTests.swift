@@ -243,7 +243,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// A reader gets no byte of a web page, even while its first bytes arrive one at a time.
+    /// A reader gets no byte of a web page, even while only its first three bytes, which are spaces, have arrived.
     @Test func noByteOfAPageIsGrantedBeforeItIsKnown() async throws {
         let gate = Gate(heldAt: 3)
         let page = Resource(text: "   <!-- a page --><html><body>Log in</body></html>", contentType: "audio/mpeg")

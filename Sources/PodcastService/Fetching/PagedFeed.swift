@@ -115,7 +115,7 @@ package struct PagedFeed: Sendable {
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }
 
-    /// Returns the keys by which an item is recognised on another page: its guid with one more property, since broken
+    /// Returns the keys by which an item is recognized on another page: its guid with one more property, since broken
     /// generators use one guid for all items; without a guid, its media URL, or its date and title. An item appears on
     /// two pages if an episode is published between the fetches of these pages.
     private static func keys(of item: Item) -> Set<String> {

@@ -25,8 +25,8 @@ extension DownloadMachine {
         return dropAll() + storageFailed(error, now: now)
     }
 
-    /// Handles a full disk, found by this or another download or reported by the owner. Connections end, and waiting
-    /// readers fail; the task remains, and present bytes can be read.
+    /// Handles a full disk, found by this or another download or reported by the owner (the user of the engine).
+    /// Connections end, and waiting readers fail; the task remains, and present bytes can be read.
     package mutating func storageIsFull(_ error: TransferError, now: Instant) -> [Action] {
         guard !isCached else { return [] }
         storageFull = error
@@ -42,8 +42,8 @@ extension DownloadMachine {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
 
-    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure has no
-    /// expiry: the next reader starts a new attempt at once.
+    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure is not held
+    /// against later readers: the next one starts a new attempt at once.
     package mutating func exceedsSpace(_ error: TransferError, now: Instant) -> [Action] {
         guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)

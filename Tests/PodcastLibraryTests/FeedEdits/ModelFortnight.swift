@@ -7,7 +7,9 @@ struct ModelFortnight: Sendable {
 
     /// The response to a refresh.
     enum Answer: Sendable {
+        /// A parsed feed with these items.
         case feed([Said], isWhole: Bool)
+        /// An XML document that has yet to be parsed; `items` is the expected result.
         case document(ModelDocument, items: [Said], isWhole: Bool)
         /// A document that is not a feed, with status 200.
         case page([UInt8])
