@@ -41,7 +41,8 @@ struct EventGroupTests {
         await daemon.stop()
     }
 
-    /// A report that fails rolls back the transaction of all reports; each is then written separately.
+    /// One report that cannot be written rolls back the transaction of all reports. The daemon then writes each report
+    /// separately.
     @Test func aRejectedReportDoesNotPreventTheOthers() async throws {
         let (daemon, client, ids) = try await start(episodes: 12)
         let bad = ids[5]
@@ -80,7 +81,7 @@ struct EventGroupTests {
 
     @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
 
-    /// Such an event could never be written, and would prevent the acknowledgement of all later ones.
+    /// The daemon could never write such an event. If it retried, it could acknowledge no later event.
     @Test func anEventOfARemovedRowIsDropped() async throws {
         let (daemon, client, ids) = try await start(episodes: 1)
         let facts = FileFacts(size: 1, sha256: "")

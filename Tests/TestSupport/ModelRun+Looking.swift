@@ -196,8 +196,8 @@ extension ModelRun {
             // The folder may have been removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
             if hasDownloads(path) { try await settle() }
-            // The first pass returns the names as of the open, later ones the current names. A show's folder may return
-            // any of them: its names change once the mount has received an event.
+            // The first pass over a folder returns the names as of the open, later passes the current names. A show's
+            // folder may return the names as of any pass so far: they change once the mount has received an event.
             let names = allNames(in: path)
             if let top = path.first, library.view(top) == nil, ![".search", "Tags", "Tagged"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }

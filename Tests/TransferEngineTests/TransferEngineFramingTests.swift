@@ -257,7 +257,7 @@ import TransferCore
         #expect(await error == TransferError(.unusable, "the server sent a web page instead of media"))
     }
 
-    /// A captive portal answers every request with its own page, which must not discard bytes received so far.
+    /// A captive portal answers every request with its own page. The engine must then keep the bytes received so far.
     @Test(arguments: ["text/html", "audio/mpeg"]) func aPageDiscardsNoReceivedBytes(type: String) async throws {
         let page = Resource(text: "<html><body>Log in to the hotel</body></html>", contentType: type)
         let bench = try bench { request in

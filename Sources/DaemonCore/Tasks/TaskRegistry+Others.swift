@@ -62,7 +62,7 @@ extension TaskRegistry {
 
     mutating func adopt(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
 
-    /// Records the progress of a fetch; ignored after its end.
+    /// Records the progress of a fetch. Has no effect after the fetch has ended.
     mutating func progress(
         _ id: TaskID, received: Int64, expected: Int64?, at now: Moment, _ outcome: inout Outcome
     ) {

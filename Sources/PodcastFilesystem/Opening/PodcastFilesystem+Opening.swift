@@ -142,7 +142,7 @@ extension PodcastFilesystem {
     }
 
     /// Answers a parked open with the daemon's grant, after the kernel's attributes have been invalidated. Replies
-    /// ESTALE if the grant is for another generation.
+    /// ESTALE if the grant is for another generation (version of the episode's media) than the node.
     ///
     /// - Parameter shownSize: The size that programs saw before the daemon's response.
     private func opened(
@@ -231,7 +231,8 @@ extension PodcastFilesystem {
         var notifiesDaemon: Bool
     }
 
-    /// Adds a handle. It counts as open from now on, before the reply to its open is sent, until `close`.
+    /// Adds a handle. The filesystem treats it as open from now on, even before the reply to its open is sent, until
+    /// `close`.
     private func add(_ file: OpenFile, _ preference: HandleMode.Preference, at now: Int64, _ state: inout State)
         -> AddedHandle
     {
@@ -285,7 +286,7 @@ extension PodcastFilesystem {
         if !isDeferred { notifyClose(of: file) }
     }
 
-    /// Removes a handle, and with the last handle of a node the lease on its cache file.
+    /// Removes a handle. With the last handle of a node, also removes the lease on the node's cache file.
     ///
     /// - Returns: The file, and whether to invalidate the kernel's attributes; `nil` if there is no such handle.
     private func remove(_ handle: FileHandle) -> (file: OpenFile, needsInvalidation: Bool)? {
@@ -303,7 +304,7 @@ extension PodcastFilesystem {
         return removed.map { ($0.file, $0.needsInvalidation) }
     }
 
-    /// Notifies the daemon of the close of a file whose opens it counts.
+    /// Notifies the daemon that a file was closed. Call only if the daemon counts the opens of the file (`isCounted`).
     func notifyClose(of file: OpenFile) {
         // Release the lease first: the daemon may remove files that nobody has open.
         file.media.withLock { $0.reader = nil }

@@ -74,7 +74,7 @@ package struct PagedFeed: Sendable {
         if fresh.count > room || (feed.items.count >= limits.items && page.next != nil) {
             return stop("the pages have more than \(limits.items) items; the rest is ignored")
         }
-        // A server that ignores the page number returns the same page for ever.
+        // A server that ignores the page number returns the same page forever.
         guard !fresh.isEmpty || page.next == nil else {
             return stop("page \(pages) has no new items; later pages are ignored")
         }

@@ -30,14 +30,14 @@ extension DownloadMachine {
     package mutating func storageIsFull(_ error: TransferError, now: Instant) -> [Action] {
         guard !isCached else { return [] }
         storageFull = error
-        // A file being finished has all its bytes, and nobody waits for it.
+        // A file being finished (synced and hashed) has all its bytes, and no reader waits for it.
         if isFinishing { return [] }
         if case .fetching = phase { phase = .fetching() }
         return dropAll() + readers.answerAll(error)
     }
 
-    /// Sets or clears the reason why the whole file has no space yet. While it is set, background filling pauses;
-    /// present bytes stay, and readers are served.
+    /// Sets or clears the reason why the whole file has no space yet. While a reason is set, the background download of
+    /// the whole file (filling) pauses; present bytes stay, and readers are served.
     package mutating func setAwaitsSpace(_ reason: TransferError?, now: Instant) -> [Action] {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
