@@ -3,7 +3,8 @@ internal import Glibc
 internal import Synchronization
 package import SystemPackage
 
-/// The sparse file of one rendition, open in the one process that writes it.
+/// The sparse cache file of one rendition (the media of an episode as defined by one server response), open in the one
+/// process that writes it.
 ///
 /// Each byte is written once, at its final offset: no truncation, no hole punching, no overwriting. If the size is
 /// known, the file has that size from the start, so that readers may map it. Thread-safe, since `pread` and `pwrite`
@@ -92,7 +93,8 @@ package final class CacheFile: Sendable {
     }
 
     /// Whether the file system reports data, not a hole, for all of `range`. It reports whole blocks, so `true` does
-    /// not prove that every byte was written. Moves the descriptor's file offset, which no read or write here uses.
+    /// not prove that every byte was written. The check moves the descriptor's file offset, which no read or write here
+    /// uses.
     func mayContain(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }
         let data = clinux_seek_data(descriptor.rawValue, off_t(range.lowerBound))

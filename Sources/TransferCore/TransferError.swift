@@ -15,13 +15,15 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         /// No space is left for the cache: its disk is full, or a configured limit permits no more bytes. The error
         /// lasts until there is space.
         case diskFull
-        /// Another rendition has replaced the one being read.
+        /// The server now sends another version of the file than the one being read.
         case changed
-        /// The cached file has changed: it must be verified completely before it is served.
+        /// The metadata of the cache file differ from those recorded: the daemon must verify the whole file before it
+        /// serves it.
         case unverified
         /// The server sent something other than the file: HTML, JSON, a wrong range.
         case unusable
-        /// The bytes would need a download of the whole file, which a probe does not start.
+        /// The server cannot send these bytes without those before them, and a probe (a program that only reads tags)
+        /// does not start a download.
         case unprobed
         /// The file was removed from the cache while a reader waited for its bytes.
         case removed

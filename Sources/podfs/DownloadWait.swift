@@ -13,7 +13,7 @@ struct DownloadWait {
     private let installation: Installation
     private let episodes: [EpisodeID]
 
-    /// The number of consecutive daemons that exit without an event, after which the command fails.
+    /// The command fails after this number of consecutive daemons that have exited without sending an event.
     private static let maximumFailures = 6
 
     /// - Parameter episodes: Different episodes.
@@ -98,7 +98,7 @@ struct DownloadWait {
         var episodes: [EpisodeID]
         /// A line for each episode that is not complete.
         var problems: [String] = []
-        /// The sequence number of the last event before the command; `nil` until a daemon has answered.
+        /// The sequence number of the last event before the command started; `nil` until a daemon has answered.
         var baseline: Int64?
     }
 
@@ -141,7 +141,7 @@ struct DownloadWait {
                 onFinish(episodes.count - remaining.episodes.count)
             }
             let remain = waiting.map(\.task.episode)
-            // Downloads that waited for space may have got it when others ended.
+            // Downloads that waited for space may have got space when others ended.
             if waiting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
                 for (task, event) in waiting { remaining.record(event, episode: task.episode, path: task.info.path) }
                 return

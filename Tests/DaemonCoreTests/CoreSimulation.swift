@@ -34,6 +34,7 @@ struct CoreSimulation {
         var awaitsSpace = false
     }
 
+    /// An event of the engine that the core has not handled yet.
     enum Fact {
         case progress(DownloadSnapshot)
         case completed(MediaID)
@@ -83,7 +84,9 @@ struct CoreSimulation {
     var effects: [Effect] = []
     var abandoned: [MediaID] = []
     var wakesAt: Instant?
+    /// The sequence number of the last broadcast event.
     var told: Int64 = 0
+    /// How many final events were broadcast for each task.
     var ends: [TaskID: Int] = [:]
     var isFetching = false
     var isReadingConditions = false

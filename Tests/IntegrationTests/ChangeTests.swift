@@ -78,7 +78,7 @@ import Testing
     @Test func anOpenFolderListsANewEpisodeAfterARewind() async throws {
         let show = try await Self.listed()
         // Reads the folder, prints "read", waits for a line in the FIFO `orders`, and reads the folder again from the
-        // same descriptor. The mount learns of the new episode a moment after the command, so this is repeated.
+        // same descriptor until the episode is listed: the mount learns of it a moment after the refresh command.
         let program = """
             $| = 1; opendir(my $folder, $ARGV[0]) or die; my @names = readdir $folder; print "read\\n";
             open(my $orders, '<', $ARGV[1]) or die; <$orders>;

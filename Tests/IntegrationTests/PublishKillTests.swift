@@ -4,7 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Uploads while processes are killed repeatedly or the server goes down. Each must arrive exactly once and completely.
+/// Uploads while processes are killed repeatedly or the server goes down. Each upload must arrive exactly once and
+/// completely.
 ///
 /// The environment variable `PODFS_PUBLISH_BYTES` sets the size of an upload (default 20 MB), and `PODFS_SEED` the seed
 /// (default 1) of the victims and the times. The results are printed in one line.
@@ -109,7 +110,7 @@ import Testing
             }
             if victim != .command { try await home.waitUntilDaemonHasEnded() }
             try await wakeDaemon()
-            // A command that was killed before it handed the file over has published nothing, so it is repeated.
+            // A command that was killed before it handed the file to the daemon has published nothing: start it again.
             let isKnown = try await isOutstanding()
             if command == nil, !isKnown, server.videos.isEmpty { command = try start() }
         }

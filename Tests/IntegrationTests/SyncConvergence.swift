@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Two installations with one sync server, and a random schedule of events.
+/// Two installations of podfs (`homes`) with one sync server, and a random schedule of events.
 ///
 /// The seed determines the actions and the faults, but neither the time at which a killed daemon dies nor which
 /// response is lost.
@@ -58,10 +58,11 @@ final class SyncConvergence {
     private let faults = Faults()
     /// The actions on each episode `SHOW/EPISODE`, with the home that performed them.
     private var heard: [String: [(home: Int, what: Heard)]] = [:]
-    /// Shows that were unsubscribed; for each show, the homes that changed it, and whether its last change was a
-    /// subscription.
+    /// The shows that any home has unsubscribed from.
     private var unsubscribed: Set<Int> = []
+    /// The homes that have subscribed to or unsubscribed from each show.
     private var subscribers: [Int: Set<Int>] = [:]
+    /// Whether the last change of each show's subscription was a subscription.
     private var lastWish: [Int: Bool] = [:]
 
     init(seed: UInt64) throws {

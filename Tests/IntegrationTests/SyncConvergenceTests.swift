@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two homes with one sync server, which must converge after random actions, kills and faults.
+/// Two homes (installations of podfs) with one sync server. They must converge after random actions, kills and faults.
 ///
 /// The environment variable `PODFS_SYNC_SEEDS` sets the number of schedules (default 2), and `PODFS_SYNC_SEED` the
 /// first seed (default 1). Even seeds use Nextcloud's gpoddersync, odd ones the gPodder API. The results are printed,

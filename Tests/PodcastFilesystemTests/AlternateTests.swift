@@ -101,7 +101,7 @@ struct AlternateTests {
         #expect(mounted.filesystem.episode(at: path + ["x"]) == nil)
     }
 
-    /// mpv opens the lines of a playlist as they are, and reports them as paths.
+    /// A playlist percent-encodes a name with `#` or `?`. mpv opens the encoded name, and reports it as the path.
     @Test func aPlayersPathMayBeAnEncodedOrFormerName() async throws {
         let mounted = try Mounted()
         try mounted.subscribe("Show", episodes: 1)
@@ -165,6 +165,7 @@ struct AlternateTests {
         #expect(!mounted.notifier.messages.contains(.entry(parent: ofShow, name: gone.name)))
     }
 
+    /// For the handles of an exported mount (NFS, open_by_handle_at(2)) the kernel looks up `.` and `..`.
     @Test func handlesOfAnExportAreAnswered() throws {
         let show = try mounted.entry("Show")
         let folder = try mounted.entry("Show", ".alternates")

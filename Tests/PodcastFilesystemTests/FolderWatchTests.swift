@@ -88,7 +88,7 @@ import Testing
         let inode = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? UInt64
         let line = " ino:\(String(try #require(inode), radix: 16)) "
         return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fdinfo").contains { name in
-            // A descriptor may have been closed since.
+            // Another thread may have closed the descriptor after the listing.
             let info = try? String(contentsOfFile: "/proc/self/fdinfo/\(name)", encoding: .utf8)
             return info?.split(separator: "\n").contains { $0.hasPrefix("inotify ") && $0.contains(line) } ?? false
         }

@@ -37,7 +37,8 @@ extension KernelCacheSimulation {
         case .listing(let change):
             let isCurrent = cache.isCurrent(since: change)
             let row = isCurrent || !cache.isOutdated(number, since: change) ? program.row : rows[program.episode]
-            // `program.row` may precede an unreported change. The report of that change invalidates the attributes.
+            // `program.row` may be older than a change that the daemon has not reported yet. The report of that change
+            // invalidates the attributes.
             return receive(reply(facts(of: row)), &program)
         case .receivingEntry(let reply):
             accept(reply)

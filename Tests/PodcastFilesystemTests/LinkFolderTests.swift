@@ -148,7 +148,7 @@ struct LinkFolderTests {
         try await waitUntil { mounted.notifier.messages.contains(.entry(parent: unplayed, name: name)) }
         try await waitUntil { mounted.notifier.messages.contains(.attributes(playlist.node)) }
         #expect(try names("Unplayed") == ["2026-01-01 Episode 1 - One.mp3"])
-        // Once the kernel has forgotten the folder, nothing is sent for it.
+        // Once the kernel has forgotten the folder, the filesystem sends no invalidation for it.
         mounted.filesystem.forget(node: unplayed, count: 9)
         let count = mounted.notifier.messages.count { $0 == .attributes(unplayed) }
         try mounted.library.setPlayed(episode: episode.id, false, now: 1_700_000_600)
@@ -180,7 +180,8 @@ struct LinkFolderTests {
             try mounted.library.setView(named: "V\(number)", ["limit=1"], now: 1)
             _ = try names("V\(number)")
         }
-        // The names in the views listed longest ago are invalidated, so that the kernel cannot show outdated ones.
+        // The filesystem no longer knows what the views listed longest ago contain. It has invalidated the names in
+        // them, so that the kernel cannot show outdated ones.
         let first = NodeNumber(kind: .view, row: 5).node
         let last = NodeNumber(kind: .view, row: 74).node
         let name = "2026-01-01 Episode 1 - One.mp3"

@@ -134,7 +134,7 @@ struct PassthroughTests {
         unlink(ContentCache.path(of: file.name, in: mounted.options.cache).string)
         let second = try open(mounted, node)
         #expect(second.backing == first.backing)
-        // Its bytes are available for direct I/O too.
+        // The bytes of the removed file are available for direct I/O too.
         let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(mounted.read(node, direct.handle, 5, 5).answer == .bytes(content.bytes(in: 5..<10)))
         for reply in [first, second, direct] { mounted.release(node, reply.handle) }

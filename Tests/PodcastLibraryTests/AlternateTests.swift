@@ -276,7 +276,7 @@ struct AlternateTests {
         #expect(try library.renditions().isEmpty && library.entry(id: files[0].id)?.generation == 2)
         let all = Set([id] + files.map(\.id))
         #expect(try Set(library.files(of: [id])) == all && Set(library.files(of: show)) == all)
-        // The alternates are removed with it: they get neither downloads nor files until the episode is restored.
+        // The alternates are buried with their episode: they get neither downloads nor files until it is restored.
         let removed = LibraryError.noSuchEpisode(files[0].id)
         #expect(throws: removed) { _ = try library.enqueue(episode: files[0].id, session: "s", now: noon) }
         #expect(throws: removed) {

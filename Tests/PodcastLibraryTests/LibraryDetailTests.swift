@@ -43,7 +43,7 @@ struct LibraryDetailTests {
         #expect(try library.refreshRecord(of: show.id).quietTimes == quiet)
         #expect(try library.refreshSubjects().map(\.quietTimes) == [quiet])
 
-        // An equal feed does not count as a change. A feed with another person does.
+        // A merge of an equal feed leaves the show's change time. A merge of a feed with another person sets it.
         let same = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 1)
         #expect(same.updated.isEmpty && same.podcast.changed == noon)
         feed.items[0].persons = [Person(name: "Nora")]

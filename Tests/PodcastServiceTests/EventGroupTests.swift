@@ -41,7 +41,8 @@ struct EventGroupTests {
         await daemon.stop()
     }
 
-    /// A report that fails rolls back the transaction of all reports; each is then written separately.
+    /// One report that cannot be written rolls back the transaction of all reports. The daemon then writes each report
+    /// separately.
     @Test func aRejectedReportDoesNotPreventTheOthers() async throws {
         let (daemon, client, ids) = try await start(episodes: 12)
         let bad = ids[5]
@@ -80,7 +81,7 @@ struct EventGroupTests {
 
     @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
 
-    /// Such an event could never be written, and would prevent the acknowledgement of all later ones.
+    /// The daemon could never write such an event. If it retried, it could acknowledge no later event.
     @Test func anEventOfARemovedRowIsDropped() async throws {
         let (daemon, client, ids) = try await start(episodes: 1)
         let facts = FileFacts(size: 1, sha256: "")
@@ -105,7 +106,8 @@ struct EventGroupTests {
         }
         let key = MediaID(ids[0])
         let pin = Pin(total: 20_000, validator: nil)
-        // The second event is not a record, so it is not in the first one's transaction.
+        // The second event affects more than the library (`isRecord` is false), so the daemon does not write it in the
+        // first one's transaction.
         let events: [TransferEvent] = [
             .fileCreated(key: key, generation: 1, file: "gone", pin, finalURL: nil),
             .abandoned(key: key, generation: 1, file: "gone"),
@@ -114,7 +116,7 @@ struct EventGroupTests {
         try await database.write { db in try db.execute(sql: "DROP TRIGGER forbid") }
         await writeAgain(daemon)
         #expect(await report([], to: daemon) == 0)
-        // Written in the opposite order, the removed file would be the rendition.
+        // If the daemon had written the events in the opposite order, the library would still contain the removed file.
         #expect(try daemon.library.rendition(of: ids[0]) == nil && daemon.episode().generation == 2)
         await daemon.stop()
     }

@@ -11,7 +11,8 @@ import TransferCore
 
 @testable import PodcastService
 
-/// Refreshes of many feeds: unchanged feeds are written in one transaction, and so are new shows.
+/// Refreshes of many feeds. The daemon records all unchanged feeds in one transaction, and stores all new shows that
+/// arrive together in one transaction.
 struct RefreshBatchTests {
     private let home: ServiceHome
 

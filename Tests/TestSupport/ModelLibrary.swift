@@ -29,13 +29,16 @@ package struct ModelEpisode: Sendable {
     package var cached: TestContent?
     /// The possible numbers of received bytes.
     package var received = 0...0
-    /// Whether the transfer is known to run. A read that the kernel serves from its page cache starts no transfer.
+    /// Whether the transfer is known to run. It is unknown, for example, after a read that the kernel may have served
+    /// from its page cache: such a read starts no transfer.
     package var isSure = true
     /// Whether a moving episode may still be suspended: a read of a suspended episode fetches only the bytes read.
     package var maySuspend = false
-    /// Whether a moving episode may have a task. One opened in `Tagged` has none, though all its bytes may arrive.
+    /// Whether a moving episode may have a task. An episode that was opened in the folder `Tagged` (whose files have a
+    /// tag made by podfs) has none, though all its bytes may arrive.
     package var hasTask = true
-    /// Whether the failure of a refused episode may be forgotten, as after a restart of the mount or the daemon.
+    /// Whether podfs may have forgotten the failure of a refused episode, as after a restart of the mount or of the
+    /// daemon.
     package var mayBeForgotten = false
     /// Whether a cache file may exist, empty or partial.
     package var mayHaveFile = false
@@ -124,8 +127,8 @@ package struct ModelEpisode: Sendable {
         mayHaveFile = true
     }
 
-    /// Records an open in `Tagged`. It reads the start of the original without a task: one block of 64 KiB. All bytes
-    /// may arrive if no size was confirmed before, or if the daemon knows of a player that has the original open.
+    /// Records an open in `Tagged`. The open reads the start of the original without a task: one block of 64 KiB. All
+    /// bytes may arrive if no size was confirmed before, or if the daemon knows of a player that has the original open.
     ///
     /// - Parameter size: The size of the open file.
     mutating func becomeTagged(size: Int, isOpenElsewhere: Bool) {
@@ -171,8 +174,9 @@ package struct ModelShow: Sendable {
     package var statuses: Set<Int> = [200]
     package var hasCoverCached = false
     package var tags: [String] = []
-    /// The time of the last change and refresh of the row, in seconds.
+    /// The time of the row's last change, in seconds.
     package var changed: ClosedRange<Int64>
+    /// The time of the show's last refresh, in seconds.
     package var refreshed: ClosedRange<Int64>
 
     /// The episodes in the order of a listing: newest first, undated ones by their first refresh.

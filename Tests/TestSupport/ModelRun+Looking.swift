@@ -146,7 +146,7 @@ extension ModelRun {
             offset = last.next
         }
         try await subject.closeFolder(folder)
-        // The order `recently_played` is not modelled.
+        // The order `recently_played` is not modeled.
         let isOrdered = hasOrder(path)
         let expected = allNames(in: path)
         try compare(
@@ -159,7 +159,7 @@ extension ModelRun {
         path.count == 1 && library.view(path[0])?.isDownloaded ?? false
     }
 
-    /// Whether the order of a folder's names is modelled.
+    /// Whether the order of a folder's names is modeled.
     private func hasOrder(_ path: [String]) -> Bool {
         path.count != 1 || library.view(path[0]).map { $0.isOldestFirst != nil } ?? true
     }
@@ -196,8 +196,8 @@ extension ModelRun {
             // The folder may have been removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
             if hasDownloads(path) { try await settle() }
-            // The first pass returns the names as of the open, later ones the current names. A show's folder may return
-            // any of them: its names change once the mount has received an event.
+            // The first pass over a folder returns the names as of the open, later passes the current names. A show's
+            // folder may return the names as of any pass so far: they change once the mount has received an event.
             let names = allNames(in: path)
             if let top = path.first, library.view(top) == nil, ![".search", "Tags", "Tagged"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }

@@ -3,9 +3,9 @@ import Glibc
 
 /// A mount namespace in which every user may open /dev/fuse, whatever the mode of the machine's device node.
 ///
-/// The namespace has its own device node over /dev/fuse, so that the machine's is unchanged. It lives as long as this
-/// object or a process in it. Mounts made inside are invisible outside, so programs that use them must be run through
-/// `entering`. Needs root. The corresponding system call is `unshare`.
+/// The namespace has its own device node over /dev/fuse, so that the machine's is unchanged. The namespace lives as
+/// long as this object or a process in it. Mounts made inside are invisible outside, so programs that use them must be
+/// run through `entering`. Needs root. The corresponding system call is `unshare`.
 package final class MountNamespace: Sendable {
     /// Whether the test can create such a namespace: it needs root, and some containers forbid `mknod` or `unshare`.
     package static let isPossible: Bool = {

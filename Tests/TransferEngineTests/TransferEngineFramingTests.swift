@@ -243,7 +243,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// A reader gets no byte of a web page, even while its first bytes arrive one at a time.
+    /// A reader gets no byte of a web page, even while only its first three bytes, which are spaces, have arrived.
     @Test func noByteOfAPageIsGrantedBeforeItIsKnown() async throws {
         let gate = Gate(heldAt: 3)
         let page = Resource(text: "   <!-- a page --><html><body>Log in</body></html>", contentType: "audio/mpeg")
@@ -257,7 +257,7 @@ import TransferCore
         #expect(await error == TransferError(.unusable, "the server sent a web page instead of media"))
     }
 
-    /// A captive portal answers every request with its own page, which must not discard bytes received so far.
+    /// A captive portal answers every request with its own page. The engine must then keep the bytes received so far.
     @Test(arguments: ["text/html", "audio/mpeg"]) func aPageDiscardsNoReceivedBytes(type: String) async throws {
         let page = Resource(text: "<html><body>Log in to the hotel</body></html>", contentType: type)
         let bench = try bench { request in

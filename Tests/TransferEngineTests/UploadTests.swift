@@ -123,7 +123,7 @@ import TransferCore
         let error = try #require(try await bench.failure())
         #expect(error.message.contains("\(status)"))
         #expect(bench.server.calls("PUT").count == 1)
-        // The user resumes it.
+        // The user resumes the failed upload.
         bench.start()
         try await bench.waitForEnd()
         try bench.expectWhole()

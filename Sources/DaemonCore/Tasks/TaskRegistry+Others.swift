@@ -14,7 +14,7 @@ extension TaskRegistry {
 
     mutating func report(_ snapshot: UploadSnapshot, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads[snapshot.key] else { return }
-        // Outdated: the task has been resumed since.
+        // The snapshot is outdated: the task has been resumed since.
         if snapshot.state == .suspended, !upload.isSuspended { return }
         let isNewState = upload.state != snapshot.state || upload.snapshot == nil
         upload.snapshot = snapshot
@@ -62,7 +62,7 @@ extension TaskRegistry {
 
     mutating func adopt(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
 
-    /// Records the progress of a fetch; ignored after its end.
+    /// Records the progress of a fetch. Has no effect after the fetch has ended.
     mutating func progress(
         _ id: TaskID, received: Int64, expected: Int64?, at now: Moment, _ outcome: inout Outcome
     ) {

@@ -151,8 +151,8 @@ package struct TaskRegistry: Sendable {
             outcome.effects.append(.broadcast(event(.state(TaskReport(snapshot, nil)), at: now)))
             return
         }
-        // `fail` has set the state before this report arrives. Any other state means that the task was requested again,
-        // and the report is outdated.
+        // `fail` has set the task's state to failed before this snapshot arrives. Any other state means that the task
+        // was requested again since, and the snapshot is outdated.
         if snapshot.state == .failed, task.snapshot.state != .failed { return }
         let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
         if !isRecorded {
@@ -195,7 +195,8 @@ package struct TaskRegistry: Sendable {
         // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
         if task?.isUnderWay ?? false { outcome.hasEndedTask = true }
-        // A cancelled download, or the end of a probe: the bytes received so far stay in the cache.
+        // A cancelled download, or the end of a probe (a read by a program that only reads tags): the bytes received so
+        // far stay in the cache.
         if let task { outcome.effects.append(.write(.removed(task.id))) }
         let row = Effect.Row.received(
             snapshot.key, generation: snapshot.generation, bytes: snapshot.received)

@@ -52,7 +52,8 @@ package struct LeadingTags: Sendable {
         step = offset < end ? .read(offset..<end) : .other
     }
 
-    /// Returns the size of the tag that starts here with its header and footer, in bytes; `nil` if there is none.
+    /// Returns the size in bytes of the tag at the start of `bytes`, including its header and footer; `nil` if there is
+    /// no tag.
     private static func tagSize(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= 10, bytes.starts(with: Array("ID3".utf8)), bytes[3] < 0xFF, bytes[4] < 0xFF,
             bytes[6..<10].allSatisfy({ $0 < 0x80 })

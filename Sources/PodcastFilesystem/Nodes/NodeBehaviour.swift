@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
-/// The behaviour of one node. Every kind of node has an implementation; the defaults are those of a regular file
+/// The behavior of one node. Every kind of node has an implementation; the defaults are those of a regular file
 /// without extended attributes, except that of `opening`, which rejects the open of a folder or link.
 ///
 /// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent as the

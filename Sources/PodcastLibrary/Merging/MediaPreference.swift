@@ -72,7 +72,8 @@ package enum MediaPreference: Sendable, Equatable {
         MediaType(type: medium.type, url: medium.addresses[0]).major
     }
 
-    /// Whether an encoding has this MIME type, under any of its names, or lists its subtype among the codecs.
+    /// Whether an encoding has this MIME type, under any of the type's names, or lists the type's subtype (`opus` of
+    /// `audio/opus`) among its codecs.
     private static func fits(_ medium: Medium, _ type: String) -> Bool {
         if medium.type == type { return true }
         if let codec = type.split(separator: "/").last, let codecs = medium.codecs?.lowercased(),

@@ -47,10 +47,10 @@ package struct PendingSubscription: Sendable, Equatable {
     package var podcast: ShowID
     /// Whether the show is now subscribed.
     package var subscribed: Bool
-    /// The value in a request to which no response has arrived: the server may have accepted it. `nil` if there is no
-    /// such request.
+    /// The value of `subscribed` in a request to which no response has arrived: the server may have accepted it. `nil`
+    /// if there is no such request.
     package var sent: Bool?
-    /// A serial number that distinguishes successive changes of an address.
+    /// A serial number that distinguishes successive changes of the subscription to one address.
     package var serial: Int64
 
     package init(url: String, podcast: ShowID, subscribed: Bool, sent: Bool? = nil, serial: Int64 = 1) {
@@ -100,11 +100,12 @@ package struct PendingAction: Sendable, Equatable {
     }
 }
 
-/// The counts of changes waiting to be sent, and of parked states.
+/// The counts of changes waiting to be sent, and of *parked* states: playback states that the server has sent for
+/// episodes that are not in the library.
 package struct SyncQueue: Sendable, Equatable {
     package var subscriptions: Int
     package var actions: Int
-    /// The number of states of episodes that are not in the library.
+    /// The number of parked states.
     package var parked: Int
     /// The time of the oldest unsent change by the local clock; `nil` if there is none.
     package var oldest: Int64?

@@ -16,7 +16,7 @@ extension Library {
         try query { db in try Self.uploads(db, "file = ?", [file]).first }
     }
 
-    /// Adds an upload, and assigns its id from the sequence of the downloads' ids.
+    /// Adds an upload. Assigns its id from the sequence of the downloads' ids, since both are ids of tasks.
     package func add(_ upload: Upload) throws -> Upload {
         try write { db in
             var upload = upload

@@ -43,7 +43,8 @@ package struct Tag: Sendable, Equatable {
         return tags
     }
 
-    /// Converts the folders of another program's list of subscriptions to tags. Their names may contain anything.
+    /// Converts the folders of another program's list of subscriptions to tags. The folders' names may contain any
+    /// characters.
     package static func list(folders: [String]) -> [String] {
         var seen: Set<String> = []
         return folders.map { FileName.stem($0.replacing(",", with: " ")) }
@@ -123,7 +124,7 @@ extension Library {
         try db.execute(sql: "DELETE FROM tag WHERE id NOT IN (SELECT tag FROM show_tag)")
     }
 
-    /// Returns the id of a tag, which is created if no show has it.
+    /// Returns the id of a tag. Creates the tag if no show has it.
     ///
     /// Does not use INSERT OR IGNORE, which consumes an id even on a conflict (https://sqlite.org/autoinc.html): the
     /// node ids of links have only 18 bits for the id of a tag.

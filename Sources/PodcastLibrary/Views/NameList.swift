@@ -10,7 +10,7 @@ enum NameList {
                 rest.removeFirst()
             } else if first == "\"" {
                 guard let (name, after) = quoted(rest) else { return nil }
-                // With text after the closing quote, the quotes are part of the name.
+                // If text follows the closing quote, the quotes are part of the name.
                 let end = after.firstIndex(of: ",") ?? after.endIndex
                 let tail = FileName.trimmedSpace(String(after[..<end]))
                 names.append(tail.isEmpty ? name : FileName.trimmedSpace(String(rest[..<end])))

@@ -68,7 +68,7 @@ package enum ViewKey: String, CaseIterable, Sendable {
 extension ViewDefinition {
     /// The allowed values of `limit`.
     private static let limits = 1...100_000
-    /// The maximum size of an expression in bytes of UTF-8.
+    /// The maximum size of the regular expression for `title`, in bytes of UTF-8.
     private static let titleLimit = 500
 
     /// Parses a definition stored as `lines`.

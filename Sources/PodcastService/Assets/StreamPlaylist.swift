@@ -3,8 +3,9 @@ package import TransferCore
 
 /// The check of a stream's playlist (HTTP Live Streaming, RFC 8216), received piece by piece. Pure.
 ///
-/// A player that opens the playlist follows every address in it without asking, so an episode is only presented as a
-/// stream if all addresses are http or https, and none is in a more private network than the playlist itself.
+/// A player that opens the playlist follows every address in it without asking. So an episode is only presented as a
+/// stream if all addresses are http or https, and none has `localhost` or a numeric host in a more private network than
+/// the playlist itself. Other host names are not looked up here, and pass.
 package struct StreamPlaylist {
     /// The maximum size of a playlist in bytes: a day of two-second segments with long addresses.
     package static let largest = 8 << 20
@@ -27,7 +28,7 @@ package struct StreamPlaylist {
 
     /// - Parameters:
     ///   - base: the final address of the playlist.
-    ///   - space: the space of that address; `nil` allows any.
+    ///   - space: the address space (public, local or loopback) of that address; `nil` allows links into any.
     package init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
         self.base = base
         self.reach = reach

@@ -74,7 +74,7 @@ package struct PagedFeed: Sendable {
         if fresh.count > room || (feed.items.count >= limits.items && page.next != nil) {
             return stop("the pages have more than \(limits.items) items; the rest is ignored")
         }
-        // A server that ignores the page number returns the same page for ever.
+        // A server that ignores the page number returns the same page forever.
         guard !fresh.isEmpty || page.next == nil else {
             return stop("page \(pages) has no new items; later pages are ignored")
         }
@@ -115,7 +115,7 @@ package struct PagedFeed: Sendable {
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }
 
-    /// Returns the keys by which an item is recognised on another page: its guid with one more property, since broken
+    /// Returns the keys by which an item is recognized on another page: its guid with one more property, since broken
     /// generators use one guid for all items; without a guid, its media URL, or its date and title. An item appears on
     /// two pages if an episode is published between the fetches of these pages.
     private static func keys(of item: Item) -> Set<String> {

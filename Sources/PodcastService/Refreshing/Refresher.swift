@@ -224,7 +224,7 @@ final class Refresher: ServicePart {
     /// Frees the slot that `acquireSlot` has granted.
     ///
     /// - Parameter isRefused: whether the server answered 429. Other imports that wait for this host then get no slot.
-    ///   A 503 does not count: a single one says too little about a host with hundreds of feeds.
+    ///   `false` for a 503: a single one says too little about a host with hundreds of feeds.
     func releaseSlot(_ id: ShowID, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: uptime) }
         if isRefused { refuseSlots() }
@@ -254,7 +254,7 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Refreshes a show whose turn has come, or handles its response if that has already begun.
+    /// Refreshes a show whose turn has come. If the pump has already sent the request, handles its response (`answer`).
     func refreshNow(_ id: ShowID, answer: StreamingResponse?) {
         let occasion = occasions.removeValue(forKey: id) ?? .schedule
         if let answer { driver.report(.fetchAdopted(answer.request.task)) }
@@ -273,8 +273,8 @@ final class Refresher: ServicePart {
         for group in waitingGroups.removeValue(forKey: id) ?? [] { group.add(result) }
     }
 
-    /// Reports the end of fetching when no feed is being fetched. A report after each show would be expensive: the core
-    /// then reads the schedule, and the query for the next refresh scans the whole table.
+    /// Reports the end of fetching when no feed is being fetched. A report after each show would be expensive: at every
+    /// report the core reads the schedule, and the query for the next refresh scans the whole table.
     func reportIfIdle() {
         if !isFetching { driver.report(.fetching(false)) }
     }

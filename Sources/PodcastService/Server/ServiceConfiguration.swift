@@ -23,7 +23,7 @@ package struct ServiceConfiguration: Sendable {
     package var onIdle: String?
     /// Limits of the cache: its size, and the space that it leaves free.
     package var storage = StorageLimits()
-    /// Source of the conditions on which discretionary work depends.
+    /// Source of the network and power conditions on which discretionary (automatic) work depends.
     package var conditions = ConditionSource.constant(.unknown)
     /// The age at which the conditions are read again while discretionary work depends on them.
     package var conditionLifetime = Duration.seconds(60)
@@ -48,7 +48,7 @@ package struct ServiceConfiguration: Sendable {
     package var netrcFile: String?
     /// Catalogues to search.
     package var catalogues: [any Catalogue] = [ITunesCatalogue()]
-    /// Timeout of a search, and of fetching a found show's feed; a program is waiting to list the folder.
+    /// Timeout of a search, and of fetching a found show's feed: a program that lists a search folder waits for them.
     package var searchTimeout = Duration.seconds(10)
     /// Time for which the file of an unsubscribed episode stays cached after its last close: many programs open a file,
     /// read its beginning, and open it again.

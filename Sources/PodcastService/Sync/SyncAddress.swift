@@ -35,7 +35,8 @@ package struct SyncAddress: Sendable, Equatable {
         }
         var url = String(given.url.prefix { $0 != "?" && $0 != "#" })
         var kind: SyncAccount.Kind?
-        // Accept an address that was copied from a browser that shows the app, or from another program's settings.
+        // Accept an address that was copied from a browser that shows a Nextcloud page, or from another program's
+        // settings.
         if let app = url.firstRange(of: "/index.php") {
             url = String(url[..<app.lowerBound])
             kind = .nextcloud

@@ -55,8 +55,8 @@ extension TaskCommands {
     func resumeTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let media = MediaID(episode)
         let session = try session(of: client)
-        // A new task starts suspended, and its client may have suspended it again since: each of the two suspensions
-        // needs a resume.
+        // A new task starts suspended. If its client has then suspended it explicitly, the client must resume it twice:
+        // the first resume ends the explicit suspension, and the second starts the task.
         let wasHeld = driver.core.tasks.holds.isHeld(media, by: client.id)
         if wasHeld { driver.report(.released(media, by: client.id)) }
         guard !wasHeld, let asked = session.created[media] else {

@@ -32,7 +32,7 @@ final class TaskCommands: ServicePart {
             for task in tasks {
                 try batch.handle(.registered(task, asked: nil))
                 if let whole = try library.rendition(of: task.media.episode), whole.complete, let size = whole.size {
-                    // The daemon was killed between the end of the download and its record.
+                    // The previous daemon was killed after this download had ended, before it removed the task.
                     try library.removeDownload(id: task.id)
                     try batch.handle(.completed(task.media, generation: whole.generation, size: size))
                     continue

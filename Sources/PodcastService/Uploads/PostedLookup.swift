@@ -6,8 +6,8 @@ internal import TransferEngine
 /// A lookup that determines whether a POST whose response was lost has reached the server.
 ///
 /// The lookup sends a GET to the address of the POST. A server whose response has the header field Idempotency-Key
-/// honours that field, so the POST can be repeated. Any other server should return its list of entries (JSON, or any
-/// feed). An entry matches if its title begins with the upload's, or the upload's title with that of the entry.
+/// honors that field, so the POST can be repeated. Any other server should return its list of entries (JSON, or any
+/// feed). An entry matches if its title begins with the upload's title, or the other way round.
 ///
 /// The media are sent after the POST, so the entry that the POST has created has none yet. If every match has media, or
 /// there is no match, the POST has not arrived. If exactly one match has no media and its title is the same, it is the
@@ -15,7 +15,7 @@ internal import TransferEngine
 /// After a failed request the lookup is repeated later.
 ///
 /// Titles are compared by their letters and digits. A title without letters and digits matches every other title, but
-/// never counts as the same, so it cannot identify the posted entry.
+/// is never treated as the same, so it cannot identify the posted entry.
 struct PostedLookup: Sendable {
     let engine: TransferEngine
     let fetcher: FeedFetcher
@@ -49,7 +49,7 @@ struct PostedLookup: Sendable {
                     ? "its list cannot be read" : "it answered \(head.status) to the request for its list")
         }
         guard !feed.isCut, feed.next == nil else { return .unknown("it sent only a part of its list") }
-        // A server may shorten or normalise a title, so similar titles match. They are no proof: see `isExactMatch`.
+        // A server may shorten or normalize a title, so similar titles match. They are no proof: see `isExactMatch`.
         let title = Self.normalizedTitle(FeedText.line(upload.title))
         let matches = feed.items.filter { item in
             let other = Self.normalizedTitle(item.title)

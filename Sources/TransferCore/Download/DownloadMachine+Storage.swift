@@ -25,25 +25,25 @@ extension DownloadMachine {
         return dropAll() + storageFailed(error, now: now)
     }
 
-    /// Handles a full disk, found by this or another download or reported by the owner. Connections end, and waiting
-    /// readers fail; the task remains, and present bytes can be read.
+    /// Handles a full disk, found by this or another download or reported by the owner (the user of the engine).
+    /// Connections end, and waiting readers fail; the task remains, and present bytes can be read.
     package mutating func storageIsFull(_ error: TransferError, now: Instant) -> [Action] {
         guard !isCached else { return [] }
         storageFull = error
-        // A file being finished has all its bytes, and nobody waits for it.
+        // A file being finished (synced and hashed) has all its bytes, and no reader waits for it.
         if isFinishing { return [] }
         if case .fetching = phase { phase = .fetching() }
         return dropAll() + readers.answerAll(error)
     }
 
-    /// Sets or clears the reason why the whole file has no space yet. While it is set, background filling pauses;
-    /// present bytes stay, and readers are served.
+    /// Sets or clears the reason why the whole file has no space yet. While a reason is set, the background download of
+    /// the whole file (filling) pauses; present bytes stay, and readers are served.
     package mutating func setAwaitsSpace(_ reason: TransferError?, now: Instant) -> [Action] {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
 
-    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure has no
-    /// expiry: the next reader starts a new attempt at once.
+    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure is not held
+    /// against later readers: the next one starts a new attempt at once.
     package mutating func exceedsSpace(_ error: TransferError, now: Instant) -> [Action] {
         guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)

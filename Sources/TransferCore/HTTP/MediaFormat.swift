@@ -118,8 +118,8 @@ package enum MediaFormat: Sendable, CaseIterable {
             && bytes[6..<10].allSatisfy { $0 < 0x80 }
     }
 
-    /// Returns whether there are three consecutive packets with sync bytes; in packets of 192 bytes these follow a time
-    /// stamp.
+    /// Returns whether there are three consecutive packets with sync bytes. In packets of 192 bytes, the sync byte
+    /// follows a time stamp.
     private static func isTransportStream(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
         [(188, 0), (192, 4), (204, 0)].contains { size, offset in
             bytes.count > 2 * size + offset

@@ -22,7 +22,7 @@ struct TextBeginning {
     }
 
     /// Returns the kind of document if the first characters show it. Later bytes do not matter, even if they are not
-    /// text, since a player that finds a playlist's first line reads no further.
+    /// text: a player decides by the first line that a file is a playlist.
     func document(isWhole: Bool) -> Finding {
         if begins(with: Self.playlists) { return .document(.playlist) }
         guard let first = bytes.first else { return .nothing }
@@ -71,7 +71,7 @@ struct TextBeginning {
         "meta", "p", "pre", "script", "span", "style", "table", "title",
     ]
 
-    /// Detects markup. No media format starts with an angle bracket and one of the characters that may follow it.
+    /// Detects markup. No media format starts with `<` and then a letter, `!`, `?` or `/`.
     private func markup(isWhole: Bool) -> Finding {
         guard let second = bytes.dropFirst().first, Self.isLetter(second) || "!?/".utf8.contains(second) else {
             return .nothing

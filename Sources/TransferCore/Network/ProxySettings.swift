@@ -14,7 +14,7 @@ package struct ProxySettings: Sendable, Equatable {
     /// The hosts and blocks of `no_proxy`.
     private let direct: [Substring]
 
-    /// - Parameter variable: Returns the value of an environment variable. An empty one counts as unset.
+    /// - Parameter variable: Returns the value of an environment variable. An empty value is treated as unset.
     package init(_ variable: (String) -> String?) {
         func first(_ names: String...) -> String? {
             for name in names { if let value = variable(name), !value.isEmpty { return value } }

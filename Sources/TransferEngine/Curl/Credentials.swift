@@ -15,7 +15,7 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         self.origin = origin
     }
 
-    /// Whether they may be sent to this URL. User info in the URL takes precedence.
+    /// Whether they may be sent to this URL. `false` for a URL with user info, which is sent instead.
     package func fit(_ url: String) -> Bool { Self.origin(of: url) == origin && !Self.hasUserInfo(url) }
 
     /// Returns the origin of an http or https URL; `nil` for other text.

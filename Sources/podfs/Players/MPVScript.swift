@@ -12,7 +12,7 @@ enum MPVScript {
 
     /// The source, for mpv's Lua API (mpv(1), LUA SCRIPTING). It starts podfs with an argument list, without a shell,
     /// and with the path after `--`. One process runs at a time, so that the reports arrive in order; only the last
-    /// report, when the file is closed, does not wait.
+    /// report, when the file is closed, does not wait for a running process.
     static let text = #"""
         -- podfs: reports what is listened to, and continues where you stopped. See podfs-listening(7).
         -- Another program than podfs in PATH: --script-opts=podfs-program=/path/to/podfs

@@ -7,7 +7,9 @@ struct ModelFortnight: Sendable {
 
     /// The response to a refresh.
     enum Answer: Sendable {
+        /// A parsed feed with these items.
         case feed([Said], isWhole: Bool)
+        /// An XML document that has yet to be parsed; `items` is the expected result.
         case document(ModelDocument, items: [Said], isWhole: Bool)
         /// A document that is not a feed, with status 200.
         case page([UInt8])
@@ -23,7 +25,7 @@ struct ModelFortnight: Sendable {
 
     struct Event: Sendable {
         var hour: Int
-        /// The episode; `nil` for all.
+        /// The edited episode; `nil` for a change of the whole feed.
         var identity: Int?
         var text: String
     }
@@ -31,7 +33,7 @@ struct ModelFortnight: Sendable {
     var dice: SeededGenerator
     let isXML: Bool
     private(set) var publisher: ModelPublisher
-    /// The last served state of each episode.
+    /// Checks whether the episodes of the next document can be distinguished.
     private var distinguishability = Distinguishability()
     private(set) var events: [Event] = []
     /// The number of edits and mishaps of each kind.
@@ -127,7 +129,7 @@ struct ModelFortnight: Sendable {
         return answer
     }
 
-    /// Returns the readable history of an episode, and of the whole feed.
+    /// Returns the events of an episode and those of the whole feed as text; all events if `identity` is `nil`.
     func history(of identity: Int?) -> String {
         var lines = events.filter { $0.identity == nil || identity == nil || $0.identity == identity }.map { event in
             let hour = event.hour % 24

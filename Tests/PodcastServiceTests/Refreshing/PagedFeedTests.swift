@@ -130,7 +130,7 @@ struct PagedFeedTests {
         #expect(FeedLimits.standard.items == 100_000)
     }
 
-    /// Otherwise the episodes beyond the limit would count as having left the feed.
+    /// If the feed were complete, the library would treat the episodes beyond the limit as no longer in the feed.
     @Test func aLastPageBeyondTheLimitLeavesTheFeedIncomplete() {
         var limits = FeedLimits.standard
         limits.items = 5

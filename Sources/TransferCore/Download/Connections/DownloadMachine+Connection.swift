@@ -5,7 +5,7 @@ extension DownloadMachine {
     struct Connection: Sendable, Equatable {
         enum Stage: Sendable, Equatable {
             /// The head has not arrived. `since` is the time at which the request was sent; `nil` while it waits for a
-            /// slot. → receiving
+            /// slot (a place among the limited number of connections). → receiving
             case requested(since: Instant?)
             case receiving(Body)
         }
@@ -16,7 +16,8 @@ extension DownloadMachine {
                 case running
                 /// Paused briefly, because no reader waits for its bytes.
                 case paused
-                /// Paused without a slot until its bytes are needed; ended at this time if they are not.
+                /// Paused, and without a slot, until its bytes are needed. If they are not needed by this time, the
+                /// connection ends.
                 case held(until: Instant)
             }
 
@@ -43,7 +44,8 @@ extension DownloadMachine {
         /// The offset at which it must stop: the end of the file or of the blocks for probes, or the first byte that is
         /// present or belongs to another connection.
         var limit: Int64?
-        /// Whether it fetches bytes for probes only: it runs until `limit`, although there is no task.
+        /// Whether it fetches bytes for probes only (programs that only read tags): it runs until `limit`, although
+        /// there is no task.
         var isProbe: Bool
         /// Whether present bytes have to be compared with received ones.
         var compares: Bool
