@@ -174,7 +174,7 @@ extension Library {
     }
 
     /// Removes search results that were last found or renewed (`renew(found:now:)`) before this time. A show that
-    /// another device has unsubscribed stays until `pruneRemoved(before:)` releases it.
+    /// another device has unsubscribed stays until `pruneRemoved(before:)` has removed its row from `sync_removed`.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {

@@ -341,7 +341,7 @@ final class SyncExchange: ServicePart {
         for file in files where tasks.downloads[MediaID(file)] != nil { try await tasks.removeTask(file) }
     }
 
-    /// Deletes the shows that another device removed more than `removedLifetime` ago.
+    /// Lets `Library.purgeEphemeral` delete the shows that another device removed more than `removedLifetime` ago.
     func pruneRemovedShows() {
         do {
             try library.pruneRemoved(before: now() - Self.removedLifetime.seconds)
