@@ -17,7 +17,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case noSuchEpisode(EpisodeID)
     case noSuchDownload(TaskID)
     case noSuchRendition(episode: EpisodeID, generation: Int)
-    /// The rendition is older than the episode's current generation, or has another file with the same generation.
+    /// A rendition (one version of an episode's media file) is outdated: the episode's generation is higher, or the
+    /// current rendition has the same generation and another cache file.
     case staleGeneration(episode: EpisodeID, given: Int, current: Int)
     /// The library was opened for reading, or its file is not writable.
     case readOnly
@@ -66,8 +67,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Runs `body`, and converts SQLite's result codes to errors of this module (https://www.sqlite.org/rescode.html).
     ///
-    /// - Parameter isOpening: Whether a library of this version is being opened. A statement that SQLite cannot parse
-    ///   then means a damaged schema.
+    /// - Parameter isOpening: Whether `body` opens a library that should have the schema of this version of podfs. A
+    ///   statement that SQLite cannot parse then means a damaged schema.
     static func translating<Value>(
         _ path: String, isOpening: Bool = false, _ body: () throws -> Value
     ) throws -> Value {

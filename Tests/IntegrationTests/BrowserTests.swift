@@ -191,7 +191,7 @@ struct BrowserTests {
             #expect(try await browser.value(links, as: Int.self) == 0, "\(page)")
         }
         #expect(server.requests(for: "/canary").isEmpty)
-        // The page's Content Security Policy is a second line of defence: it blocks what the sanitizer has missed.
+        // The page's Content Security Policy is a second line of defense: it blocks what the sanitizer has missed.
         try await browser.open(Self.page(show))
         try await browser.run(
             """

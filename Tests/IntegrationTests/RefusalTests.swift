@@ -6,7 +6,7 @@ import Testing
 /// Errors of servers that refuse a file, have lost it, or send something else. If the size is not known, the open
 /// requests the file and fails with the error. If the size is known, the open succeeds and the first read fails.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
-    /// A server's behaviour, and the expected error.
+    /// A server's behavior, and the expected error.
     struct Refusal: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var behaviour: Behaviour

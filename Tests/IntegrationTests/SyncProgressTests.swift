@@ -17,7 +17,7 @@ struct SyncProgressTests {
         apply(.state(report))
     }
 
-    /// The feed's address is the path of the fetch, and the folder's name that of the show.
+    /// The task of the fetch has the feed's address as its path. The event of the show has the folder's name.
     @Test func anAddedShowCountsOnce() {
         for number: Int64 in 1...3 {
             let task = TaskID(rawValue: -number)

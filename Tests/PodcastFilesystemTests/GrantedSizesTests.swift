@@ -4,6 +4,7 @@ import TransferCore
 
 @testable import PodcastFilesystem
 
+/// The sizes in the daemon's responses to opens (grants), which replace the feed's guess until the library has them.
 struct GrantedSizesTests {
     private let grants = Kept()
     private let guess = EpisodeEntry(

@@ -103,8 +103,8 @@ struct LeaseTests {
         let node = try node(mounted)
         let handle = try await mounted.open(node).handle()
         #expect(try !isEvictable(other, mounted))
-        // The first read is sent to the daemon although the file has its bytes: the request starts the download of the
-        // rest.
+        // The mount sends the first read to the daemon although the cache file has the bytes of this read: the request
+        // starts the download of the rest.
         let read = mounted.read(node, handle, 0, 4_096)
         try await daemon.wait(for: .read)
         read.interrupt()

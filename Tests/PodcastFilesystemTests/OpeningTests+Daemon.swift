@@ -217,7 +217,7 @@ extension OpeningTests {
         open.interrupt()
         #expect(try await open.answered() == .error(.interrupted))
         #expect(try await daemon.wait(for: .cancel).first?.number == frame.number)
-        // A grant that was in flight opens nothing.
+        // A grant that was in flight opens nothing: the next open gets the first handle.
         daemon.answer(frame, grant(total: 400_000))
         #expect(try await mounted.open(try mounted.entry(".status").node).handle().rawValue == 1)
     }

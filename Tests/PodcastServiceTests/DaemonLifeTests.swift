@@ -191,7 +191,7 @@ struct DaemonLifeTests {
         await daemon.stop()
     }
 
-    /// Waits as long as a daemon waits that has nothing to do and an `idleExit` of one second.
+    /// Waits until another daemon, idle with an `idleExit` of one second, has reported that it is idle.
     private func waitForIdleTime() async throws {
         let other = try ServiceHome()
         let daemon = try await other.start { $0.idleExit = .seconds(1) }

@@ -258,7 +258,7 @@ struct SocketServerTests {
     }
 }
 
-/// Behaviour when the process has no descriptor left. The limit applies to the whole process, so the test runs in a
+/// Behavior when the process has no descriptor left. The limit applies to the whole process, so the test runs in a
 /// process of its own: otherwise it would take away the descriptors of other tests' daemons.
 @Suite struct DescriptorShortageTests {
     @Test func aClientThatCannotBeAcceptedIsDisconnectedAndTheNextIsServed() async {

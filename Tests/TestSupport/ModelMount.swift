@@ -6,7 +6,7 @@ import Glibc
 /// A mount served by another process, accessed by system calls.
 ///
 /// The calls run on a thread in this process, since starting a program for each would cost many times as much. If a
-/// call hangs, the mount's guard aborts the connection at its deadline, which makes the call fail.
+/// call hangs, the mount's guard aborts the FUSE connection at its deadline, which makes the call fail.
 package final class ModelMount: ModelSubject {
     package let home: PodfsHome
     private let mount: MountGuard

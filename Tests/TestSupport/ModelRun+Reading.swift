@@ -62,8 +62,8 @@ extension ModelRun {
     }
 
     /// Whether the library has the current document of the episode's feed, and the feed is served. If not, the result
-    /// for a refused file is not predictable: podfs looks for its address in the current feed before it records the
-    /// refusal.
+    /// for a refused file is not predictable: podfs looks for the file's address in the current feed before it records
+    /// the refusal.
     func isRefreshed(_ episode: Int64) -> Bool {
         guard let show = library.show(of: episode) else { return false }
         let feed = publication[feed: show.feed.number]
@@ -162,7 +162,8 @@ extension ModelRun {
         return !episode.generation.overlaps(open.generation) || episode.content != open.content
     }
 
-    /// Records a read: the whole file is then fetched, unless a person has suspended it.
+    /// Records a read. The whole file is then fetched, except that a download that a person has suspended may stay
+    /// suspended.
     private mutating func noteRead(_ id: Int64) {
         guard let episode = library[episode: id] else { return }
         switch episode.phase {

@@ -6,7 +6,7 @@ import Synchronization
 /// and behaves like their servers where the documentation is silent. Its only account is in memory, and survives stop
 /// and start. Faults are scripted.
 package final class SyncServer: Sendable {
-    /// Behaviour that differs between servers.
+    /// Behavior that differs between servers.
     package struct Manner: Sendable {
         /// Whether each device has its own list until devices are linked, as on gpodder.net; otherwise the account has
         /// one, as with oPodSync.

@@ -4,7 +4,7 @@ import TransferCore
 
 /// Transfers from the open to the complete file, without any failure.
 @Suite struct DownloadMachineReadingTests {
-    /// Returns a bench with an opened file whose response is held.
+    /// Returns a bench with an opened file whose response is held: paused and unread until the first read.
     private func held(_ bench: MachineBench = MachineBench()) -> MachineBench {
         _ = bench.open(1)
         _ = bench.head(1, MachineBench.whole())

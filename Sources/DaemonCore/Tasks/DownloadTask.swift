@@ -8,14 +8,14 @@ package struct DownloadTask: Sendable, Equatable {
     package let show: ShowID
     /// `SHOW/EPISODE`.
     package internal(set) var path: String
-    /// The identifier of its session.
+    /// The identifier of the client session to which the task belongs.
     package let session: String
     /// Whether a person has suspended it; stored in the library, and valid after a restart.
     package internal(set) var isSuspended: Bool
     /// Whether `auto_download` started it, rather than a person or program.
     package let isAutomatic: Bool
     package let created: WallTime
-    /// The time of the last request.
+    /// The time at which the download was last requested.
     package internal(set) var asked: WallTime
     /// The size of the file in bytes according to the library, which may be an estimate; `nil` if it is not known.
     package let guess: Int64?

@@ -37,8 +37,8 @@ package final class RecordedReply: Sendable {
 
     private let refuses: Bool
 
-    /// Creates a recorder. With `refusing`, the reply is recorded but reported as not accepted, as by the kernel after
-    /// the caller was interrupted.
+    /// Creates a recorder. With `refusing`, it records the reply, but reports to the sender that the reply was not
+    /// accepted, as the kernel does after the caller was interrupted.
     package init(refusing: Bool = false) {
         refuses = refusing
     }

@@ -23,8 +23,9 @@ package protocol FilesystemOperations: Sendable {
 
     /// Looks up a name in a folder. Increments the node's lookup count, unless the entry is negative.
     ///
-    /// The names `.` and `..` come only for handles of an exported filesystem: `parent` is then the node itself, which
-    /// may be a file, and may have been forgotten. The reply to `.` has to be an entry of the same node id.
+    /// The kernel looks up `.` and `..` only to decode file handles of an exported filesystem (NFS). `parent` is then
+    /// the handle's node, which may be a file, and may have been forgotten. The reply to `.` has to be an entry of the
+    /// same node id.
     ///
     /// Valid replies: `reply(entry:)`, including a negative one.
     func lookup(_ request: consuming Request, parent: NodeID, name: String)
@@ -76,8 +77,8 @@ package protocol FilesystemOperations: Sendable {
     /// Valid replies: `reply(listing:_:)`.
     func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage)
 
-    /// Lists names with their nodes and attributes, like a lookup of each. The default calls `readdir`, which serves
-    /// both since the buffer knows the requested form.
+    /// Lists names with their nodes and attributes, like a lookup of each. The default calls `readdir`: the buffer of
+    /// `reply(listing:_:)` writes each entry in the form that the kernel has requested.
     ///
     /// Valid replies: `reply(listing:_:)`.
     func readdirplus(_ request: consuming Request, node: NodeID, page: DirectoryPage)

@@ -94,7 +94,7 @@ struct DateWord {
     ]
 }
 
-/// An English month, weekday or zone abbreviation, recognised without creating a string: nearly all words in dates are
+/// An English month, weekday or zone abbreviation, recognized without creating a string: nearly all words in dates are
 /// among these.
 enum EnglishDateWord {
     case word(DateWord)

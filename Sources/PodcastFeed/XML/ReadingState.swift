@@ -45,7 +45,8 @@ struct ItemState {
     var mediaContents: [Enclosure] = []
     /// The element whose attributes have been read and whose text is being collected.
     var pending = PendingElement.none
-    /// Whether the item's `guid` may also be the URL of its page: in RSS it is, unless `isPermaLink` is `false`.
+    /// Whether the item's `guid` may also be the URL of the item's page. In RSS it may, unless `isPermaLink` is
+    /// `false`.
     var guidIsLink = false
     /// Whether the text that is being collected is base64.
     var isBase64 = false

@@ -13,8 +13,8 @@ struct ShowFeedFile: GeneratedFile {
 
     static let name = "feed.xml"
 
-    /// The form of the shared feeds of shows and of views. Neither name nor attributes are cached: a setting decides
-    /// whether the file exists.
+    /// The form of the shared feeds of shows and of views. The kernel caches neither their names nor their attributes,
+    /// because a change of a setting may add or remove the files.
     fileprivate static let form: NodeForm = {
         var form = NodeForm.file.cached(for: 0)
         form.pushesSize = false

@@ -11,8 +11,8 @@ extension PodcastFilesystem {
         for invalidation in effective {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // Counted only after the delivery: the kernel may get attributes from a listing opened before, and then
-                // loses them by this invalidation.
+                // `delivered` counts the invalidation only when the kernel has it: a listing that is opened before that
+                // may still give the kernel attributes, which this invalidation then removes.
                 notifier.invalidateAttributes(number.node) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }

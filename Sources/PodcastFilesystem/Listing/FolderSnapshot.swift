@@ -29,14 +29,16 @@ struct FolderSnapshot: Sendable {
             isBare = true
         }
 
-        /// The node number with generation 0, so that a new rendition is the same item.
+        /// The node number with generation 0: an item stays the same when its episode gets a new rendition (version of
+        /// the media file).
         var identity: NodeNumber { NodeNumber(kind: facts.number.kind, row: facts.number.row) }
     }
 
     /// The folder's node.
     var number: NodeNumber
     var items: [Item]
-    /// The number of the last change that the items reflect; see `ChangeLog`. Attributes changed later are outdated.
+    /// The number of the last change that the items reflect; see `ChangeLog`. The attributes of an item that changed
+    /// later are outdated.
     var change: UInt64 = 0
     /// The offset to which the number of a name is added: the offset after the first name, `.`, is `base + 1`. Assigned
     /// by `DirectoryCaches`; 0 for a folder whose names the kernel never caches.

@@ -31,14 +31,16 @@ final class OpenFile: Sendable {
         /// The episode's first bytes as sent by the daemon; empty once the cache file is known.
         var head: [UInt8] = []
         var headNotification = HeadNotification.none
-        /// The reads so far of a program that is assumed to be a probe; `nil` for a player.
+        /// The reads so far of a program that is assumed to be a probe, which reads only headers and tags; `nil` for a
+        /// player.
         var probing: ProbeReads?
         /// The error of the last failed read, and its time on `SystemClock.monotonic`.
         var refusal: (error: Errno, at: Instant)?
     }
 
     let number: NodeNumber
-    /// The node of the episode whose bytes are read. Differs from `number` only for a file in `Tagged`.
+    /// The node of the episode whose bytes are read. Differs from `number` only for a file in the folder `Tagged`,
+    /// which has a generated tag before the episode's bytes.
     let medium: NodeNumber
     /// The tag of a file in `Tagged`; `nil` for other files.
     let tag: ReplacementTag?

@@ -6,8 +6,8 @@ internal import SystemPackage
 struct OpenFiles: Sendable {
     /// The files that the handles of a node share until the last one is closed.
     struct Node: Sendable {
-        /// The cache file, once one of the handles has it. A handle opened before the file existed gets it with a read,
-        /// and has none as long as the kernel answers all its reads from cached pages.
+        /// The cache file, once one of the handles has it. A handle that was opened before the cache file existed gets
+        /// it with a read, and has none as long as the kernel answers all reads of the handle from cached pages.
         var leased: LeasedFile?
         /// The cache file registered for passthrough.
         var backed: BackedFile?

@@ -55,7 +55,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Records a read of a program that is assumed to be a probe.
+    /// Records a read of a program that is assumed to be a probe: one that reads only headers and tags.
     ///
     /// - Returns: The kind of program, and whether this read shows that it is a player and must start the download.
     private static func kind(of range: Range<Int64>, in file: OpenFile) -> (ReaderKind, isPromoted: Bool) {
@@ -143,7 +143,7 @@ extension PodcastFilesystem {
             }
         case .failure(let failure):
             let error = Self.errno(of: failure)
-            // Not recorded for a probe: the server may have the range that the probe reads next.
+            // A probe's failure is not recorded: the server may have the range that the probe reads next.
             if read.kind == .player {
                 file.media.withLock { $0.refusal = (error, SystemClock.monotonic.now) }
             }
@@ -233,7 +233,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the bytes of a range, from the cache file or the first bytes; `nil` if they are not all present.
+    /// Returns the bytes of a range, from the cache file or the head; `nil` if they are not all present.
     func presentBytes(of file: OpenFile, _ range: Range<Int64>) -> [UInt8]? {
         if let ready = Self.ready(file, range), let reader = ready.reader {
             var bytes = [UInt8](repeating: 0, count: ready.count)
@@ -248,7 +248,8 @@ extension PodcastFilesystem {
 
     // MARK: Replies
 
-    /// Divides a read of a file in `Tagged` between its tag and the original; other files have no tag.
+    /// Divides a read of a file in the folder `Tagged` into a range of the generated tag and a range of the original.
+    /// Other files have no tag.
     private static func split(
         _ range: Range<Int64>, of file: OpenFile
     ) -> (tag: Range<Int64>?, original: Range<Int64>) {
@@ -299,7 +300,8 @@ extension PodcastFilesystem {
         answerInterrupt(of: waiting)
     }
 
-    /// Sends one of several requests for a parked request, whose interrupt is handled by `answerInterrupt(of:)`.
+    /// Sends the daemon one of several requests for the same parked request. Does not handle an interrupt: call
+    /// `answerInterrupt(of:)` as well.
     func sendPart(
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void

@@ -40,7 +40,7 @@ package struct Episode: Sendable, Equatable {
     package var listed: Bool
     /// The size in bytes confirmed by a server.
     package var confirmedSize: Int64?
-    /// The number of the rendition, from 1; never decreases.
+    /// The number of the current rendition (version of the media file), from 1; never decreases.
     package var generation: Int
     package var cachedBytes: Int64
     /// Whether the episode is completely cached.
@@ -195,7 +195,7 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     package static let anyVTT: Sidecars = [.vtt, .srt, .transcript]
 }
 
-/// An episode's data from the feed that is read only on request.
+/// The parts of an episode's feed data that are loaded only on request.
 package struct EpisodeExtras: Sendable, Equatable {
     /// Other encodings of the same episode, in the feed's order.
     package var alternates: [Enclosure]

@@ -37,7 +37,8 @@ extension Library {
         }
     }
 
-    /// Returns the folder entry of any show, including ephemeral ones.
+    /// Returns the folder entry of any show, including ephemeral ones, which are stored without a subscription: search
+    /// results, and shows that another device has unsubscribed.
     package func folder(id: ShowID) throws -> FolderEntry? {
         try query { db in try PodcastSQL.folders(db, "p.id = ?", [id]).first }
     }
@@ -79,7 +80,7 @@ extension Library {
     ///
     /// - Parameters:
     ///   - status: The HTTP status; `nil` without a response.
-    ///   - isGone: Whether the feed is gone for good, and is not requested again by itself.
+    ///   - isGone: Whether the feed is gone for good. It is then no longer refreshed on a schedule.
     ///   - next: The time of the next attempt; `nil` for as soon as possible. Ignored if `isGone`.
     package func refreshFailed(
         podcast: ShowID, status: Int?, isGone: Bool = false, error: String, next: Int64?, now: Int64
@@ -173,7 +174,7 @@ extension Library {
     }
 
     /// Removes search results that were last found or renewed (`renew(found:now:)`) before this time. A show that
-    /// another device has unsubscribed stays until `pruneRemoved(before:)` releases it.
+    /// another device has unsubscribed stays until `pruneRemoved(before:)` has removed its row from `sync_removed`.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {

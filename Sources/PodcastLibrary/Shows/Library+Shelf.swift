@@ -89,7 +89,7 @@ extension Library {
             "AND v.view = ? ORDER BY v.rank, v.tie LIMIT ?", [view, limit])
     }
 
-    /// Returns episodes of subscribed shows, except buried ones.
+    /// Returns episodes of subscribed shows, except buried ones, which no listing shows.
     ///
     /// - Parameters:
     ///   - source: The table `episode e`, or a join with it.

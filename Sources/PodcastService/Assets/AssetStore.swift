@@ -3,7 +3,8 @@ internal import Glibc
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The assets in the cache: each is a file with a record of its origin beside it. Each file is replaced atomically.
+/// The assets (artwork, transcripts, chapters) in the cache. Each is a file with a record of its origin beside it. Each
+/// file is replaced atomically.
 struct AssetStore: Sendable {
     /// The origin of an asset.
     struct Record: Codable, Sendable, Equatable {
@@ -45,8 +46,8 @@ struct AssetStore: Sendable {
         try file.move(to: path(name) + Self.recordExtension)
     }
 
-    /// Replaces an asset by a file that has arrived. On an error the old file stays; so does its record, unless the
-    /// rename has failed.
+    /// Replaces an asset by a file that has arrived. On an error the old file stays. Its record stays too, unless the
+    /// rename of the new file fails: the record is removed before the rename.
     func replace(_ name: String, by file: ArrivingDocument, _ record: Record) throws {
         try file.finish()
         // Remove the old record first, so that a file is never paired with another file's record.

@@ -6,9 +6,9 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// Streams. The mount generates the file of an episode that is a stream. Before the file is opened, the stream's
-// playlist is fetched and checked: the open fails with the reason if there is nothing to play, and no player is
-// directed to an address that podfs itself would not request.
+// Streams. The mount generates the file of an episode that is a stream. Before the file is opened, the daemon fetches
+// and checks the stream's playlist. If there is nothing to play, the open fails with the reason. No player is directed
+// to an address that podfs itself would not request.
 extension Assets {
     /// The time for which a checked playlist is not fetched again. It is short: a live stream may end at any time.
     private static let streamFreshness = Duration.seconds(60)

@@ -134,7 +134,7 @@ extension EventQueue.Item {
     }
 
     /// Whether the write of this item is retried after a failure. The progress of an upload, or of a running or queued
-    /// download, is not retried: the next report supersedes it. Neither are items that write no row, and opens.
+    /// download, is not retried: the next report supersedes it. Opens, and items that write no row, are not retried.
     var isRetried: Bool {
         switch self {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued

@@ -35,8 +35,8 @@ final class SyncExchange: ServicePart {
 
     /// The time for which the rows and files of a show that another device removed are retained.
     private static let removedLifetime = Duration.seconds(7 * 86_400)
-    /// Maximum number of removals from the server that are checked for moved shows. A larger number suggests that the
-    /// list was emptied.
+    /// Maximum number of shows removed on the server for which podfs checks whether they have moved. A larger number
+    /// suggests that somebody has emptied the server's list.
     private static let mostMoves = 20
 
     // MARK: Commands
@@ -152,7 +152,7 @@ final class SyncExchange: ServicePart {
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
         else { return nil }
         let skipped = context.work.skippedUntil(Self.exchangeItem, now: now())
-        // When the running work finishes, upkeep checks again.
+        // Other unattended work may have to finish first (`WorkRecord.turn`). Upkeep then reads this property again.
         guard skipped != nil || !context.work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
         guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
             return max(next, skipped ?? next)
@@ -335,12 +335,13 @@ final class SyncExchange: ServicePart {
         driver.changed(podcast: podcast, name: show.name)
         subscriptions.copies.subscriptionsChanged()
         log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
-        // The engine reports a discarded download once more, which would create its task again.
+        // The engine sends one more report of each discarded download. `removeTask` waits for that report before it
+        // removes the task, since a later report would create the task again.
         let tasks = subscriptions.tasks
         for file in files where tasks.downloads[MediaID(file)] != nil { try await tasks.removeTask(file) }
     }
 
-    /// Deletes the shows that another device removed more than `removedLifetime` ago.
+    /// Lets `Library.purgeEphemeral` delete the shows that another device removed more than `removedLifetime` ago.
     func pruneRemovedShows() {
         do {
             try library.pruneRemoved(before: now() - Self.removedLifetime.seconds)

@@ -37,7 +37,8 @@ final class CoreDriver: ServicePart {
         func exit()
     }
 
-    /// The state that loaders read on the engine's thread.
+    /// The state that loaders read on the engine's thread. A loader is the closure with which the engine loads an
+    /// episode's address, file and settings.
     struct EngineView {
         /// Suspensions of tasks by clients.
         var holds = TaskHolds<ClientID>()
@@ -50,7 +51,7 @@ final class CoreDriver: ServicePart {
     nonisolated let events: EventQueue
     /// The connected clients.
     nonisolated let clients = ClientTable()
-    /// The state for loaders; updated with each batch.
+    /// The state for loaders. Each batch updates `holds`; `setAwaitsSpace` updates `spaceWaits`.
     nonisolated let view = Mutex(EngineView())
     private(set) var core: DaemonCore
     weak var owner: (any Owner)?

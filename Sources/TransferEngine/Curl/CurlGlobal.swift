@@ -2,8 +2,8 @@ internal import CCurl
 
 /// libcurl's process-wide initialization.
 enum CurlGlobal {
-    /// Whether `curl_global_init` succeeded. It runs once, before the first handle; it is thread-safe since 7.84, and
-    /// Swift's one-time initialization makes it so with older versions. There is no cleanup, since handles may live
-    /// until the process exits.
+    /// Whether `curl_global_init` succeeded. The function runs once, before the first handle. It is thread-safe since
+    /// libcurl 7.84; with older versions, Swift's one-time initialization ensures that only one thread calls it. There
+    /// is no cleanup, since handles may live until the process exits.
     static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }

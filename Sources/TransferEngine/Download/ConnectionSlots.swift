@@ -44,7 +44,7 @@ final class ConnectionSlots {
         }
     }
 
-    /// Releases a slot or withdraws its request; starts the connections that get slots now.
+    /// Releases a connection's slot, or withdraws its request for one; starts the connections that get slots now.
     func release(_ token: ConnectionPools.Token, now: Instant) {
         connections[token] = nil
         starts[token] = nil

@@ -1,7 +1,7 @@
 import PodcastPages
 import TransferCore
 
-/// The rendering of `podfs status --watch`: a pure function of the tasks, and of the terminal's size and colours.
+/// The rendering of `podfs status --watch`: a pure function of the tasks, and of the terminal's size and colors.
 struct StatusScreen {
     /// The number of columns.
     var width: Int

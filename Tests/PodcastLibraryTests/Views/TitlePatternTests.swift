@@ -44,7 +44,7 @@ import Testing
         #expect(try TitlePattern("^(a?){400}a{400}").matches(title))
     }
 
-    /// Repetitions of nothing have no instructions, so that the limit of instructions does not apply to them.
+    /// A repeated empty expression compiles to no instructions, so the limit on instructions does not reject it.
     @Test(arguments: ["(){1000}{1000}{1000}{1000}a", "(b{0}){1000,}{1000}{1000}a", "((){1000}(){1000}){1000}{1000}a"])
     func nothingIsNotRepeatedForEver(pattern: String) throws {
         #expect(try TitlePattern(pattern).matches("ba"))

@@ -19,7 +19,7 @@ extension DownloadMachine {
     /// Handles the head of a response. The driver calls this before it processes the body. The connection continues
     /// unless the returned actions end it.
     ///
-    /// - Parameter content: The content shown by the first bytes of the body, if `needsContent`.
+    /// - Parameter content: The kind of content that the first bytes of the body show, if `needsContent` requires them.
     package mutating func head(
         _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Instant, random: Double
     ) -> [Action] {

@@ -34,7 +34,7 @@ struct DoctorCommand: PodfsCommand {
         } else {
             let hasColour = TerminalTraits(descriptor: 1).hasColour
             for finding in findings {
-                // The messages contain untrusted text: only the colours may contain control characters.
+                // The messages contain untrusted text: only the colors may contain control characters.
                 let plain = Finding(
                     check: finding.check, status: finding.status, message: PlainText.oneLine(finding.message),
                     remedy: finding.remedy.map(PlainText.oneLine))
