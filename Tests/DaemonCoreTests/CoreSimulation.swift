@@ -86,7 +86,7 @@ struct CoreSimulation {
     var wakesAt: Instant?
     /// The sequence number of the last broadcast event.
     var told: Int64 = 0
-    /// How many final events were broadcast for each task.
+    /// The number of final events broadcast for each task.
     var ends: [TaskID: Int] = [:]
     var isFetching = false
     var isReadingConditions = false

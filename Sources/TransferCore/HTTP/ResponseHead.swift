@@ -94,7 +94,7 @@ package struct ResponseHead: Sendable, Equatable {
         "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
     ]
 
-    /// How strongly the header fields indicate that the body is not media.
+    /// The degree to which the header fields indicate that the body is not media.
     package enum Doubt: Int, Sendable, Comparable {
         /// No indication.
         case none
