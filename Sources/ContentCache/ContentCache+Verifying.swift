@@ -3,7 +3,7 @@ internal import SystemPackage
 
 // Checks of files that should be complete.
 extension ContentCache {
-    /// Checks a file's metadata. Returns `nil` if they are as expected.
+    /// Returns the first difference of a file from the expectation; `nil` if there is none.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         do {
             try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor

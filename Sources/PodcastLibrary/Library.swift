@@ -22,7 +22,7 @@ package final class Library: Sendable {
     let readers: ReaderConnections
     /// The `pthread_self` value of the thread executing `group`; 0 if there is none.
     private let grouping = Atomic<UInt>(0)
-    /// The update of the views' episodes in each transaction.
+    /// The object that updates the episodes of the views in each transaction.
     let materializedViews = MaterializedViews()
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {

@@ -22,7 +22,7 @@ package struct HostQueue: Sendable {
         /// Returns whether the last pause ended at `time` or later, or has not ended.
         func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
 
-        /// Removes the consumed prefix occasionally, so that the total cost stays linear.
+        /// Removes the consumed prefix once it has 64 feeds, since each removal moves all feeds that still wait.
         mutating func compact() {
             guard first >= 64 || first == waiting.count else { return }
             waiting.removeFirst(first)

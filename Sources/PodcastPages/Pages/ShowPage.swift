@@ -300,7 +300,7 @@ package struct ShowPage: Sendable {
 
 extension PageText {
     /// Adds the show's art over the initial of its title. The initial is visible until the art is loaded, and if there
-    /// is none. Its background is one of twelve colours, which depends on the title.
+    /// is none. Its background is one of twelve colors, which depends on the title.
     mutating func art(of show: Podcast, address: [String]) {
         let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
         add("<span class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")

@@ -89,8 +89,8 @@ package struct FeedMove: Sendable, Equatable {
 
     // MARK: itunes:new-feed-url
 
-    /// Returns whether the document at `itunes:new-feed-url` is a feed of the show that named it; the subscription then
-    /// moves to `confirmedAddress`.
+    /// Returns whether `feed`, the document at the address in `itunes:new-feed-url`, is a feed of the same show. The
+    /// subscription then moves to `confirmedAddress`.
     ///
     /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently, and a
     /// placeholder left over from a template would lose the show. At least half of the episodes of the smaller list
@@ -126,7 +126,7 @@ package struct FeedMove: Sendable, Equatable {
     }
 }
 
-/// A property by which an episode is recognised on another host.
+/// A property by which an episode is recognized on another host.
 package struct EpisodeMark: Sendable, Hashable {
     private let text: String
 

@@ -43,7 +43,7 @@ extension Refresher {
             }
             return try await merge(found, of: podcast, occasion)
         } catch {
-            // The library rejects the feed, or the show was removed meanwhile.
+            // The library could not be read or written, or the show was removed meanwhile.
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
         }
     }

@@ -94,8 +94,8 @@ extension ResponseVerdict {
         }
     }
 
-    /// Returns whether a part from the middle of a file comes from a server that has mislabelled the rendition before,
-    /// or has the rendition's validator. No format can be recognised in the middle of a file.
+    /// Returns whether a part from the middle of a file comes from a server that has mislabeled the rendition before,
+    /// or has the rendition's validator. No format can be recognized in the middle of a file.
     private static func isKnownToBeMislabelled(_ head: ResponseHead, offset: Int64, pin: Pin?) -> Bool {
         guard offset > 0, let pin else { return false }
         return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil

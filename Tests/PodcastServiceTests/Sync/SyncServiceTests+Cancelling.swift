@@ -40,7 +40,8 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// The server has asked for a pause, and then lets a request wait that does not obey the pause.
+    /// The server has asked for a pause. A later request ignores the pause, and the server leaves it unanswered until
+    /// the client disconnects.
     @Test(arguments: ["gpodder", "nextcloud"], ["subscriptions", "episode"])
     func aCancelledRequestIsNoFailureOfTheServer(kind: String, resource: String) async throws {
         let (daemon, client) = try await begin(kind: kind)

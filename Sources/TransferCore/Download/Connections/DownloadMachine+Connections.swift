@@ -25,8 +25,8 @@ extension DownloadMachine {
         connections[id]?.lastActivity = now
     }
 
-    /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that its silence does
-    /// not count as the server's.
+    /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that the machine does
+    /// not blame the server for the connection's silence.
     package mutating func restrained(_ id: ConnectionID, now: Instant) { connections[id]?.lastActivity = now }
 
     /// Records that `count` bytes at the connection's position were written to the file.
@@ -214,8 +214,8 @@ extension DownloadMachine {
     /// Returns from finishing to fetching; has no effect in other phases.
     mutating func leaveFinishing() { if isFinishing { phase = .fetching() } }
 
-    /// Starts a new generation: a new file from byte 0. Every connection except `kept` ends, and waiting reads fail as
-    /// changed. After more than `Limits.renewals` generations in a row the download fails.
+    /// Starts a new generation: a new file from byte 0. Every connection except `kept` ends, and waiting reads fail
+    /// with `changed`. After more than `Limits.renewals` generations in a row the download fails.
     mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Instant) -> [Action] {
         var actions = connections.abort { $0 == kept }
         if hasFile { actions.append(.abandonFile(generation: generation)) }
