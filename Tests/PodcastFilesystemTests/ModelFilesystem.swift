@@ -11,8 +11,8 @@ import TestSupport
 
 /// A `PodcastFilesystem` with a real daemon. The tests of the reference model send it requests in place of a kernel.
 ///
-/// The kernel is simulated as far as the model depends on it: names and attributes are cached until their timeout or an
-/// invalidation, and a read ends at the cached size.
+/// `ModelKernel` simulates the kernel as far as the model depends on it: it caches names and attributes until their
+/// timeout or an invalidation. A read ends at the cached size.
 final class ModelFilesystem: ModelSubject {
     struct File: Sendable {
         var node: NodeID

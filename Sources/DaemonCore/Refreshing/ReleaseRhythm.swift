@@ -107,8 +107,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
         guard let newest, let gap else { return .after(Self.unknown) }
         let silence = max(0, now - newest)
         let idle = Self.idle(gap: gap, silence: silence)
-        // If the silence is longer than ten days and longer than two and a half gaps, more than one episode has been
-        // skipped: ignore the usual hours until the next episode. No gap of a weekly habit exceeds ten days.
+        // A silence longer than two and a half gaps, and longer than ten days, means that more than one episode has
+        // been skipped: ignore the usual hours until the next episode. No gap of a weekly habit exceeds ten days.
         guard silence * 2 <= gap * 5 || silence <= 10 * Self.day else { return .after(idle) }
         var appointment = Int64.max
         for window in windows {

@@ -23,9 +23,9 @@ struct KernelCache: Sendable {
     /// do not invalidate the attributes of these nodes.
     ///
     /// The kernel discards a reply with attributes if they are invalidated between its request and its use of the
-    /// reply, and the thread that waits for the reply may be scheduled much later. After a discarded reply the size
-    /// would remain the feed's guess, or 0: a read would end at that size without an error, or return zeros after the
-    /// end of a shorter file.
+    /// reply. The use may come late, since the thread that waits for the reply may be scheduled much later. After a
+    /// discarded reply the size would remain the feed's guess, or 0. A read would then end at that size without an
+    /// error, or return zeros after the end of a shorter file.
     private var uncached: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
@@ -35,8 +35,8 @@ struct KernelCache: Sendable {
         /// cached, which may be the feed's guess from an earlier lookup.
         var size: Int64?
         /// The ctime in the first reply with attributes that was sent after the size was pushed, while a handle was
-        /// open; `nil` if there was no such reply. All replies have this ctime until the last close: the library
-        /// records the size with a later ctime, and GNU tar reports a file whose ctime changes while tar reads it.
+        /// open; `nil` if there was no such reply. All replies have this ctime until the last close, although the
+        /// library records the size with a later one: GNU tar reports a file whose ctime changes while tar reads it.
         var changed: Int64?
         /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
@@ -166,7 +166,7 @@ struct KernelCache: Sendable {
         if case .open(.direct, _)? = nodes[number]?.mode { true } else { false }
     }
 
-    /// Sets the access time. Call before a handle is counted, or after one is closed.
+    /// Sets the access time. Call before `open` counts a handle, or after `close` removes one.
     ///
     /// - Returns: Whether to invalidate the attributes: the time has changed, and no handle is open for which a request
     ///   for the size may be pending.
@@ -178,10 +178,11 @@ struct KernelCache: Sendable {
     /// Whether to refuse a readahead beyond the end of the file. Records the refused range: the next read that starts
     /// in it is not refused.
     ///
-    /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end to
-    /// the start of this read, and then ignore the end reported by an earlier read that is answered later
-    /// (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is harmless: when a
-    /// program needs the page, the kernel requests it again, and the empty reply to that request reports the end.
+    /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end of
+    /// the file to the start of this read. If an earlier read is answered later, the kernel would ignore the end which
+    /// that reply reports (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is
+    /// harmless: when a program needs the page, the kernel requests it again, and the empty reply to that request
+    /// reports the end.
     mutating func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
         if nodes[number]?.refusedTail?.contains(range.lowerBound) == true {
             nodes[number]?.refusedTail = nil

@@ -139,8 +139,8 @@ package struct ShowPage: Sendable {
     // MARK: Old episodes
 
     /// Returns the data of an episode for the script: id, file name, title (0 if the file name contains it), day,
-    /// duration, size, flags (1 cached, 2 played, 4 video, 8 no player, 16 notes), and the playback position if the
-    /// episode is not played and the position is at least a second.
+    /// duration, size, and flags (1 cached, 2 played, 4 video, 8 no player, 16 notes). If the episode is not played and
+    /// its playback position is at least a second, the position follows.
     private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
         let day = episode.published.flatMap { CalendarDay(seconds: $0, offset: episode.publishedOffset)?.description }
         let stem = FileName.stem(ofFile: episode.name)

@@ -62,9 +62,9 @@ package struct FeedMove: Sendable, Equatable {
         head.status == 410 && (chain.hops.isEmpty || chain.isPermanent)
     }
 
-    /// Returns the address to which the redirects led, if all were permanent; `nil` if one was not, if the address is
-    /// the old one, or if it would make the subscription less safe: http instead of https, or user info chosen by a
-    /// server.
+    /// Returns the address to which the redirects led, if all were permanent; otherwise `nil`. Also returns `nil` if
+    /// the address is the old one, or would make the subscription less safe: http instead of https, or user info chosen
+    /// by a server.
     private static func permanentAddress(_ chain: RedirectChain) -> String? {
         guard chain.isPermanent, chain.final != chain.requested, let old = FeedAddress(chain.requested),
             let new = FeedAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
@@ -130,8 +130,8 @@ package struct FeedMove: Sendable, Equatable {
 package struct EpisodeMark: Sendable, Hashable {
     private let text: String
 
-    /// Returns the marks of an episode: its guid, if it is too long to be a serial number, and its media URL without
-    /// the scheme and without the query, which may contain a token.
+    /// Returns the marks of an episode: its guid and its media URL. A guid that is short enough to be a serial number
+    /// is no mark. The URL has no scheme, and no query, which may contain a token.
     package static func marks(guid: String?, url: String) -> [EpisodeMark] {
         var marks: [EpisodeMark] = []
         if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }

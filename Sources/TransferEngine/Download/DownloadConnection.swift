@@ -23,8 +23,8 @@ final class DownloadConnection: EasyHandleReceiver {
     /// Whether the machine has released the connection (`Action.release`): its exchange ends by itself, and no further
     /// bytes are accepted.
     var isReleased = false
-    /// The ending set by `flush`: `refusal` if the body has unexpected content; `stopped` if no more bytes are needed
-    /// here, a write has failed, or the bytes differ from those in the file.
+    /// The ending set by `flush`. It is `refusal` if the body has unexpected content. It is `stopped` if no more bytes
+    /// are needed here, a write has failed, or the bytes differ from those in the file.
     var stop: DownloadMachine.Ending?
     /// The kind of content that the first bytes of the body show; `nil` until there are enough bytes.
     private(set) var content: BodyContent?
@@ -62,8 +62,9 @@ final class DownloadConnection: EasyHandleReceiver {
         return true
     }
 
-    /// The first buffered bytes, as many as the kernel reads for a program whose first read is less than a page
-    /// (get_init_ra_size in mm/readahead.c: four pages); none if the body is or may be unexpected.
+    /// The first buffered bytes, at most four pages. The kernel reads four pages for a program whose first read is less
+    /// than a page (get_init_ra_size in mm/readahead.c). Empty if the body has unexpected content, or too few bytes to
+    /// show its content.
     var firstBytes: [UInt8] {
         guard let content = findContent(), download.machine.limits.expects.refusal(of: content) == nil else {
             return []

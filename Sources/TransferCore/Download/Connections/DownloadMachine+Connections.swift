@@ -18,8 +18,8 @@ extension DownloadMachine {
         return .write(until: min(limit, next ?? limit))
     }
 
-    /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. They do not
-    /// count as progress, since they were present.
+    /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. This
+    /// is no progress of the download, since the bytes were present.
     package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Instant) {
         connections[id]?.position += count
         connections[id]?.lastActivity = now
@@ -112,8 +112,9 @@ extension DownloadMachine {
     }
 
     /// Handles a connection that was lost, or that ended before its last expected byte. If `Limits.sameEnds` bodies in
-    /// a row end at the same byte, and no other connection receives bytes, the source is given up: the server has no
-    /// more bytes, whatever it announces. Timeouts are not counted, since the transfer may continue after a stall.
+    /// a row end at the same byte, and no other connection receives bytes, the machine gives up the source: the server
+    /// has no more bytes, whatever it announces. Bodies that end by a timeout do not matter, since the transfer may
+    /// continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
     ) -> [Action] {
