@@ -58,7 +58,7 @@ package enum Effect: Sendable, Equatable {
         case uploadRemoved(TaskID, Event?)
     }
 
-    /// A command that the configuration runs at an event.
+    /// An event for which the configuration may contain a command to run.
     package enum Hook: Sendable, Equatable {
         case downloaded(MediaID)
         case idle

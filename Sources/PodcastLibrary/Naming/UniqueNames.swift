@@ -11,8 +11,8 @@ package struct UniqueNames: Sendable {
 
     /// The used folded stems.
     private var taken: Set<String>
-    /// The next number to try for a used folded stem: a thousand episodes with one title need a thousand lookups, not
-    /// half a million.
+    /// The next number to try for a used folded stem. A thousand episodes with one title need a thousand lookups with
+    /// this table, and half a million without it.
     private var next: [String: Int] = [:]
 
     /// - Parameter taken: The used folded stems (`FileName.folded`), including the reserved ones.

@@ -92,10 +92,10 @@ package struct FeedMove: Sendable, Equatable {
     /// Returns whether `feed`, the document at the address in `itunes:new-feed-url`, is a feed of the same show. The
     /// subscription then moves to `confirmedAddress`.
     ///
-    /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently, and a
-    /// placeholder left over from a template would lose the show. At least half of the episodes of the smaller list
-    /// must match. If the smaller list has fewer than six episodes, one match is enough, since some of the episodes are
-    /// often just announcements of the move.
+    /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently. An address
+    /// that is a placeholder left over from a template would end the subscription to the show. At least half of the
+    /// episodes of the smaller list must match. If the smaller list has fewer than six episodes, one match is enough,
+    /// since some of the episodes are often just announcements of the move.
     ///
     /// - Parameters:
     ///   - known: the marks of the show's episodes in the library, which has more episodes than any one document.

@@ -74,7 +74,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     /// Classifies the first bytes of the body, all of which are still buffered.
     ///
-    /// - Parameter head: The response's head. If it makes strong doubt that the body is media, more bytes are examined.
+    /// - Parameter head: The response's head. If its `doubt` that the body is media is strong, more bytes are examined.
     /// - Returns: `nil` if more bytes are needed.
     @discardableResult
     func findContent(_ head: ResponseHead? = nil) -> BodyContent? {

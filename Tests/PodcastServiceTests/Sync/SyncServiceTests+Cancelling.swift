@@ -8,8 +8,8 @@ import Testing
 
 // Exchanges that end because their client disconnects.
 extension SyncServiceTests {
-    /// Starts an exchange for a client of its own, disconnects that client when the condition holds, and waits until
-    /// the exchange has ended.
+    /// Starts an exchange for a new client, disconnects that client when `condition` returns, and waits until the
+    /// exchange has ended.
     private func cancelSync(
         of daemon: RunningService, _ other: ServiceClient, when condition: () async throws -> Void
     ) async throws {
