@@ -28,8 +28,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var sha256: String?
     /// `true` if the complete file has a hash that its feed lists; otherwise absent.
     package var isVerified: Bool?
-    /// The boot during which `received` was written: its bytes may exist only in that boot's page cache, so after a
-    /// reboot only `synced` is trusted.
+    /// The boot during which the ranges in `received` were written. Their bytes may exist only in that boot's page
+    /// cache, so after a reboot only `synced` is trusted.
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0

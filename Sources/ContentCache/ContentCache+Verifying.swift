@@ -3,7 +3,7 @@ internal import SystemPackage
 
 // Checks of files that should be complete.
 extension ContentCache {
-    /// Checks a file's metadata. Returns `nil` if they are as expected.
+    /// Returns the first difference of a file from the expectation; `nil` if there is none.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         do {
             try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor
@@ -27,8 +27,8 @@ extension ContentCache {
 
     /// Reads a whole file. If the file's digest equals the one in `checkpoint`, writes a new checkpoint.
     ///
-    /// A file restored from a backup has another inode or mtime but the right content. The call takes as long as
-    /// reading the whole file from the disk.
+    /// For files whose inode or mtime differs from the checkpoint, such as a file restored from a backup. The call
+    /// takes as long as reading the whole file from the disk.
     ///
     /// - Parameter checkpoint: The checkpoint of the complete file. Its inode, mtime and ranges are ignored.
     /// - Returns: The file's state before the read.

@@ -38,7 +38,7 @@ package enum Effect: Sendable, Equatable {
     case moveUnsent(by: Duration)
     /// Schedules the next `tick`, replacing any earlier `wake`.
     case wake(at: Instant)
-    /// Reports the end of work that may have used much memory.
+    /// Reports the end of work that may have used much memory, so that the process can return it to the system.
     case workEnded
     /// Exits the daemon.
     case leave
@@ -58,7 +58,7 @@ package enum Effect: Sendable, Equatable {
         case uploadRemoved(TaskID, Event?)
     }
 
-    /// A command that the configuration runs at an event.
+    /// An event for which the configuration may contain a command to run.
     package enum Hook: Sendable, Equatable {
         case downloaded(MediaID)
         case idle

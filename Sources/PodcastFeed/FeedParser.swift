@@ -28,7 +28,7 @@ package final class FeedParser {
     private var converter: CharsetConverter?
     private var cleaner = UTF8Cleaner()
     private var block = UTF8Cleaner.Block(size: FeedParser.blockSize)
-    /// Whether the document is labelled as Latin-1: bytes that are not UTF-8 then need no diagnostic.
+    /// Whether the document is labeled as Latin-1: bytes that are not UTF-8 then need no diagnostic.
     private var expectsLatin = false
     private var hasReportedRepair = false
     private var hasReportedOmission = false

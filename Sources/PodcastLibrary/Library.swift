@@ -22,7 +22,7 @@ package final class Library: Sendable {
     let readers: ReaderConnections
     /// The `pthread_self` value of the thread executing `group`; 0 if there is none.
     private let grouping = Atomic<UInt>(0)
-    /// The update of the views' episodes in each transaction.
+    /// The object that updates the episodes of the views in each transaction.
     let materializedViews = MaterializedViews()
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
@@ -198,7 +198,7 @@ package final class Library: Sendable {
 
     /// Ensures that all ids assigned from now on are higher than these.
     ///
-    /// Needed after a library was rebuilt or restored from a backup: the ids that the lost library had assigned are
+    /// Needed after a library was rebuilt or restored from a backup. The ids that the lost library had assigned are
     /// part of inode numbers, which running programs and the kernel may still use.
     package func reserve(_ identifiers: Identifiers) throws {
         try write { db in

@@ -55,7 +55,7 @@ final class EngineLoop {
             var pause = reports.finishIteration(now: now)
             // Start new requests before waiting: curl's timer for them has a resolution of milliseconds.
             if exchanges.hasNew { continue }
-            // Without a deadline only curl and the descriptors can wake the thread.
+            // If `pause` stays `nil`, only curl and the descriptors wake the thread.
             if let deadline { pause = min(pause ?? deadline - now, deadline - now) }
             let readable = exchanges.wait(for: pause, descriptors: descriptors)
             if let network, readable.last == true {

@@ -40,8 +40,8 @@ import Testing
     }
 
     @Test func aShellScriptIsJudgedByItsShell() async throws {
-        // The script's executable is the shell, which is no indexer. The `comm` of its process, which any program can
-        // choose, does not count.
+        // podfs examines the executable of the script's process: the shell, which is no indexer. podfs ignores the name
+        // of the process (`comm`), which any program can choose.
         let show = try await MountedShow()
         let text = "#!/bin/sh\nread -r line < \"$1\"\n:\n"
         let script = try show.home.directory.writeProgram("tracker-extract", text: text)

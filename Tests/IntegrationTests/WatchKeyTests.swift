@@ -36,7 +36,7 @@ struct WatchKeyTests {
         #expect(lines.contains("\u{1B}[7mShow/Episode 9.mp3\u{1B}[0m"))
         #expect(lines.last == "\u{1B}[2m\(WatchKey.help)\u{1B}[0m")
         #expect(lines.contains { $0.contains("0.0%          0 B/~2.9 MiB") })
-        // Without colours, a mark replaces the inverse video.
+        // Without colors, a mark replaces the inverse video.
         screen.hasColour = false
         #expect(screen.lines(board(20), now: 0).contains("> Show/Episode 9.mp3"))
         // A small screen shows tasks instead of the help.

@@ -3,8 +3,12 @@ import Platform
 import Testing
 import TransferCore
 
-/// The meaning of players' reports. Times and positions are in seconds; the episode lasts 1,000 s unless stated, so its
-/// tail begins at 970 s.
+/// The changes of the stored position and of the played mark that follow from players' reports.
+///
+/// A *stretch* is playback without a seek. A stretch that reaches the *tail*, the last part of the episode, marks the
+/// episode as played.
+///
+/// Times and positions are in seconds; the episode lasts 1,000 s unless stated, so its tail begins at 970 s.
 @Suite struct ListeningBookTests {
     /// A library of one episode, and the players that report about it.
     private struct Room {
@@ -116,6 +120,7 @@ import TransferCore
         #expect(room.stored.played && room.stored.position == nil)
     }
 
+    /// Only a stretch that began before the tail marks the episode as played.
     @Test func aSeekIntoTheTailDoesNotCount() {
         var room = Room()
         room.report(.started, 0)
@@ -127,6 +132,7 @@ import TransferCore
         #expect(ListeningRules.resume(room.stored, duration: 1_000) == nil, "there is nothing left to listen to")
     }
 
+    /// The position jumps further than the player can have played, so it must have sought into the tail.
     @Test func aSeekThatWasNotReportedDoesNotCount() {
         var room = Room()
         room.report(.started, 0)
@@ -178,6 +184,7 @@ import TransferCore
         #expect(room.stored == StoredListening(position: 5_000))
     }
 
+    /// A played episode that is played again from the beginning is marked as not played after a minute.
     @Test func aPlayedEpisodeStaysPlayedForAMinute() {
         var room = Room()
         room.stored = StoredListening(played: true, duration: 1_000)
@@ -209,6 +216,7 @@ import TransferCore
         #expect(!room.stored.played)
     }
 
+    /// A person clears the played mark while the player plays the tail. The same stretch does not set it again.
     @Test func aMarkClearedByHandInTheTailStaysCleared() {
         var room = Room()
         room.report(.started, 0)
@@ -294,6 +302,7 @@ import TransferCore
 
     // MARK: Several players
 
+    /// The stored position follows the player that started last, until that player stops.
     @Test func thePlayerThatStartedLastCounts() {
         var room = Room()
         room.report(.started, 0, player: "vlc")
@@ -318,6 +327,7 @@ import TransferCore
         #expect(room.stored.position == 110)
     }
 
+    /// The stored position follows mpv, but VLC can still mark the episode as played.
     @Test func anEarlierPlayerMayReachTheEnd() {
         var room = Room()
         room.report(.started, 900, player: "vlc")
@@ -337,6 +347,8 @@ import TransferCore
         #expect(sessions?.count == ListeningBook.capacity)
     }
 
+    /// While a script in the player reports, and for a minute afterwards, the book ignores the reports that the same
+    /// process sends over the session bus (MPRIS).
     @Test func aScriptReplacesMPRISForItsProcess() {
         var book = ListeningBook()
         let stored = StoredListening(position: 500, duration: 1_000)
@@ -361,6 +373,7 @@ import TransferCore
 
     // MARK: A new daemon
 
+    /// The new daemon knows only the stored position. A report shortly after that position continues the stretch.
     @Test func aNewDaemonContinuesTheStretch() {
         var room = Room()
         room.report(.started, 0)
@@ -370,6 +383,7 @@ import TransferCore
         #expect(room.stored.played)
     }
 
+    /// The first report to the new daemon is far from the stored position, so a stretch begins in the tail.
     @Test func aNewDaemonDoesNotCountASeekAsListening() {
         var room = Room()
         room.stored.position = 300

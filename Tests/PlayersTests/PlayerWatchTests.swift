@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The watch on a real bus, with players that a test controls.
+/// `PlayerWatch` on a real D-Bus daemon, with players that a test controls.
 @Suite(
     .timeLimit(.minutes(2)),
     .enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))

@@ -9,10 +9,10 @@ import Synchronization
 import SystemPackage
 import TestSupport
 
-/// The filesystem without a kernel and with a real daemon, for the reference model.
+/// A `PodcastFilesystem` with a real daemon. The tests of the reference model send it requests in place of a kernel.
 ///
-/// The kernel is simulated as far as the model depends on it: names and attributes are cached until their timeout or an
-/// invalidation, and a read ends at the cached size.
+/// `ModelKernel` simulates the kernel as far as the model depends on it: it caches names and attributes until their
+/// timeout or an invalidation. A read ends at the cached size.
 final class ModelFilesystem: ModelSubject {
     struct File: Sendable {
         var node: NodeID
@@ -253,7 +253,7 @@ final class ModelFilesystem: ModelSubject {
     // MARK: Changes
 
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        // The binding rejects all other modifications without calling an operation.
+        // The module `Fuse` rejects all other modifications itself: the filesystem has no operation for them.
         guard modification == .removeAttribute else { return nil }
         do {
             try await trying(path) { node, _ in

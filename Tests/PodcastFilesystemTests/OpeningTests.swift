@@ -107,7 +107,7 @@ struct OpeningTests {
         // Readahead fails, and the kernel repeats the read page by page.
         #expect(mounted.read(node, open.handle, 524_288, 131_072).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .bytes([]))
-        // Later reads beyond the end count as readahead again.
+        // The filesystem takes later reads beyond the end for readahead again.
         #expect(mounted.read(node, open.handle, 524_288, 4_096).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .error(.ioError))
         // A read that bypasses the page cache is never readahead.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import PodcastService
 
+/// The file whose size is the number of the daemon's failed starts in a row.
 struct StartMarkerTests {
     @Test func daemonsThatDidNotBecomeReadyAreCounted() throws {
         let folder = try TemporaryDirectory()

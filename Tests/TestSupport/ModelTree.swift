@@ -20,7 +20,7 @@ package struct ModelTree: Sendable {
     }
     private var known = ModelNames()
     package var url: @Sendable (String) -> String
-    /// The bounds of the time of the mount, in seconds since 1970.
+    /// The earliest and the latest time at which the mount may have started, in seconds since 1970.
     package var started: ClosedRange<Int64>
     /// Returns the SHA-256 digest of a complete file.
     package var digest: @Sendable (TestContent) -> String?

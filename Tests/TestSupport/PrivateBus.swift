@@ -34,7 +34,7 @@ package final class PrivateBus: Sendable {
         let process = try ChildProcess(
             "dbus-daemon", ["--config-file=\(file)", "--nofork", "--nopidfile", "--print-address"])
         self.process = process
-        // It prints its address once it listens.
+        // dbus-daemon prints its address once it listens.
         try await waitUntil(description: "dbus-daemon listens") {
             guard process.isRunning else { throw DeadlineError("dbus-daemon listens: \(process.error)") }
             return process.output.hasSuffix("\n")

@@ -6,12 +6,12 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Files with several sources and listed hashes, with servers that misbehave.
+/// Downloads of files that have several sources, or a hash in the feed, from servers that misbehave.
 @Suite struct SourceTests {
     private let content = TestContent(seed: 61, size: 300_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// Makes a file known that has a source at each path.
+    /// Adds a file with a source at each of these paths to the bench.
     private func know(_ bench: EngineBench, _ paths: String..., hashes: [FileHash?] = []) {
         var source = DownloadSource(key: 1, url: bench.server.url(paths[0]), generation: 1)
         source.setLocations(

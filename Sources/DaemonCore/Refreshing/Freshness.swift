@@ -8,9 +8,9 @@ package enum Freshness {
 
     /// Returns how long the response stays fresh, zero if it is stale; `nil` if its header does not say.
     ///
-    /// In the order of RFC 9111 §4.2.1: `max-age`, then `Expires`. `s-maxage` applies to shared caches and is used only
-    /// without `max-age`: the publisher's CDN obeys it, so an earlier request would return the same bytes. `no-cache`
-    /// and `no-store` mean 0. Time already spent in caches (`Age`, §5.1) is subtracted.
+    /// In the order of RFC 9111 §4.2.1: `max-age`, then `Expires`. If there is no `max-age`, `s-maxage` replaces it,
+    /// although it is meant for shared caches: the publisher's CDN obeys it, so an earlier request would return the
+    /// same bytes. `no-cache` and `no-store` mean 0. Time already spent in caches (`Age`, §5.1) is subtracted.
     ///
     /// - Parameter now: seconds since 1970, used if `Date` is missing.
     package static func lifetime(_ head: ResponseHead, now: Int64) -> Duration? {

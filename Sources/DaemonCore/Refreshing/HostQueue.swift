@@ -22,7 +22,7 @@ package struct HostQueue: Sendable {
         /// Returns whether the last pause ended at `time` or later, or has not ended.
         func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
 
-        /// Removes the consumed prefix occasionally, so that the total cost stays linear.
+        /// Removes the consumed prefix once it has 64 feeds, since each removal moves all feeds that still wait.
         mutating func compact() {
             guard first >= 64 || first == waiting.count else { return }
             waiting.removeFirst(first)
@@ -161,7 +161,7 @@ package struct HostQueue: Sendable {
     private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
         guard var host = hosts[name] else { return }
         if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
-        // If two concurrent fetches are refused, the first refusal pauses the host, and the second is not counted.
+        // If two concurrent fetches are refused, the first refusal pauses the host, and `refusals` omits the second.
         if !host.isPaused(at: now) { host.refusals += 1 }
         let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
         let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)
@@ -185,8 +185,8 @@ package struct HostQueue: Sendable {
         return until
     }
 
-    /// Returns the earliest end of a pause of a host with waiting feeds, when `start` has to be called again; `nil` if
-    /// there is none, so that only the end of a fetch or a new feed requires a call.
+    /// Returns when `start` has to be called again: at the earliest end of a pause of a host with waiting feeds.
+    /// Returns `nil` if no such host is paused: only the end of a fetch or a new feed then requires a call.
     ///
     /// Also removes hosts without queued or running feeds whose last pause ended long ago.
     package mutating func nextWake(now: Instant) -> Instant? {

@@ -31,7 +31,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static let week: Int64 = 7 * 86_400
     /// The interval below which episodes count as one release: a batch, or a bonus beside its episode.
     private static let batchSpan: Int64 = 30 * 60
-    /// The length of the history used: enough weeks to distinguish a habit from chance, few enough to follow a new one.
+    /// The length of the history used: enough weeks to distinguish a habit, a usual time in the week, from chance, and
+    /// few enough to follow a new habit.
     private static let historyLength: Int64 = 12 * week
     private static let maxReleases = 60
     /// The maximum distance of an episode from the center of its habit, including the change to daylight saving time.
@@ -107,8 +108,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
         guard let newest, let gap else { return .after(Self.unknown) }
         let silence = max(0, now - newest)
         let idle = Self.idle(gap: gap, silence: silence)
-        // If the silence is longer than ten days and longer than two and a half gaps, more than one episode has been
-        // skipped: ignore the usual hours until the next episode. No gap of a weekly habit exceeds ten days.
+        // A silence longer than two and a half gaps, and longer than ten days, means that more than one episode has
+        // been skipped: ignore the usual hours until the next episode. No gap of a weekly habit exceeds ten days.
         guard silence * 2 <= gap * 5 || silence <= 10 * Self.day else { return .after(idle) }
         var appointment = Int64.max
         for window in windows {

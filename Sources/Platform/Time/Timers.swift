@@ -9,17 +9,17 @@ internal import Glibc
 package enum Timers {
     private static let queue = DispatchQueue(label: "podfs.timers")
 
-    /// Runs `body` once after a delay. Time during which the machine is suspended does not count. `body` must not
-    /// block, because all timers share the queue.
+    /// Runs `body` once after a delay, which does not include time during which the machine is suspended. `body` must
+    /// not block, because all timers share the queue.
     package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }
 
-    /// Suspends the task for `duration`. Time during which the machine is suspended counts. Returns at once on
+    /// Suspends the task for `duration`, which includes time during which the machine is suspended. Returns at once on
     /// cancellation.
     ///
-    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no timer can be created or armed, the
-    /// time during which the machine is suspended does not count.
+    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no timer can be created or armed,
+    /// `duration` does not include time during which the machine is suspended.
     package static func sleep(for duration: Duration) async {
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
         let descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))

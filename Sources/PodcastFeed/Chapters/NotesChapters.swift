@@ -14,9 +14,11 @@ package enum NotesChapters {
     /// The maximum length of a title in characters.
     private static let titleLimit = 500
 
-    /// Returns the chapters in HTML or plain text; empty without a list.
+    /// Returns the chapters in show notes; empty if the notes have no list of chapters.
     ///
-    /// - Parameter duration: The episode's duration in seconds, if known: times at or after it are not chapters.
+    /// - Parameters:
+    ///   - notes: HTML or plain text.
+    ///   - duration: The episode's duration in seconds, if known: times at or after it are not chapters.
     package static func chapters(in notes: String, duration: Double?) -> [Chapter] {
         guard hasTimes(notes) else { return [] }
         var leading = List()

@@ -17,7 +17,7 @@ package struct RateHistory: Sendable {
             return
         }
         samples.append((second, rate))
-        // The last sample before the visible period is retained, since its rate applies at the start of the period.
+        // Retain the last sample before these `length` seconds, since its rate applies at their start.
         if let first = samples.firstIndex(where: { $0.second > second - Int64(Self.length) }), first > 1 {
             samples.removeFirst(first - 1)
         }

@@ -2,7 +2,8 @@ internal import TransferCore
 
 /// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {
-    /// The number of entries at which those that the library has recorded are dropped.
+    /// The number of entries at which `set` removes those older than `libraryDelay`, and `report` those of earlier
+    /// seconds.
     private static let capacity = 4_096
     /// The maximum time in seconds from an open until the library has recorded it.
     private static let libraryDelay: Int64 = 60

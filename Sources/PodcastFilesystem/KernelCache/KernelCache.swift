@@ -19,27 +19,28 @@ struct KernelCache: Sendable {
     private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
     /// The nodes whose attributes the kernel must not cache: those whose size was pushed, until none of their handles
-    /// is open. Their attributes are not invalidated.
+    /// is open. To *push* a size is to invalidate the attributes, so that the kernel requests the size. Later changes
+    /// do not invalidate the attributes of these nodes.
     ///
     /// The kernel discards a reply with attributes if they are invalidated between its request and its use of the
-    /// reply, and the thread that waits for the reply may be scheduled much later. After a discarded reply the size
-    /// would remain the feed's guess, or 0: a read would end at that size without an error, or return zeros after the
-    /// end of a shorter file.
+    /// reply. The use may come late, since the thread that waits for the reply may be scheduled much later. After a
+    /// discarded reply the size would remain the feed's guess, or 0. A read would then end at that size without an
+    /// error, or return zeros after the end of a shorter file.
     private var uncached: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
     private struct Node {
         var mode = HandleMode.closed
-        /// The size last pushed to the kernel. A size that the kernel got in an earlier lookup may be the feed's guess,
-        /// and a read ends at the size that the kernel has cached.
+        /// The size last pushed to the kernel. Opens push the size because reads end at the size that the kernel has
+        /// cached, which may be the feed's guess from an earlier lookup.
         var size: Int64?
         /// The ctime in the first reply with attributes that was sent after the size was pushed, while a handle was
-        /// open; `nil` if there was no such reply. All replies have this ctime until the last close: the library
-        /// records the size with a later ctime, and GNU tar reports a file whose ctime changes while tar reads it.
+        /// open; `nil` if there was no such reply. All replies have this ctime until the last close, although the
+        /// library records the size with a later one: GNU tar reports a file whose ctime changes while tar reads it.
         var changed: Int64?
         /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
-        /// The number of pushes whose opens are being answered.
+        /// The number of calls of `push` with the result `isKnown`, and of `pushed`, without a call of `answered` yet.
         var answering = 0
         /// The range of the last refused read beyond the end.
         var refusedTail: Range<Int64>?
@@ -62,7 +63,7 @@ struct KernelCache: Sendable {
         return (facts, false)
     }
 
-    /// Whether all data read when `change` was the last change may be sent unmodified, and be cached by the kernel.
+    /// Whether a reply with the library's state at `change` may be sent unmodified, and be cached by the kernel.
     func isCurrent(since change: UInt64) -> Bool { changes.last <= change && uncached.isEmpty }
 
     /// Whether an episode read at `change` has to be read again before it is sent to the kernel.
@@ -110,7 +111,8 @@ struct KernelCache: Sendable {
         nodes[number]?.answering += 1
     }
 
-    /// Records that the opens that needed a size are answered: their handles are counted, or their callers gone.
+    /// Records that all opens that waited for a size have been answered. `open` has counted the handle of each, unless
+    /// the open's caller no longer waited.
     mutating func answered(_ number: NodeNumber) {
         nodes[number]?.answering -= 1
         _ = removeIfUnused(number)
@@ -164,7 +166,7 @@ struct KernelCache: Sendable {
         if case .open(.direct, _)? = nodes[number]?.mode { true } else { false }
     }
 
-    /// Sets the access time. Call before a handle is counted, or after one is closed.
+    /// Sets the access time. Call before `open` counts a handle, or after `close` removes one.
     ///
     /// - Returns: Whether to invalidate the attributes: the time has changed, and no handle is open for which a request
     ///   for the size may be pending.
@@ -176,10 +178,11 @@ struct KernelCache: Sendable {
     /// Whether to refuse a readahead beyond the end of the file. Records the refused range: the next read that starts
     /// in it is not refused.
     ///
-    /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end to
-    /// the start of this read, and then ignore the end reported by an earlier read that is answered later
-    /// (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is harmless: when a
-    /// program needs the page, the kernel requests it again, and the empty reply to that request reports the end.
+    /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end of
+    /// the file to the start of this read. If an earlier read is answered later, the kernel would ignore the end which
+    /// that reply reports (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is
+    /// harmless: when a program needs the page, the kernel requests it again, and the empty reply to that request
+    /// reports the end.
     mutating func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
         if nodes[number]?.refusedTail?.contains(range.lowerBound) == true {
             nodes[number]?.refusedTail = nil
@@ -215,8 +218,9 @@ extension KernelCache {
     /// Records a changed episode, and returns the invalidations for it.
     ///
     /// - Parameters:
-    ///   - row: The library's row, read after the change, if a grant is pending.
-    ///   - isRenamed: Whether its name may refer to another node now.
+    ///   - row: The library's row, read after the change, if a grant is pending: the daemon has confirmed a size that
+    ///     the library may not contain yet.
+    ///   - isRenamed: Whether the episode's name may refer to another node now.
     mutating func changed(_ place: Library.EpisodePlace, row: EpisodeEntry?, isRenamed: Bool) -> [Invalidation] {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         changes.add(number.episode)

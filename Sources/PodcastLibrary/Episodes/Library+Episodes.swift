@@ -40,7 +40,8 @@ extension Library {
         }
     }
 
-    /// Returns the episode or the alternate with this id. The name of an alternate is a path.
+    /// Returns the episode with this id, or the alternate: another encoding of an episode, in a row of its own. An
+    /// alternate's name is a path.
     package func entry(id: EpisodeID) throws -> EpisodeEntry? {
         try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }

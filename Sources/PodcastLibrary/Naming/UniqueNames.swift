@@ -1,8 +1,8 @@
 /// An allocator of stems that are unique in a folder, ignoring case.
 ///
-/// Stems rather than whole names are unique: the transcript, art, notes and chapters of an episode have its stem, so
-/// the sidecar files of two episodes whose names differ only in the extension would collide. A value; not shared
-/// between threads.
+/// Stems rather than whole names are unique, because the transcript, art, notes and chapters of an episode have its
+/// stem. The sidecar files of two episodes whose names differ only in the extension would otherwise collide. A value;
+/// not shared between threads.
 package struct UniqueNames: Sendable {
     /// Stems reserved in a show's folder for generated files: `cover.jpg`, `playlist.m3u8`, `index.html`.
     package static let reservedInShow: Set<String> = ["cover", "playlist", "index"]
@@ -11,8 +11,8 @@ package struct UniqueNames: Sendable {
 
     /// The used folded stems.
     private var taken: Set<String>
-    /// The next number to try for a used folded stem: a thousand episodes with one title need a thousand lookups, not
-    /// half a million.
+    /// The next number to try for a used folded stem. A thousand episodes with one title need a thousand lookups with
+    /// this table, and half a million without it.
     private var next: [String: Int] = [:]
 
     /// - Parameter taken: The used folded stems (`FileName.folded`), including the reserved ones.

@@ -53,7 +53,7 @@ enum SecretAddress {
 
     /// Whether a URL looks as if it contained a secret: user info, a query parameter with one of `names` or with a
     /// token as its value, or a path component that begins with `private` or contains a token. A UUID in the path does
-    /// not count: public feeds have them.
+    /// not make a URL secret: public feeds have them.
     static func isLikely(_ url: String) -> Bool {
         guard let scheme = url.firstRange(of: "://") else { return false }
         let rest = url[scheme.upperBound...].prefix { $0 != "#" }

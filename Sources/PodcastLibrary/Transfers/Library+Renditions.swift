@@ -35,8 +35,8 @@ extension Library {
 
     /// Sets the current rendition of an episode, replacing any other.
     ///
-    /// Its generation becomes the episode's. Its size, if known, becomes the episode's confirmed size. `pinned` can set
-    /// the episode's flag but not clear it.
+    /// Its generation becomes the episode's. Its size, if known, becomes the episode's confirmed size. The
+    /// rendition's flag `pinned` can set the episode's flag but not clear it.
     ///
     /// - Returns: The replaced rendition, whose cache file is now unreferenced; `nil` if there was no rendition, or if
     ///   it had the same file.
@@ -111,7 +111,7 @@ extension Library {
         }
     }
 
-    /// Records the state of a complete cache file, after it was verified.
+    /// Records the state (`FileState` as text) of a complete cache file after the file was verified.
     package func record(fileState: String, of file: String) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE rendition SET file_state = ? WHERE file = ? AND complete = 1")

@@ -139,8 +139,8 @@ package struct ShowPage: Sendable {
     // MARK: Old episodes
 
     /// Returns the data of an episode for the script: id, file name, title (0 if the file name contains it), day,
-    /// duration, size, flags (1 cached, 2 played, 4 video, 8 no player, 16 notes), and the playback position if the
-    /// episode is not played and the position is at least a second.
+    /// duration, size, and flags (1 cached, 2 played, 4 video, 8 no player, 16 notes). If the episode is not played and
+    /// its playback position is at least a second, the position follows.
     private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
         let day = episode.published.flatMap { CalendarDay(seconds: $0, offset: episode.publishedOffset)?.description }
         let stem = FileName.stem(ofFile: episode.name)
@@ -300,7 +300,7 @@ package struct ShowPage: Sendable {
 
 extension PageText {
     /// Adds the show's art over the initial of its title. The initial is visible until the art is loaded, and if there
-    /// is none. Its background is one of twelve colours, which depends on the title.
+    /// is none. Its background is one of twelve colors, which depends on the title.
     mutating func art(of show: Podcast, address: [String]) {
         let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
         add("<span class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A show's page in a podcast directory, as people copy it from a browser. Does no IO.
 ///
-/// Such a page is not a feed, but its address contains the number under which the directory lists the show, and the
+/// Such a page is not a feed, but its address contains the number under which the directory lists the show. The
 /// directory's interface returns the feed's address for that number.
 package enum CataloguePage: Sendable, Equatable {
     /// A page of Apple Podcasts: `https://podcasts.apple.com/us/podcast/NAME/id123`.

@@ -62,9 +62,9 @@ package struct FeedMove: Sendable, Equatable {
         head.status == 410 && (chain.hops.isEmpty || chain.isPermanent)
     }
 
-    /// Returns the address to which the redirects led, if all were permanent; `nil` if one was not, if the address is
-    /// the old one, or if it would make the subscription less safe: http instead of https, or user info chosen by a
-    /// server.
+    /// Returns the address to which the redirects led, if all were permanent; otherwise `nil`. Also returns `nil` if
+    /// the address is the old one, or would make the subscription less safe: http instead of https, or user info chosen
+    /// by a server.
     private static func permanentAddress(_ chain: RedirectChain) -> String? {
         guard chain.isPermanent, chain.final != chain.requested, let old = FeedAddress(chain.requested),
             let new = FeedAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
@@ -89,13 +89,13 @@ package struct FeedMove: Sendable, Equatable {
 
     // MARK: itunes:new-feed-url
 
-    /// Returns whether the document at `itunes:new-feed-url` is a feed of the show that named it; the subscription then
-    /// moves to `confirmedAddress`.
+    /// Returns whether `feed`, the document at the address in `itunes:new-feed-url`, is a feed of the same show. The
+    /// subscription then moves to `confirmedAddress`.
     ///
-    /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently, and a
-    /// placeholder left over from a template would lose the show. At least half of the episodes of the smaller list
-    /// must match. If the smaller list has fewer than six episodes, one match is enough, since some of the episodes are
-    /// often just announcements of the move.
+    /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently. An address
+    /// that is a placeholder left over from a template would end the subscription to the show. At least half of the
+    /// episodes of the smaller list must match. If the smaller list has fewer than six episodes, one match is enough,
+    /// since some of the episodes are often just announcements of the move.
     ///
     /// - Parameters:
     ///   - known: the marks of the show's episodes in the library, which has more episodes than any one document.
@@ -126,12 +126,12 @@ package struct FeedMove: Sendable, Equatable {
     }
 }
 
-/// A property by which an episode is recognised on another host.
+/// A property by which an episode is recognized on another host.
 package struct EpisodeMark: Sendable, Hashable {
     private let text: String
 
-    /// Returns the marks of an episode: its guid, if it is too long to be a serial number, and its media URL without
-    /// the scheme and without the query, which may contain a token.
+    /// Returns the marks of an episode: its guid and its media URL. A guid that is short enough to be a serial number
+    /// is no mark. The URL has no scheme, and no query, which may contain a token.
     package static func marks(guid: String?, url: String) -> [EpisodeMark] {
         var marks: [EpisodeMark] = []
         if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }

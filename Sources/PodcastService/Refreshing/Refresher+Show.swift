@@ -43,7 +43,7 @@ extension Refresher {
             }
             return try await merge(found, of: podcast, occasion)
         } catch {
-            // The library rejects the feed, or the show was removed meanwhile.
+            // The library could not be read or written, or the show was removed meanwhile.
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
         }
     }
@@ -174,7 +174,7 @@ extension Refresher {
             // An alternate that the feed no longer offers keeps its last addresses.
             if !locations.isEmpty { engine.setLocations(MediaID(file), locations) }
         }
-        // On the first fetch of a show no episode counts as new, so no hook runs.
+        // At the first fetch of a show no episode is treated as new, so no hook runs.
         let new = podcast.lastRefresh != nil ? result.inserted : []
         for episode in new { driver.runHook(configuration.onNewEpisode, episode: episode) }
         return result.inserted.count

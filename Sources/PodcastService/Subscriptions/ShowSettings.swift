@@ -100,8 +100,8 @@ package struct ShowSettings: Sendable, Equatable {
 
     /// Parses the result of `Library.settings(of:)`.
     ///
-    /// - Parameter problem: called for each invalid entry, such as one that a newer podfs has written; the entry counts
-    ///   as absent.
+    /// - Parameter problem: called for each invalid entry, such as one that a newer podfs has written. The entry is
+    ///   ignored.
     package init(stored: [String: String], problem: (ShowSettingError) -> Void = { _ in }) {
         for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
             do throws(ShowSettingError) {
@@ -113,7 +113,8 @@ package struct ShowSettings: Sendable, Equatable {
         }
     }
 
-    /// Allowed counts. The upper bound is that of the configuration file: the maximum number of items in a feed.
+    /// Allowed values of `auto_download`. The configuration file has the same upper bound: the maximum number of items
+    /// in a feed.
     private static let counts = 0...100_000
 
     /// Maximum length of a User-Agent in bytes. Servers accept at most about 8 KiB for all header fields together.

@@ -5,8 +5,9 @@ internal import PodcastProtocol
 
 // Restoring a lost library from the subscription list.
 extension Subscriptions {
-    /// Restores missing subscriptions from the subscription list at the start, if the library was restored from a
-    /// backup or recreated, or if it is empty although no user has emptied it. Otherwise writes the list again.
+    /// Restores missing subscriptions from the subscription list when the daemon starts, if the library is new or may
+    /// be incomplete: it was restored from a backup or recreated, or is empty although no user has emptied it.
+    /// Otherwise writes the list again.
     ///
     /// All shows are inserted in one transaction, under their former names, so that none is lost if the daemon is
     /// killed meanwhile. Their feeds are fetched in the background; a feed whose fetch fails is left to the next

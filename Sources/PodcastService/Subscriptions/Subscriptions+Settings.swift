@@ -46,7 +46,8 @@ extension Subscriptions {
         return .settings(try library.shownSettings(of: id), kept: change)
     }
 
-    /// Returns the numbers of episodes that a new `keep` would remove from a show and restore; `nil` if none.
+    /// Returns how many episodes of a show a new `keep` would remove, and how many it would restore; `nil` if it would
+    /// change nothing.
     private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
         let episodes = try library.episodes(of: podcast.id)
         let facts = try tidier.retained(episodes, of: podcast.id)

@@ -47,7 +47,7 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// Records a clean exit, so that running work does not count as the cause of a crash.
+    /// Records a clean exit, so that the next daemon does not blame the running work for a crash.
     package func close() {
         state.withLock { state in
             state.isClosed = true

@@ -12,11 +12,11 @@ extension DownloadMachine {
         package var ifRange: Validator?
         /// Whether to request the address of the last response instead of a source's.
         package var direct: Bool
-        /// Whether a reader waits for it: it then belongs to the readers' pool.
+        /// Whether a reader waits for the connection, which then belongs to the readers' pool.
         package var forReader: Bool
-        /// The position of its address among the file's sources, unless `direct`.
+        /// The position of the requested address among the file's sources; unused if `direct` is set.
         package var source = 0
-        /// Whether only probes wait for it: it then belongs to the probes' pool.
+        /// Whether only probes wait for the connection, which then belongs to the probes' pool.
         package var isProbe = false
     }
 
@@ -51,7 +51,7 @@ extension DownloadMachine {
         case storageFull(TransferError)
         /// Asks the owner for a newer address after a refusal; the owner answers with `addressRenewed`.
         case renewAddress(TransferError)
-        /// Reports a changed priority of the task, for connections that were started with the previous one.
+        /// Sets the priority of all connections, because the task's priority has changed.
         case prioritized(TransferPriority)
     }
 

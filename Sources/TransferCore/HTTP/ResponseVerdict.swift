@@ -79,9 +79,10 @@ extension ResponseVerdict {
         }
     }
 
-    /// Returns whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it
-    /// may replace present bytes, which an error page must not do. Any other response is evaluated by its head at once,
-    /// so that an open does not wait longer, and by its bytes before they are stored.
+    /// Returns whether the first bytes are needed to evaluate a response: if its head suggests that the body is not
+    /// media, or if the body may replace present bytes, which an error page must not do. Any other response is
+    /// evaluated by its head at once, so that an open does not wait longer; its bytes are examined before they are
+    /// stored.
     ///
     /// - Parameter hasBytes: Whether bytes of the rendition are present.
     package static func needsContent(_ head: ResponseHead, offset: Int64, pin: Pin?, hasBytes: Bool) -> Bool {
@@ -94,8 +95,8 @@ extension ResponseVerdict {
         }
     }
 
-    /// Returns whether a part from the middle of a file comes from a server that has mislabelled the rendition before,
-    /// or has the rendition's validator. No format can be recognised in the middle of a file.
+    /// Returns whether a part from the middle of a file comes from a server that has mislabeled the rendition before,
+    /// or has the rendition's validator. No format can be recognized in the middle of a file.
     private static func isKnownToBeMislabelled(_ head: ResponseHead, offset: Int64, pin: Pin?) -> Bool {
         guard offset > 0, let pin else { return false }
         return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil
@@ -130,8 +131,9 @@ extension ResponseVerdict {
         let found = Pin(
             total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges,
             mediaType: head.mediaType)
-        // A server answers a range request with the whole file if it does not support ranges, or if the If-Range
-        // condition is false; in the latter case the file is another rendition.
+        // A server answers a range request with the whole file for one of two reasons. If the If-Range condition is
+        // false, the file is another rendition. Otherwise the server does not support ranges, and the rendition may be
+        // the same.
         var same = found
         if ranged { same.acceptsRanges = false }
         guard let pin else { return .accept(offset: 0, end: same.total, pin: same, compare: false) }

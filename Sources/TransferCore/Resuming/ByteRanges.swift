@@ -53,7 +53,7 @@ extension RangeSet where Bound == Int64 {
             else { return nil }
             insert(contentsOf: first..<(last + 1))
         }
-        // `text` never contains ranges that touch, overlap or are unordered.
+        // The property `text` never has ranges that touch, overlap or are unordered, so such an argument is malformed.
         if self.text != text { return nil }
     }
 }

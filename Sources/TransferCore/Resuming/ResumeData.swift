@@ -29,8 +29,8 @@ package struct ResumeData: Codable, Sendable, Equatable {
     }
 
     /// Returns whether a download of the rendition with this generation, validator and size can continue from the
-    /// present bytes: the generation is the same, bytes are present, and the known validators and sizes agree. Unknown
-    /// ones contradict nothing.
+    /// present bytes. The generation must be the same, and bytes must be present. The validators must be equal if both
+    /// are known, and so must the sizes.
     package func fits(generation: Int, validator: String?, total: Int64?) -> Bool {
         guard version == Self.currentVersion, generation == self.generation else { return false }
         if let own = self.validator, let validator, own != validator { return false }

@@ -37,7 +37,7 @@ final class Exchanges {
         hasNew = true
     }
 
-    /// Cancels a request. Must not be called in a callback.
+    /// Cancels a request. Must not be called in a callback of curl.
     func remove(_ handle: EasyHandle) {
         _ = removeOwner(of: handle)
         multi.remove(handle)
@@ -83,7 +83,7 @@ final class Exchanges {
         if idleHandles.count < Self.maxIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
     }
 
-    /// Cancels the data requests with a number. Must not be called in a callback.
+    /// Cancels the data requests with this number. Must not be called in a callback of curl.
     func cancelData(_ number: Int64) {
         for case .data(let exchange, number) in owners.values {
             if let handle = exchange.handle { remove(handle) }

@@ -6,7 +6,8 @@ internal import CCurl
 /// new connection to a known host costs one more round trip with TLS 1.2, and only processor time with TLS 1.3. libcurl
 /// 7.88 retains the sessions of eight hosts.
 ///
-/// Confined to the engine's thread, so no locks are set. A handle uses it only while it is added to the multi handle.
+/// Confined to the engine's thread, so no locks are set. An easy handle uses these sessions only while that handle is
+/// added to the multi handle.
 final class TLSSessions {
     private let raw: OpaquePointer?
 

@@ -5,7 +5,7 @@ internal import TransferCore
 struct CheckpointPace {
     /// The ranges synced to the disk.
     var synced = ByteRanges()
-    /// The number of failed syncs of the file that are already handled: the bytes not in `synced` were discarded.
+    /// The number of failed syncs of the file after which the download has already discarded the bytes not in `synced`.
     var knownFailures = 0
     /// Whether a checkpoint is being written.
     private(set) var isBusy = false

@@ -2,10 +2,11 @@ internal import TransferCore
 
 /// One request of a download: curl's exchange, and a buffer between it and the file.
 ///
-/// Confined to the engine's thread. While curl is active only the buffer and the file are accessed; operations on curl
-/// follow in `Download.process`.
+/// Confined to the engine's thread. curl's callbacks access only the buffer and the file, because they must not call
+/// curl; `Download.process` calls curl afterwards.
 ///
-/// The bytes of a paused connection stay in the buffer; when it is full, or the rate limit is reached, curl is paused.
+/// The bytes of a paused connection stay in the buffer. When the buffer is full, or the rate limit is reached, the
+/// connection pauses curl.
 final class DownloadConnection: EasyHandleReceiver {
     let id: DownloadMachine.ConnectionID
     let token: ConnectionPools.Token
@@ -22,22 +23,22 @@ final class DownloadConnection: EasyHandleReceiver {
     /// Whether the machine has released the connection (`Action.release`): its exchange ends by itself, and no further
     /// bytes are accepted.
     var isReleased = false
-    /// The ending set by `flush`: `refusal` if the body has unexpected content; `stopped` if no more bytes are needed
-    /// here, a write has failed, or the bytes differ from those in the file.
+    /// The ending set by `flush`. It is `refusal` if the body has unexpected content. It is `stopped` if no more bytes
+    /// are needed here, a write has failed, or the bytes differ from those in the file.
     var stop: DownloadMachine.Ending?
-    /// The content shown by the first bytes of its body, once there are enough.
+    /// The kind of content that the first bytes of the body show; `nil` until there are enough bytes.
     private(set) var content: BodyContent?
-    /// Whether it is in the download's list of connections with events.
+    /// Whether the connection is in the download's list of connections with events.
     var isDirty = false
     var slot = Slot.none
     private let buffer = ReceiveBuffer()
 
-    /// The state of its slot in `ConnectionPools`. A connection paused by `Action.hold` has none.
+    /// The state of the connection's slot in `ConnectionPools`. A connection paused by `Action.hold` has no slot.
     enum Slot {
         case none, waiting, granted
     }
 
-    /// Whether the driver blocks it: it has no slot, or curl is paused.
+    /// Whether the engine, not the server, delays the bytes: the connection has no slot, or curl is paused.
     var isRestrained: Bool { slot != .granted || handle?.isPaused == true }
 
     init(
@@ -53,7 +54,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     var isEmpty: Bool { buffer.isEmpty }
 
-    /// Whether its next bytes are the first of the file, and these are not stored yet.
+    /// Whether the connection's next bytes are the first of the file, and the first bytes are not stored yet.
     var startsFile: Bool {
         guard head == nil, download.machine.position(of: id) == 0, case .write = download.machine.step(id) else {
             return false
@@ -61,8 +62,9 @@ final class DownloadConnection: EasyHandleReceiver {
         return true
     }
 
-    /// The first buffered bytes, as many as the kernel reads for a program whose first read is less than a page
-    /// (get_init_ra_size in mm/readahead.c: four pages); none if the body is or may be unexpected.
+    /// The first buffered bytes, at most four pages. The kernel reads four pages for a program whose first read is less
+    /// than a page (get_init_ra_size in mm/readahead.c). Empty if the body has unexpected content, or too few bytes to
+    /// show its content.
     var firstBytes: [UInt8] {
         guard let content = findContent(), download.machine.limits.expects.refusal(of: content) == nil else {
             return []
@@ -72,7 +74,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     /// Classifies the first bytes of the body, all of which are still buffered.
     ///
-    /// - Parameter head: If its doubt is strong, more bytes are examined.
+    /// - Parameter head: The response's head. If its `doubt` that the body is media is strong, more bytes are examined.
     /// - Returns: `nil` if more bytes are needed.
     @discardableResult
     func findContent(_ head: ResponseHead? = nil) -> BodyContent? {

@@ -8,8 +8,8 @@ package enum UploadContent: Sendable, Equatable {
     case bytes([UInt8])
 }
 
-/// The media of one request, read by curl from an offset to the end. If curl repeats the request on another connection,
-/// it reads them from the same offset again.
+/// The body of one request: an upload's content, from an offset to the end. If curl repeats the request on another
+/// connection, it reads the body from the same offset again.
 ///
 /// Confined to the engine's thread. The file is open for the lifetime of this object, which the request's handle
 /// retains.

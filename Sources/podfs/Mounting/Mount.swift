@@ -72,7 +72,7 @@ final class Mount: Sendable {
     }
 
     /// Serves requests until the folder is unmounted, by this or another process; SIGTERM, SIGINT and SIGHUP unmount
-    /// it. SIGUSR1 fails all parked requests, so that programs can close their files.
+    /// it. SIGUSR1 fails all requests that wait for the network, so that programs can close their files.
     ///
     /// - Parameter ready: Called once the mount answers requests.
     func run(ready: @escaping @Sendable () -> Void) throws {

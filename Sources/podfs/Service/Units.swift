@@ -27,7 +27,7 @@ struct Units: Sendable {
     }
 
     /// The reason why these units cannot be written; `nil` if they can. A line feed in a path would start another line
-    /// of the unit file, with text chosen by the creator of the path, and not every setting supports an escape for it.
+    /// of the unit file, with text chosen by the creator of the path. Not every setting supports an escape for it.
     var validationError: String? {
         let values =
             [("the program's path", executable), ("the socket's path", paths.socket)]

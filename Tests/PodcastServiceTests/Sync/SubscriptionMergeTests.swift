@@ -84,6 +84,8 @@ import TransferCore
         #expect(back.obsoleteChanges == [removed])
     }
 
+    /// An echo: the server reports a change that the library has already recorded. The removal on this device must
+    /// still be sent.
     @Test func anEchoOfAKnownFeedChangesNothing() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
@@ -92,7 +94,7 @@ import TransferCore
     }
 
     /// This device subscribed to the show and sent the subscription to the server. The response was lost. Then the show
-    /// was removed on this device.
+    /// was removed on this device. Now the server reports the subscription, which must not be taken for a new one.
     @Test func anEchoOfAnUnansweredRequestDoesNotBringAShowBack() {
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false, sent: true)
         let merge = SubscriptionMerge(add: [url], remove: [], state: state(pending: [removed]))

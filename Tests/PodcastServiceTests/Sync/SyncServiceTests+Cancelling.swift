@@ -8,8 +8,8 @@ import Testing
 
 // Exchanges that end because their client disconnects.
 extension SyncServiceTests {
-    /// Starts an exchange for a client of its own, disconnects that client when the condition holds, and waits until
-    /// the exchange has ended.
+    /// Starts an exchange for a new client, disconnects that client when `condition` returns, and waits until the
+    /// exchange has ended.
     private func cancelSync(
         of daemon: RunningService, _ other: ServiceClient, when condition: () async throws -> Void
     ) async throws {
@@ -40,7 +40,8 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// The server has asked for a pause, and then lets a request wait that does not obey the pause.
+    /// The server has asked for a pause. A later request ignores the pause, and the server leaves it unanswered until
+    /// the client disconnects.
     @Test(arguments: ["gpodder", "nextcloud"], ["subscriptions", "episode"])
     func aCancelledRequestIsNoFailureOfTheServer(kind: String, resource: String) async throws {
         let (daemon, client) = try await begin(kind: kind)

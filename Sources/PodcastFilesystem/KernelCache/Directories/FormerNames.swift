@@ -9,7 +9,7 @@ struct FormerNames: Sendable {
         var name: [UInt8]
     }
 
-    /// The number of names at which those of closed episodes are removed.
+    /// The number of names at which `add` removes those of closed episodes.
     private static let capacity = 1_024
 
     private var nodes: [Key: NodeNumber] = [:]

@@ -18,15 +18,15 @@ extension DownloadMachine {
         return .write(until: min(limit, next ?? limit))
     }
 
-    /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. They do not
-    /// count as progress, since they were present.
+    /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. This
+    /// is no progress of the download, since the bytes were present.
     package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Instant) {
         connections[id]?.position += count
         connections[id]?.lastActivity = now
     }
 
-    /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that its silence does
-    /// not count as the server's.
+    /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that the machine does
+    /// not blame the server for the connection's silence.
     package mutating func restrained(_ id: ConnectionID, now: Instant) { connections[id]?.lastActivity = now }
 
     /// Records that `count` bytes at the connection's position were written to the file.
@@ -112,8 +112,9 @@ extension DownloadMachine {
     }
 
     /// Handles a connection that was lost, or that ended before its last expected byte. If `Limits.sameEnds` bodies in
-    /// a row end at the same byte, and no other connection receives bytes, the source is given up: the server has no
-    /// more bytes, whatever it announces. Timeouts are not counted, since the transfer may continue after a stall.
+    /// a row end at the same byte, and no other connection receives bytes, the machine gives up the source: the server
+    /// has no more bytes, whatever it announces. Bodies that end by a timeout do not matter, since the transfer may
+    /// continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
     ) -> [Action] {
@@ -214,8 +215,8 @@ extension DownloadMachine {
     /// Returns from finishing to fetching; has no effect in other phases.
     mutating func leaveFinishing() { if isFinishing { phase = .fetching() } }
 
-    /// Starts a new generation: a new file from byte 0. Every connection except `kept` ends, and waiting reads fail as
-    /// changed. After more than `Limits.renewals` generations in a row the download fails.
+    /// Starts a new generation: a new file from byte 0. Every connection except `kept` ends, and waiting reads fail
+    /// with `changed`. After more than `Limits.renewals` generations in a row the download fails.
     mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Instant) -> [Action] {
         var actions = connections.abort { $0 == kept }
         if hasFile { actions.append(.abandonFile(generation: generation)) }

@@ -8,7 +8,7 @@ extension DownloadMachine {
     ///   - lost: The connections whose local address is gone.
     ///   - isBack: Whether servers that were unreachable may be reachable now. If so, connections that have been silent
     ///     for `Limits.doubt` are replaced, since the kernel's retransmissions have slowed down during the outage. A
-    ///     scheduled retry then runs at once, unless the server has set its delay.
+    ///     scheduled retry also runs at once, unless the server has set the delay of the retry (Retry-After).
     package mutating func networkChanged(lost: Set<ConnectionID>, isBack: Bool, now: Instant) -> [Action] {
         var actions: [Action] = []
         for id in connections.ids {

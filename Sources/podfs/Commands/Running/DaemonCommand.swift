@@ -36,7 +36,7 @@ struct DaemonCommand: PodfsCommand {
         ProcessLog.begin(file: LogFile(path: installation.paths.log))
         if let readyDescriptor { SpawnedSelf.setCloseOnExec(readyDescriptor) }
         do {
-            // Leave the current folder: the daemon would keep its file system busy.
+            // Leave the current folder, whose file system the daemon would otherwise keep busy.
             chdir("/")
             try await Daemon.run(try installation.serviceConfiguration()) {
                 if let readyDescriptor { SpawnedSelf.report("ok", to: readyDescriptor) }

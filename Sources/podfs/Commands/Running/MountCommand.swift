@@ -155,7 +155,8 @@ struct MountCommand: PodfsCommand {
     ) throws {
         let point = try MountPoint(folder)
         let mount = try Mount(installation, configuration, at: point, options: options)
-        // Leave the current folder: the process would keep its file system busy, possibly its own mount.
+        // Leave the current folder, whose file system the process would otherwise keep busy. It may be the mount
+        // itself.
         chdir("/")
         try mount.run(ready: ready)
     }

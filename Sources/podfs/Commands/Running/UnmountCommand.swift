@@ -63,7 +63,7 @@ struct UnmountCommand: PodfsCommand {
         let process = pid.map { clinux_pidfd_open($0) } ?? -1
         defer { if process >= 0 { close(process) } }
         if try !tryUnmount(path) {
-            // The signal fails all parked requests, so that programs close their files.
+            // The signal makes the mount fail the requests that wait for the network: programs then close their files.
             if let pid { kill(pid, SIGUSR1) }
             try retryUnmount(path, pid)
         }
@@ -85,7 +85,7 @@ struct UnmountCommand: PodfsCommand {
     }
 
     /// Retries for almost a second, because readers need a moment to close their files. During that time the mount
-    /// fails new reads instead of parking them. If the folder is still busy, it is detached if `force` is set;
+    /// fails new reads that would have to wait. If the folder is still busy, it is detached if `force` is set;
     /// otherwise the error lists the processes that use it.
     private func retryUnmount(_ path: String, _ pid: pid_t?) throws {
         let clock = ContinuousClock()
