@@ -12,6 +12,8 @@ package enum NotesLines {
     /// - Parameter limit: The maximum number of bytes read.
     package static func lines(of notes: String, limit: Int) -> [String] {
         let bytes = Array(notes.utf8.prefix(limit))
+        // A search for the end of each tag would take quadratic time in text with many `<` after the last `>`.
+        let lastEnd = bytes.lastIndex(of: UInt8(ascii: ">")) ?? -1
         var lines: [String] = []
         var line: [UInt8] = []
         func endLine() {
@@ -26,7 +28,7 @@ package enum NotesLines {
         var index = 0
         while index < bytes.count {
             let byte = bytes[index]
-            if byte == UInt8(ascii: "<"), let (end, name) = tag(in: bytes, at: index) {
+            if byte == UInt8(ascii: "<"), index < lastEnd, let (end, name) = tag(in: bytes, at: index) {
                 if breaks.contains(name) { endLine() } else if name == "td" || name == "th" { line.append(0x20) }
                 index = end
                 continue
