@@ -245,8 +245,8 @@ enum AssetContent {
         case .cover, .art: isImage(bytes)
         // The converter checks the format.
         case .vtt: !bytes.isEmpty
-        case .srt: !bytes.isEmpty && !isMarkup(bytes)
-        case .chapters: text(bytes).first == UInt8(ascii: "{")
+        case .srt: !bytes.isEmpty && !DocumentStart.isMarkup(bytes)
+        case .chapters: DocumentStart.text(bytes).first == UInt8(ascii: "{")
         case .stream: false
         }
     }
@@ -272,14 +272,6 @@ enum AssetContent {
 
     /// Returns whether the bytes are an image, including SVG, which may be published but is not accepted from feeds.
     static func isPicture(_ bytes: [UInt8]) -> Bool {
-        isImage(bytes) || isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
-    }
-
-    private static func isMarkup(_ bytes: [UInt8]) -> Bool { text(bytes).first == UInt8(ascii: "<") }
-
-    /// Returns the bytes after a byte order mark and white space.
-    private static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
-        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        return bytes[start...].drop { $0 <= 0x20 }
+        isImage(bytes) || DocumentStart.isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
     }
 }

@@ -30,7 +30,7 @@ package enum CatalogueAnswer {
         }
         guard let document else {
             if body.isEmpty { throw failure("the answer is empty") }
-            let isPage = head.mediaType == "text/html" || body.first { $0 > 0x20 } == UInt8(ascii: "<")
+            let isPage = head.mediaType == "text/html" || DocumentStart.isMarkup(body)
             throw failure(
                 isPage
                     ? "the server sent a web page instead of results; a login page may be intercepting the connection"

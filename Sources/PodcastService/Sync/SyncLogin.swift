@@ -41,7 +41,7 @@ struct SyncLogin: Sendable {
         case .gpodder:
             let answer = try await client.send(messages.login, body: Array("{}".utf8))
             // Nextcloud answers this address with its login page, and some sites answer every request with a page.
-            if answer.body.first == UInt8(ascii: "<") {
+            if DocumentStart.isMarkup(answer.body) {
                 throw SyncFailure(code: .missing, message: "\(address.url) answered with a web page")
             }
         case .nextcloud:

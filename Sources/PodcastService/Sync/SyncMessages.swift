@@ -249,8 +249,7 @@ package enum SyncAnswers {
     }
 
     private static func object(_ body: [UInt8]) throws(Malformed) -> [String: Any] {
-        let first = body.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
-        if first == UInt8(ascii: "<") {
+        if DocumentStart.isMarkup(body) {
             throw Malformed(
                 message: "the server answered with a web page: check the address (podfs sync login); a login page or a "
                     + "proxy may intercept requests")

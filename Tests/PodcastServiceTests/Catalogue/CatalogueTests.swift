@@ -156,7 +156,8 @@ struct CatalogueTests {
 
     @Test(arguments: [
         ("", "the answer is empty"), ("<!doctype html><html></html>", "the server sent a web page instead of results"),
-        ("  <html>", "the server sent a web page"), ("{\"results\":[", "the answer cannot be read"),
+        ("  <html>", "the server sent a web page"), ("\u{FEFF}\n<html>", "the server sent a web page"),
+        ("{\"results\":[", "the answer cannot be read"),
         ("callback({\"results\":[]})", "the answer cannot be read"), ("[1,2]", "the answer cannot be read"),
         ("{}", "the answer has no list 'results'"), ("{\"results\":{}}", "the answer has no list 'results'"),
         ("{\"results\":\"x\"}", "the answer has no list 'results'"), ("null", "the answer cannot be read"),

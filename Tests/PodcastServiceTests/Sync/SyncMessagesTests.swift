@@ -99,8 +99,9 @@ import Testing
         #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.actions(Array(body.utf8)) }
     }
 
-    @Test func aLoginPageIsNamedAsSuch() {
-        let error = #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.actions(Array("  <html>".utf8)) }
+    @Test(arguments: ["<html>", "  <html>", "\u{FEFF}<html>", "\u{FEFF}\r\n<html>"])
+    func aLoginPageIsNamedAsSuch(page: String) {
+        let error = #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.actions(Array(page.utf8)) }
         #expect(error?.message.contains("web page") == true)
     }
 

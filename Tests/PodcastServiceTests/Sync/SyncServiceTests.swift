@@ -103,8 +103,11 @@ import Testing
         var wrong = request()
         wrong.url = home.web.url("")
         #expect(await client.failure(of: .syncLogin(wrong))?.message.contains("neither") == true)
-        home.web.serveElsewhere { _ in .status(200, body: "<!DOCTYPE html><title>Log in</title>") }
-        #expect(await client.failure(of: .syncLogin(wrong))?.message.contains("neither") == true)
+        for start in ["", "\r\n\t ", "\u{FEFF}", "\u{FEFF}\n"] {
+            home.web.serveElsewhere { _ in .status(200, body: start + "<!DOCTYPE html><title>Log in</title>") }
+            let failure = await client.failure(of: .syncLogin(wrong))
+            #expect(failure?.message.contains("neither") == true, "\(Array(start.utf8))")
+        }
         home.web.serveElsewhere { _ in .redirect(to: "http://localhost:1/elsewhere") }
         let failure = await client.failure(of: .syncLogin(wrong))
         #expect(failure?.message.contains("localhost:1/elsewhere") == true)
