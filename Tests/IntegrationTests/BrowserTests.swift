@@ -136,6 +136,38 @@ struct BrowserTests {
         #expect(try await browser.console().filter { $0.contains("Content Security Policy") } == [])
     }
 
+    @Test func aChapterAtTheBeginningPlaysFromThere() async throws {
+        let show = try await Self.mounted { feed, _ in
+            feed.title = MountedShow.show
+            feed.items[0].raw = """
+                <psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
+                <psc:chapter start="0" title="One"/><psc:chapter start="00:00:40" title="Two"/></psc:chapters>
+                """
+        }
+        let sound = try await Self.sound(in: show.home.directory)
+        show.server.serve("/3.mp3", Resource(bytes: sound, etag: "\"3\""))
+        let set = try await show.home.run("set", "\(MountedShow.show)/2026-01-03 Episode 3.mp3", "position=30")
+        #expect(set.exitCode == 0, "\(set.error)")
+        let browser = try await Browser()
+        let player = "document.querySelector('audio')"
+        try await waitUntil(description: "the page has the stored position") {
+            try await browser.open(Self.page(show))
+            return try await browser.value("\(player).dataset.at==='30'", as: Bool.self)
+        }
+        // Without a click on a chapter, playing continues at the stored position.
+        try await browser.run("\(player).play()")
+        try await waitUntil(description: "the player is after the stored position") {
+            try await browser.value("\(player).currentTime>30", as: Bool.self)
+        }
+        // The media is loaded anew, so its metadata arrives after the click.
+        try await browser.open(Self.page(show))
+        try await browser.click("button[data-start='0.0']")
+        try await waitUntil(description: "the chapter plays") {
+            try await browser.value("\(player).readyState>0&&\(player).currentTime>.1", as: Bool.self)
+        }
+        #expect(try await browser.value("\(player).currentTime", as: Double.self) < 30)
+    }
+
     @Test func textOfAFeedRunsNoScript() async throws {
         let canary = "document.title='pwned';fetch('CANARY');new Image().src='CANARY'"
         let show = try await Self.mounted { feed, server in

@@ -6,8 +6,9 @@ extension PageStyle {
     ///   the browser may have read its size before that. An image that fails again is removed, which reveals the
     ///   initial of the show's title.
     /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked. Playing starts at the
-    ///   stored position and pauses the other players. Rows beyond ``ShowPage/rowLimit`` are created on demand, and
-    ///   a player when its row is opened. The search field filters the list. An address with `#e7` opens episode 7.
+    ///   stored position, unless a chapter has been clicked, and pauses the other players. Rows beyond
+    ///   ``ShowPage/rowLimit`` are created on demand, and a player when its row is opened. The search field filters the
+    ///   list. An address with `#e7` opens episode 7.
     /// - The shelf: search in the titles of all episodes, and sorting.
     /// - Transfers: the page reloads itself while it is visible and the box is checked.
     /// - `/` moves the focus to the search field.
@@ -61,6 +62,7 @@ extension PageStyle {
         if(!button)return;
         const media=player(button.closest('details'));
         if(!media)return;
+        delete media.dataset.at;
         media.wanted=()=>{media.currentTime=Number(button.dataset.start);media.play().catch(()=>{})};
         media.wanted();
         });

@@ -12,5 +12,5 @@ enum PageStyle {
 
     /// SHA-256 of `sheet` and `script`, in the format of a policy (CSP Level 3, 2.3.1).
     static let sheetHash = "sha256-gN/V+oop3Dtjzok3yOEVmO9lRQ0q1OSP5hAJxQtc298="
-    static let scriptHash = "sha256-eoHHu/Qxl4PaMgi31cCBWgku4c/XyaRIjj+l2G3z7tk="
+    static let scriptHash = "sha256-9sYyTxA8sGZmFuyOFfiX9copa95R8WnZeeZG7C4Obe8="
 }
