@@ -58,6 +58,15 @@ struct PageFileTests {
         #expect(try await content("Show", "index.html").contains("src=\"index%20%282%29.mp3\""))
     }
 
+    @Test(arguments: [(500, "500 episodes"), (501, "the first 500 episodes")])
+    func aPageOfAllShowsSaysWhetherItIsCut(episodes: Int, text: String) async throws {
+        try mounted.subscribe(episodes: episodes)
+        for view in [".latest.html", ".unplayed.html"] {
+            let page = try await content(view)
+            #expect(page.contains("<span>\(text)</span>") && count("<details>", in: page) == 500, "\(view)")
+        }
+    }
+
     @Test func aShowsPageFollowsTheLibrary() async throws {
         var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
         feed.items[0].description = "<p>Three</p><script>alert(1)</script>"

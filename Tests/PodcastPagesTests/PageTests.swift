@@ -348,8 +348,10 @@ struct ShelfPageTests {
         }
         #expect(text(ViewPage(folder: "x", [], shows: [:]).bytes).contains("No episode matches this view."))
         let many = Array(repeating: episode, count: ViewKind.limit)
-        #expect(
-            text(ViewPage(folder: "x", many, shows: [1: show]).bytes).contains("<span>the first 500 episodes</span>"))
+        #expect(text(ViewPage(folder: "x", many, shows: [1: show]).bytes).contains("<span>500 episodes</span>"))
+        let cut = text(ViewPage(folder: "x", many + [episode], shows: [1: show]).bytes)
+        #expect(cut.contains("<span>the first 500 episodes</span>"))
+        #expect(cut.components(separatedBy: "<details>").count == 501)
         var shelf = Shelf([show], newest: [:])
         #expect(!text(ShelfPage(shelf).bytes).contains("<h2>Views</h2>"))
         shelf.views = [("To <hear>", 12)]

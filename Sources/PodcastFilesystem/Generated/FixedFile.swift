@@ -157,10 +157,10 @@ extension PodcastFilesystem {
     fileprivate func viewPage(_ view: ViewKind) throws -> ViewPage {
         let episodes =
             switch view {
-            case .latest: try library.newestEpisodes(limit: ViewKind.limit)
-            case .inProgress: try library.episodesInProgress(limit: ViewKind.limit)
-            case .unplayed: try library.unplayedEpisodes(limit: ViewKind.limit)
-            case .downloaded: try library.cachedEpisodes(limit: ViewKind.limit)
+            case .latest: try library.newestEpisodes(limit: ViewKind.loadLimit)
+            case .inProgress: try library.episodesInProgress(limit: ViewKind.loadLimit)
+            case .unplayed: try library.unplayedEpisodes(limit: ViewKind.loadLimit)
+            case .downloaded: try library.cachedEpisodes(limit: ViewKind.loadLimit)
             }
         let shows = try library.podcasts().map { ($0.id, $0) }
         return ViewPage(view, episodes, shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))

@@ -36,6 +36,8 @@ package enum ViewKind: String, CaseIterable, Sendable {
 
     /// The maximum number of episodes on one of these pages, and on the page in a view's folder.
     package static let limit = 500
+    /// The number of episodes to load for such a page: one more than its maximum shows that there are more.
+    package static let loadLimit = limit + 1
 
     /// Returns whether the name of a view is the title of one of these pages, ignoring case.
     package static func hasPage(named view: String) -> Bool {
@@ -52,22 +54,28 @@ package struct ViewPage: Sendable {
     private let emptyText: String
     /// The relative path of the mounted folder: `..` for a page in a view's folder, otherwise empty.
     private let root: [String]
-    private let episodes: [ShelfEpisode]
+    private let episodes: ArraySlice<ShelfEpisode>
+    /// Whether there are more episodes than the page lists.
+    private let isCut: Bool
     private let shows: [ShowID: Podcast]
 
-    /// - Parameter episodes: The episodes, in the order of the page.
+    /// - Parameter episodes: The episodes in the order of the page, up to `ViewKind.loadLimit`.
     package init(_ kind: ViewKind, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
         (title, file, emptyText, root) = (kind.title, kind.file, kind.emptyText, [])
-        self.episodes = episodes
+        self.episodes = episodes.prefix(ViewKind.limit)
+        isCut = episodes.count > ViewKind.limit
         self.shows = shows
     }
 
     /// Creates the page in the folder of a view.
+    ///
+    /// - Parameter episodes: The episodes in the order of the page, up to `ViewKind.loadLimit`.
     package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
         (title, file, emptyText, root) = (
             folder, nil, "No episode matches this view. podfs view list shows its conditions.", [".."]
         )
-        self.episodes = episodes
+        self.episodes = episodes.prefix(ViewKind.limit)
+        isCut = episodes.count > ViewKind.limit
         self.shows = shows
     }
 
@@ -78,7 +86,6 @@ package struct ViewPage: Sendable {
         page.add("<header><h1 dir=\"auto\">")
         page.text(title)
         page.add("</h1><p class=\"facts line\">")
-        let isCut = episodes.count >= ViewKind.limit
         page.add("<span>\(isCut ? "the first " : "")\(page.counted(episodes.count, "episode"))</span></p></header>\n")
         page.add("<main>\n")
         if episodes.isEmpty {

@@ -111,7 +111,7 @@ struct ViewPageFile: GeneratedFile {
         guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
         let shows = try mount.library.podcasts().map { ($0.id, $0) }
         let page = ViewPage(
-            folder: view.name, try mount.library.shelf(of: view.id, limit: ViewKind.limit),
+            folder: view.name, try mount.library.shelf(of: view.id, limit: ViewKind.loadLimit),
             shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))
         return Rendering(GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
     }
