@@ -132,6 +132,17 @@ import Testing
         #expect(feed.updateInterval == (expired == "true" ? 86_400 : nil))
     }
 
+    @Test func anIgnoredGUIDDoesNotDecideWhetherTheFirstIsALink() throws {
+        let (link, identifier) = (
+            "<guid>https://x.example/1</guid>", "<guid isPermaLink=\"false\">https://x.example/2</guid>"
+        )
+        #expect(try item(link + identifier).link == "https://x.example/1")
+        let other = try item(identifier + link)
+        #expect(other.guid == "https://x.example/2" && other.link == nil)
+        // An empty element supplies no guid, so its attribute has no effect either.
+        #expect(try item("<guid isPermaLink=\"false\"/>" + link).link == "https://x.example/1")
+    }
+
     // MARK: Limits
 
     @Test func tooLargeDocumentIsCutWithADiagnostic() throws {

@@ -46,8 +46,9 @@ extension FeedReader {
         case .location, .license, .textRecord, .contentLink, .block, .podcastFrequency, .locked:
             return startPending(handler, attributes)
         case .guid where isInItem:
+            guard current.ranks.wants(.guid, 0) else { return false }
             current.guidIsLink = attributes.value("isPermaLink").flatMap { FeedValues.boolean($0.trimmed) } ?? true
-            return current.ranks.wants(.guid, 0)
+            return true
         case .content: return startContent(attributes)
         case .podcastSeason:
             current.item.seasonName = current.item.seasonName ?? line(attributes.value("name"))
