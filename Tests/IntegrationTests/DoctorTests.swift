@@ -350,6 +350,13 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: show.home.socket))
     }
 
+    @Test func theCommandThatRemovesAFileInPlaceOfTheSocketIsQuoted() async throws {
+        try home.directory.makeDirectory("it's/podfs")
+        let file = try home.directory.write("it's/podfs/daemon.sock", text: "")
+        let lines = try await examine(environment: ["XDG_RUNTIME_DIR": home.directory.file("it's")])
+        expect(lines, "socket", "problem", "is not a socket", remedy: "rm \(ShellQuoting.quoted(file))")
+    }
+
     @Test func aDaemonOfAnotherEnvironmentIsAProblem() async throws {
         let show = try await MountedShow(isMounted: false)
         let lines = try await examine(

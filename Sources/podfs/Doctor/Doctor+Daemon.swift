@@ -20,7 +20,9 @@ extension Doctor {
         var status = stat()
         if stat(paths.socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
             return [
-                .problem("socket", "\(paths.socket) is not a socket", remedy: "remove it: rm '\(paths.socket)'")
+                .problem(
+                    "socket", "\(paths.socket) is not a socket",
+                    remedy: "remove it: rm \(ShellQuoting.quoted(paths.socket))")
             ]
         }
         let connection: DaemonConnection
