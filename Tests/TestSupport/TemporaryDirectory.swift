@@ -16,7 +16,10 @@ package final class TemporaryDirectory: Sendable {
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: path)
+        // A program that a test has started may create a file during the removal, which then fails.
+        for _ in 1...10 where FileManager.default.fileExists(atPath: path) {
+            try? FileManager.default.removeItem(atPath: path)
+        }
     }
 
     /// Returns the path of a file in the folder, which need not exist.
