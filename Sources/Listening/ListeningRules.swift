@@ -1,6 +1,7 @@
 internal import Platform
 
-/// The rules by which an episode counts as in progress or played, and playback resumes. All numbers are in seconds.
+/// The rules that decide when an episode counts as in progress or played, and where playback resumes. All numbers are
+/// in seconds.
 package enum ListeningRules {
     /// The position from which an episode that is not played counts as in progress. A change of the value requires a
     /// migration of the library: the condition of its index `episode_begun` contains the same number.
@@ -9,7 +10,7 @@ package enum ListeningRules {
     package static let beginning: Double = 5
     /// The listening time after which a played episode, started again from the beginning, is marked as not played.
     package static let relisten: Double = 60
-    /// The listening time after which a start from the beginning replaces a stored position.
+    /// The listening time after a start from the beginning from which on the new position replaces the stored one.
     package static let committed: Double = 10
     /// The distance before the stored position at which playback resumes.
     package static let overlap: Double = 3
@@ -20,9 +21,11 @@ package enum ListeningRules {
 
     /// Whether it is time to write the position of a report; the caller checks whether the position may be stored.
     /// During playback a position is written once an interval, with a tolerance for early timers. `PlayerTracker` sends
-    /// the reports, and times them by this function too: so the stored position is never older than the interval.
+    /// the reports. It calls this function too, so that it sends its next report when the next write is due. During
+    /// steady playback the stored position is therefore about one interval old at most.
     ///
-    /// - Parameter lastWriteDue: The time of the last report for which this function returned true; `nil` if none.
+    /// - Parameter lastWriteDue: The time at which a write was last due, as the caller recorded it; `nil` if the next
+    ///   report during playback is to be written at once.
     static func isWritten(_ phase: ListeningReport.Phase, after lastWriteDue: Instant?, at now: Instant) -> Bool {
         switch phase {
         case .started: false
@@ -50,12 +53,13 @@ package enum ListeningRules {
     }
 }
 
-/// The listening of an episode, as stored in the library.
+/// The progress of listening to an episode: its played mark and its position, as in the library or in an event.
 package struct StoredListening: Sendable, Codable, Equatable {
     package var played: Bool
     /// The position in seconds.
     package var position: Double?
-    /// The duration in seconds: the feed's in the library, the player's in an event if the player has reported one.
+    /// The duration in seconds. In a value from the library it is the duration that the feed states; in an event, the
+    /// one that the player has reported, or the feed's if the player has reported none.
     package var duration: Double?
 
     package init(played: Bool = false, position: Double? = nil, duration: Double? = nil) {

@@ -2,7 +2,7 @@ internal import CSystemd
 internal import Glibc
 internal import Listening
 
-/// A reader of bounded values from a D-Bus message. Confined to one thread, as sd-bus requires.
+/// A reader of a D-Bus message's values that limits the length of strings. Confined to one thread, as sd-bus requires.
 struct MessageReader {
     /// The type codes of sd-bus, see sd_bus_message_append(3) and sd-bus-protocol.h.
     enum Code {

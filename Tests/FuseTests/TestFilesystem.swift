@@ -4,8 +4,8 @@ import SystemPackage
 
 @testable import Fuse
 
-/// A filesystem that records most calls. Lookups find `a` (node 2) and `b` (node 3), listings have unrelated names, and
-/// node 4 is opened with a backing file. Reads wait until the test answers or interrupts them.
+/// A filesystem that records most calls. Lookups find `a` (node 2) and `b` (node 3). Listings contain other names.
+/// Node 4 is opened with a backing file. Reads wait until the test answers or interrupts them.
 final class TestFilesystem: FilesystemOperations {
     let calls = Mutex<[String]>([])
     let parked = Mutex<[UInt64: ParkedRequest]>([:])

@@ -21,7 +21,8 @@ import TransferCore
         var stretch: Double = 0
         /// The seconds played since the last start, or since a later seek to the beginning of the episode.
         var listened: Double = 0
-        /// Whether the last start or a later seek was at the beginning, and `isPlayed` has not changed since.
+        /// Whether playback last started at the beginning or was sought to it, and neither a change of `isPlayed` nor a
+        /// kill of the daemon came after that.
         var isFromBeginning = true
         /// Whether the episode must be marked as played.
         var isPlayed = false

@@ -245,6 +245,19 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
+    /// Mounts invalidate the name in the event byte for byte.
+    @Test func theEventOfARenamingHasTheNameAsStored() async throws {
+        home.publish("Show", episodes: 1)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let decomposed = "Ge\u{75}\u{308}bt"
+        _ = try await client.perform(.rename(podcast: try daemon.episode(1).podcast, episode: nil, name: decomposed))
+        let event = try await client.event("of the show") { $0.kind == .library && $0.formerName == "Show" }
+        #expect(event.path.map { Array($0.utf8) } == Array("Ge\u{FC}bt".utf8))
+        await daemon.stop()
+    }
+
     @Test func aCommandRenamesFilesByTheTemplate() async throws {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()

@@ -244,7 +244,7 @@ import Testing
         #expect(bench.machine.error == nil)
     }
 
-    /// Before the first response no task exists, but a user waits already.
+    /// Before the first response the download is not listed as a task, but an open(2) is already waiting for it.
     @Test func theLastErrorIsShownWhileAnOpenWaits() {
         let bench = MachineBench()
         _ = bench.open(1)

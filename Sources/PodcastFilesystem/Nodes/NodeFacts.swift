@@ -14,7 +14,7 @@ struct NodeFacts: Sendable {
     var modified: Int64
     var changed: Int64
 
-    /// Creates the attributes of a file, or of a link, whose `size` is the length of its target.
+    /// Creates the attributes of a file or a symbolic link. For a link, `size` is the length of its target.
     init(_ number: NodeNumber, size: Int64, modified: Int64, changed: Int64) {
         self.number = number
         self.size = size
@@ -54,7 +54,7 @@ struct NodeForm: Sendable {
     /// Whether the size of the opened content is pushed to the kernel, so that fstat(2) after an open returns it.
     var pushesSize = true
 
-    /// The timeout of names and attributes whose changes are sent as invalidations: a day.
+    /// The timeout of names and attributes that podfs invalidates in the kernel when they change: a day.
     static let longest: Double = 86_400
 
     static let file = NodeForm(kind: .regular, permissions: 0o444)
@@ -78,7 +78,9 @@ extension PodcastFilesystem {
             modified: Timestamp(seconds: facts.modified), changed: Timestamp(seconds: facts.changed))
     }
 
-    /// Returns the reply to a lookup; `entryTimeout` replaces the form's if the kernel must not cache the name.
+    /// Returns the reply to a lookup.
+    ///
+    /// - Parameter entryTimeout: 0 if the kernel must not cache the name; `nil` for the timeout of the node's form.
     func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
         let form = behaviour(of: facts.number).form
         let (attributes, timeout) = attributesAndTimeout(facts, form)

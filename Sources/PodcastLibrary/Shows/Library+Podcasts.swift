@@ -194,8 +194,10 @@ extension Library {
 
     /// Renames a show's folder.
     ///
+    /// - Returns: The new name in the form NFC, as stored.
     /// - Throws: `invalidName`, `nameTaken`, `noSuchPodcast`.
-    package func renamePodcast(id: ShowID, to name: String, now: Int64 = Int64(time(nil))) throws {
+    @discardableResult
+    package func renamePodcast(id: ShowID, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
         let name = FileName.normalized(name)
         try Self.validate(folder: name)
         try write { db in
@@ -208,6 +210,7 @@ extension Library {
                 arguments: [name, folded, now, id])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(id) }
         }
+        return name
     }
 
     /// Sets one of the show's own settings, or removes it with `nil`. Keys and values are not validated here.

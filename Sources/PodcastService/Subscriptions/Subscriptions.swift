@@ -69,11 +69,12 @@ final class Subscriptions: ServicePart {
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
         refresher.feeds.removeJob(id)
         tidier.rhythms[id] = nil
-        try credentials.set(nil, for: id)
         refresher.documents.remove(id)
         assets.store.remove(podcast: id, episodes: Set(files))
         driver.changed(podcast: id, name: podcast.name)
         copies.subscriptionsChanged()
+        // Last, because a full disk may prevent it, when the show is gone already.
+        try credentials.set(nil, for: id)
         return .done
     }
 
@@ -81,7 +82,7 @@ final class Subscriptions: ServicePart {
         do {
             if let podcast {
                 let formerName = try library.podcast(id: podcast)?.name
-                try library.renamePodcast(id: podcast, to: name)
+                let name = try library.renamePodcast(id: podcast, to: name)
                 refresher.feeds.removeJob(podcast)
                 copies.subscriptionsChanged()
                 driver.changed(podcast: podcast, name: name, formerName: formerName)
@@ -99,8 +100,9 @@ final class Subscriptions: ServicePart {
         }
     }
 
-    /// Renames the episodes of shows by the shows' templates; of all shows if `podcasts` is empty. Renames also the
-    /// folder of a show whose template requires portable names.
+    /// Renames the episodes of the given shows, or of all shows if `podcasts` is empty, each by its show's template for
+    /// names. If a show's template requires portable names, and its folder's name is not portable, renames the folder
+    /// too.
     ///
     /// - Returns: the former and the new paths.
     func renameByTemplate(_ podcasts: [ShowID], isDryRun: Bool) throws -> Reply {
@@ -128,8 +130,11 @@ final class Subscriptions: ServicePart {
         return .renamed(changes)
     }
 
-    /// Returns the address of a feed. If `url` is a show's page in a podcast directory, this is the address of the
-    /// show's feed, with the directory's address space; otherwise it is `url`, with `nil`.
+    /// Resolves the address that a person entered to the address of a feed.
+    ///
+    /// - Returns: The address of the feed. If `url` is a show's page in a podcast directory, the directory's response
+    ///   names the feed, and `reach` is the network that this response came from: the internet, a local network or this
+    ///   computer. Otherwise `url` itself, and `nil`.
     func feedAddress(_ url: String) async throws -> (url: String, reach: AddressSpace?) {
         try Self.checkAddress(url)
         guard let page = CataloguePage(url) else { return (url, nil) }

@@ -14,10 +14,11 @@ struct CurlCode: Equatable {
     /// Whether the scheme is not supported, or the response did not start with an HTTP head.
     var isUnsupported: Bool { raw == CURLE_UNSUPPORTED_PROTOCOL }
 
-    /// Whether `EasyHandle` itself may have ended the transfer, because it refuses the address.
+    /// Whether this code can mean that `EasyHandle` refused the server's IP address. A failed connection has the same
+    /// code.
     var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
 
-    /// Whether a certificate was not accepted, or the authorities cannot be read.
+    /// Whether the server's certificate was rejected, or the file of the certificate authorities cannot be read.
     var isCertificateFailure: Bool { raw == CURLE_PEER_FAILED_VERIFICATION || raw == CURLE_SSL_CACERT_BADFILE }
 
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")

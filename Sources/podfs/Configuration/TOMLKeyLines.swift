@@ -29,7 +29,8 @@ struct TOMLKeyLines: Sendable {
         }
     }
 
-    /// Returns the line of a key, from 1; for a key in an inline table, the table's line; `nil` if it is not found.
+    /// Returns the line of a key, counted from 1. If the key itself has no recorded line, for example in an inline
+    /// table, returns the line of the nearest enclosing table that has one; `nil` if there is none.
     func line(of names: [String]) -> Int? {
         for count in stride(from: names.count, to: 0, by: -1) {
             if let line = lines[Array(names[..<count])] { return line }
