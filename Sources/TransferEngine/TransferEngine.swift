@@ -194,7 +194,11 @@ package final class TransferEngine: Sendable {
 
     /// Sets the error that no space is left for any bytes; `nil` if there is space. While it is set, downloads that
     /// would have to write are *suspended*, including later ones, and readers of missing bytes get the error.
-    package func setStorageFull(_ error: TransferError?) { mailbox.post { $0.setStorageFull(error) } }
+    ///
+    /// - Parameter allowsRetry: Whether a person's request permits another write nevertheless; see `fill`.
+    package func setStorageFull(_ error: TransferError?, allowsRetry: Bool = false) {
+        mailbox.post { $0.setStorageFull(error, byOwner: !allowsRetry) }
+    }
 
     /// Sets the reason why there is no space for the whole file of a download; `nil` if there is space. While it is
     /// set, the file is not filled in the background: its task is *queued*, and readers are served. A download that is

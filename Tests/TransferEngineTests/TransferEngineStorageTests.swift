@@ -98,6 +98,19 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
+    @Test func aUserMayRetryIfTheOwnersReportAllowsIt() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource)
+        try bench.engine.setStorageFull(full)
+        #expect(await failure { try await bench.open(1) } == full)
+        let refused = TransferError(.diskFull, "the disk refused a write")
+        try bench.engine.setStorageFull(refused, allowsRetry: true)
+        #expect(await failure { try await bench.open(1) } == refused)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
     /// A sync for a checkpoint fails, and the later sync of the complete file succeeds: the kernel reports lost bytes
     /// only once.
     @Test func aFileWithBytesLostOnDiskIsNotComplete() async throws {
