@@ -148,10 +148,10 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Cancels the task like `cancel`, and returns its resume data once a checkpoint contains the same ranges.
+    /// Cancels the task like `cancel`, and returns its resume data, with the ranges that a written checkpoint contains.
     ///
     /// - Parameter load: As for `fill`; without it, the result is `nil` for a download that the engine does not have.
-    /// - Returns: `nil` if nothing or everything is present: there is nothing to resume then.
+    /// - Returns: `nil` if no byte is in a checkpoint, or everything is present: there is nothing to resume then.
     package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
