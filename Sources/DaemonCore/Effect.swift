@@ -14,7 +14,8 @@ package enum Effect: Sendable, Equatable {
     case awaitSpace(MediaID, StorageShortage?)
     /// Fails a download that can never fit into the cache.
     case exceedsSpace(MediaID, StorageShortage)
-    /// Stops all writes to the cache; `nil` permits them again.
+    /// Stops all writes to the cache; `nil` permits them again. If the disk refused a write, a person's request permits
+    /// another attempt.
     case stopWriting(StorageShortage?)
     case allowDiscretionary(Bool)
     /// Cancels a task whose client has disconnected, unless a program has the episode open. `isEphemeral`: whether to

@@ -135,12 +135,17 @@ package final class TransferSession: Sendable {
 
     /// Asks the daemon which of the episodes' downloads wait for space.
     package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
+        let before = inbox.state.withLock { $0.waitingForSpace }
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
         let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
             episodes)
-        // The other episodes no longer wait for space: remove their stored events.
+        // The other episodes no longer wait for space: remove their stored events, except those received since the
+        // request. They may be newer than the reply.
         inbox.state.withLock { state in
-            for episode in episodes where !waitingForSpace.contains(episode) { state.waitingForSpace[episode] = nil }
+            for episode in episodes.subtracting(waitingForSpace)
+            where state.waitingForSpace[episode] == before[episode] {
+                state.waitingForSpace[episode] = nil
+            }
         }
         return waitingForSpace
     }
@@ -196,8 +201,8 @@ package struct DownloadTask: Sendable {
 
     /// Cancels the task for all clients and leaves the received bytes in the cache, subject to eviction.
     ///
-    /// - Returns: The argument for `TransferSession.downloadTask(resumeData:)`; `nil` if nothing had arrived, or the
-    ///   download was complete before it could be cancelled.
+    /// - Returns: The argument for `TransferSession.downloadTask(resumeData:)`; `nil` if no received byte is
+    ///   recorded in the cache, or the download was complete before it could be cancelled.
     package func cancelProducingResumeData() async throws -> ResumeData? {
         let reply = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: true))
         guard case .resumeData(let data) = reply else { return nil }

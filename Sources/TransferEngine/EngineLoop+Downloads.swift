@@ -39,8 +39,8 @@ extension EngineLoop {
         emit(.storageFull(key: key, error))
     }
 
-    func setStorageFull(_ error: TransferError?) {
-        downloads.storage = error.map { .full($0, byOwner: true) } ?? .available
+    func setStorageFull(_ error: TransferError?, byOwner: Bool = true) {
+        downloads.storage = error.map { .full($0, byOwner: byOwner) } ?? .available
         for download in downloads.all {
             if let error {
                 download.storageIsFull(error)
@@ -58,7 +58,7 @@ extension EngineLoop {
 struct Downloads {
     enum Storage {
         case available
-        /// There is no space for more bytes: a write has failed, or the owner has reported it.
+        /// There is no space for more bytes: a write has failed, or the owner forbids writes (`byOwner`).
         case full(TransferError, byOwner: Bool)
     }
 

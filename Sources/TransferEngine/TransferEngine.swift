@@ -148,10 +148,10 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Cancels the task like `cancel`, and returns its resume data once a checkpoint contains the same ranges.
+    /// Cancels the task like `cancel`, and returns its resume data, with the ranges that a written checkpoint contains.
     ///
     /// - Parameter load: As for `fill`; without it, the result is `nil` for a download that the engine does not have.
-    /// - Returns: `nil` if nothing or everything is present: there is nothing to resume then.
+    /// - Returns: `nil` if no byte is in a checkpoint, or everything is present: there is nothing to resume then.
     package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
@@ -194,7 +194,11 @@ package final class TransferEngine: Sendable {
 
     /// Sets the error that no space is left for any bytes; `nil` if there is space. While it is set, downloads that
     /// would have to write are *suspended*, including later ones, and readers of missing bytes get the error.
-    package func setStorageFull(_ error: TransferError?) { mailbox.post { $0.setStorageFull(error) } }
+    ///
+    /// - Parameter allowsRetry: Whether a person's request permits another write nevertheless; see `fill`.
+    package func setStorageFull(_ error: TransferError?, allowsRetry: Bool = false) {
+        mailbox.post { $0.setStorageFull(error, byOwner: !allowsRetry) }
+    }
 
     /// Sets the reason why there is no space for the whole file of a download; `nil` if there is space. While it is
     /// set, the file is not filled in the background: its task is *queued*, and readers are served. A download that is

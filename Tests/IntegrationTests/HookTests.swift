@@ -89,7 +89,13 @@ struct HookTests {
         // The daemon collects the hook's exit status: no zombie remains.
         let daemon = try #require(show.home.daemonProcessIdentifier)
         try await waitUntil(description: "the daemon has no child process") {
-            try String(contentsOfFile: "/proc/\(daemon)/task/\(daemon)/children", encoding: .utf8).isEmpty
+            // A child is listed with the thread that started it.
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")
+            return threads.allSatisfy { thread in
+                // A thread may end meanwhile; its children are then listed with another one.
+                let path = "/proc/\(daemon)/task/\(thread)/children"
+                return (try? String(contentsOfFile: path, encoding: .utf8)).map(\.isEmpty) ?? false
+            }
         }
         gate.open()
         #expect(try await reader.wait().exitCode == 0)

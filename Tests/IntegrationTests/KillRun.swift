@@ -172,6 +172,7 @@ final class KillRun: Sendable {
     private func compare(_ reading: Reading, _ source: String) async throws -> Bool {
         let turn = mountTurns.load(ordering: .sequentiallyConsistent)
         let deathsBefore = deaths.load(ordering: .sequentiallyConsistent)
+        let begin = ContinuousClock.now
         var arguments: [String] = []
         if let count = reading.count { arguments += ["-n", "\(count)", "-i", "\(reading.offset)"] }
         let result: ChildProcess.Result
@@ -184,7 +185,8 @@ final class KillRun: Sendable {
         }
         let mountHasDied =
             !turn.isMultiple(of: 2) || mountTurns.load(ordering: .sequentiallyConsistent) != turn
-        let othersDied = deaths.load(ordering: .sequentiallyConsistent) - deathsBefore
+        let daemonsDied = deaths.load(ordering: .sequentiallyConsistent) - deathsBefore
+        let duration = ContinuousClock.now - begin
         report.withLock { report in
             switch result.exitCode {
             case 0: report.readsDone += 1
@@ -192,10 +194,10 @@ final class KillRun: Sendable {
             case 1: report.wrongBytes.append("\(reading.description): \(result.output)\(result.error)")
             default:
                 let reason = Self.reason(result)
-                // The open files of a killed mount fail, and so do opens until the next mount is ready. EIO is also
-                // accepted if at least three kills have happened during the read.
-                let isExplained = mountHasDied || reason == Self.text(EIO) && othersDied >= 3
-                if isExplained {
+                // The open files of a killed mount fail, and so do opens until the next mount is ready. A read fails
+                // with ETIMEDOUT if three daemons have died during it, the first of them a minute ago.
+                let hasTimedOut = reason == Self.text(ETIMEDOUT) && daemonsDied >= 3 && duration >= .seconds(60)
+                if mountHasDied || hasTimedOut {
                     report.readsCut[reason, default: 0] += 1
                 } else {
                     report.unexplained.append("\(reading.description): \(result.error)")

@@ -64,6 +64,23 @@ import Testing
         #expect(terminal.echoes)
     }
 
+    @Test func aPasswordPromptStoppedByCtrlZIsHiddenAgainAfterwards() async throws {
+        // A shell with job control: the kernel does not stop a process without a parent in its session.
+        let script = "\"$0\" sync login \"$1\" --user anna; echo stopped; read -r; fg"
+        let terminal = try PseudoTerminal(
+            "/bin/bash", ["-mc", script, PodfsHome.executable, server.url], environment: home.environment, columns: 80,
+            rows: 24)
+        try await terminal.waitForText("Password of anna")
+        terminal.type("\u{1A}")
+        try await terminal.waitForText("stopped")
+        #expect(terminal.echoes)
+        terminal.type("\n")
+        try await waitUntil(description: "echo is off again") { !terminal.echoes }
+        terminal.type("s3cret pass\n")
+        #expect(try await terminal.wait() == .exited(0), "\(terminal.text)")
+        #expect(terminal.echoes && !terminal.text.contains("s3cret"))
+    }
+
     @Test func thePasswordIsNeitherPrintedNorLogged() async throws {
         let refused = try await login("--user", "anna", password: "hunter2")
         #expect(refused.exitCode == 77)

@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 import PodcastProtocol
 import Synchronization
 import TestSupport
@@ -33,7 +34,9 @@ final class RawClient: Sendable {
     func send(bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes { rest in
+                retryingInterrupts { Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+            }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
@@ -48,7 +51,9 @@ final class RawClient: Sendable {
                 frame = try decoder.withLock { try $0.next() }
                 if frame != nil { return true }
                 var buffer = [UInt8](repeating: 0, count: 65_536)
-                let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+                let count = buffer.withUnsafeMutableBytes { buffer in
+                    retryingInterrupts { recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) }
+                }
                 if count < 0, errno == EAGAIN { return false }
                 guard count > 0 else { return true }
                 buffer[..<count].withUnsafeBytes { bytes in decoder.withLock { $0.append(bytes) } }

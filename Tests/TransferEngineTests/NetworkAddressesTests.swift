@@ -70,17 +70,25 @@ struct NetworkAddressesTests {
         #expect(apply(route(0, 2), to: &addresses).isNone)
     }
 
-    @Test func malformedMessagesAreIgnored() {
-        let good = Self.address(20, [(2, [192, 0, 2, 1])])
-        for length in 0..<good.count {
-            var addresses = NetworkAddresses(assigned: [])
-            #expect(apply(Array(good.prefix(length)), to: &addresses).isNone, "\(length) bytes")
+    @Test func malformedMessagesAreIgnored() throws {
+        let (one, six) = (try #require(Self.one), try #require(Self.six))
+        // A new address, and the removal of an assigned one.
+        for good in [Self.address(20, [(2, [192, 0, 2, 1])]), Self.address(21, [(2, Self.sixBytes)])] {
+            var addresses = NetworkAddresses(assigned: [six])
+            for length in 0..<good.count {
+                #expect(apply(Array(good.prefix(length)), to: &addresses).isNone, "\(length) bytes")
+            }
+            for length in [0, 3, 15, 4_000] as [UInt32] {
+                #expect(apply(Self.word(length) + good.dropFirst(4), to: &addresses).isNone)
+            }
+            #expect(addresses.assigned == [six])
         }
-        for length in [0, 3, 15, 4_000] as [UInt32] {
-            var addresses = NetworkAddresses(assigned: [])
-            #expect(apply(Self.word(length) + good.dropFirst(4), to: &addresses).isNone)
-            #expect(apply(Self.address(21, [(2, [1, 2, 3])]), to: &addresses).isNone)
+        // The beginnings of assigned addresses.
+        var addresses = NetworkAddresses(assigned: [one, six])
+        for part in [[192, 0, 2], Array(Self.sixBytes.dropLast())] as [[UInt8]] {
+            #expect(apply(Self.address(21, [(2, part)]), to: &addresses).isNone)
         }
+        #expect(addresses.assigned == [one, six])
     }
 
     @Test func aNewMonitorReportsNoChange() throws {

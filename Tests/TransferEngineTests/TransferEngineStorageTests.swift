@@ -98,6 +98,19 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
+    @Test func aUserMayRetryIfTheOwnersReportAllowsIt() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource)
+        try bench.engine.setStorageFull(full)
+        #expect(await failure { try await bench.open(1) } == full)
+        let refused = TransferError(.diskFull, "the disk refused a write")
+        try bench.engine.setStorageFull(refused, allowsRetry: true)
+        #expect(await failure { try await bench.open(1) } == refused)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
     /// A sync for a checkpoint fails, and the later sync of the complete file succeeds: the kernel reports lost bytes
     /// only once.
     @Test func aFileWithBytesLostOnDiskIsNotComplete() async throws {
@@ -181,11 +194,12 @@ import TransferCore
         #expect(try bench.engine.fileNames.count == 1, "the first try left no file")
     }
 
-    @Test(.enabled(if: TemporaryFilesystem.isPossible))
-    func aCheckpointThatCannotBeWrittenLeavesThePreviousOne() async throws {
-        let disk = try await TemporaryFilesystem(mebibytes: 16)
-        let bench = try EngineBench(in: disk.path)
-        let gate = Gate(heldAt: 1_000_000)
+    /// Downloads the first 1,000,000 bytes of an episode, until a checkpoint contains them. Then fills the disk.
+    ///
+    /// - Returns: The name of the cache file, and the file that fills the disk.
+    private func fillDisk(_ disk: TemporaryFilesystem, _ bench: EngineBench, _ gate: Gate) async throws -> (
+        name: String, ballast: String
+    ) {
         bench.add(1, resource, [.hold(gate)])
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 1_000_000)
@@ -196,7 +210,38 @@ import TransferCore
             .filter { $0.hasPrefix("checkpoint.") }
         #expect(!spares.isEmpty)
         for spare in spares { try FileManager.default.removeItem(atPath: bench.cacheFolder + "/" + spare) }
-        let ballast = try disk.fill()
+        return (name, try disk.fill())
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible))
+    func resumeDataHasTheRangesOfThePreviousCheckpointIfTheLastOneFails() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 16)
+        let bench = try EngineBench(in: disk.path)
+        let gate = Gate(heldAt: 1_000_000)
+        let (name, _) = try await fillDisk(disk, bench, gate)
+        try await bench.onLoop { $0.queues.storage.suspend() }
+        // The file's last block has room for the next byte, but there is none for the checkpoint that must record it.
+        gate.advance(to: 1_000_001)
+        try await bench.waitUntilReceived(1, 1_000_001)
+        let isInFlight = try await bench.onLoop { loop in
+            loop.download(1)?.saveCheckpoint(synchronously: false)
+            return loop.download(1).map { $0.checkpoints.isBusy && !$0.checkpoints.isBehind }
+        }
+        #expect(isInFlight == true)
+        async let answer = bench.engine.cancelProducingResumeData(1)
+        try await bench.wait("the task is cancelled") { bench.snapshots(1).last?.isTask == false }
+        try await bench.onLoop { $0.queues.storage.resume() }
+        let data = try #require(try await answer)
+        #expect(data.present == "0-999999")
+        #expect(try bench.engine.file(name)?.received == 1_000_000)
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible))
+    func aCheckpointThatCannotBeWrittenLeavesThePreviousOne() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 16)
+        let bench = try EngineBench(in: disk.path)
+        let gate = Gate(heldAt: 1_000_000)
+        let (name, ballast) = try await fillDisk(disk, bench, gate)
         // The file's last block has room for the next byte, but there is none for the checkpoint that must record it.
         gate.advance(to: 1_000_001)
         try await bench.waitUntilReceived(1, 1_000_001)

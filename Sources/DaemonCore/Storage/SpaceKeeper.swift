@@ -40,11 +40,9 @@ package struct SpaceKeeper: Sendable {
             effects.append(.exceedsSpace(media, reason))
         }
         if let stop = plan.stopReason {
-            // If only the disk refuses writes, the engine has stopped by itself. It then still retries on a person's
-            // request, which `stopWriting` would forbid.
-            if !stop.isWriteRefused, before.stopReason == nil || before.stopReason?.isWriteRefused == true {
-                effects.append(.stopWriting(stop))
-            }
+            // If only the disk refuses writes, and no plan has stopped them before, the engine has stopped by itself.
+            let wasWriteRefused = before.stopReason?.isWriteRefused ?? true
+            if stop.isWriteRefused != wasWriteRefused { effects.append(.stopWriting(stop)) }
         } else if before.stopReason != nil || before.freeAtFailedWrite != nil {
             // After a failed write the engine stopped by itself, even if the previous plan stopped nothing.
             effects.append(.stopWriting(nil))

@@ -232,7 +232,7 @@ final class CoreDriver: ServicePart {
         case .stopWriting(let reason):
             if let reason { log.warning("\(Self.error(reason).message)") }
             if reason == nil { log.info("there is space in the cache again: transfers continue") }
-            engine.setStorageFull(reason.map(Self.error))
+            engine.setStorageFull(reason.map(Self.error), allowsRetry: reason?.isWriteRefused ?? false)
         case .allowDiscretionary(let allowed): engine.setDiscretionary(allowed: allowed)
         case .abandon(let media, let isEphemeral): owner?.abandon(media, isEphemeral: isEphemeral)
         case .assessSpace(let isProgress): assessSpace(isProgress: isProgress)

@@ -99,8 +99,8 @@ extension TaskCommands {
         driver.report(.cancelled(media, by: client.id))
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
-            // Without resume data, either no byte or every byte has arrived. If every byte has arrived, `engine.cancel`
-            // returns `false`, and the task completes.
+            // Without resume data, either no byte is in a checkpoint, or every byte has arrived. If every byte has
+            // arrived, `engine.cancel` returns `false`, and the task completes.
             if data == nil, await !engine.cancel(media) { return .resumeData(nil) }
             try await removeTask(episode)
             return .resumeData(data)

@@ -17,23 +17,27 @@ extension Download {
         return checkpoint
     }
 
-    /// Cancels the task; `answer` is called on any thread with the resume data, once a checkpoint contains the same
-    /// ranges.
+    /// Cancels the task; `answer` is called on any thread with the resume data. It has the ranges that a written
+    /// checkpoint contains: if the last one cannot be written, those of the previous one.
     func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
         cancel()
-        var data: ResumeData?
-        if file != nil, !machine.isCached, !machine.isFinishing, !machine.present.isEmpty {
-            data = ResumeData(
-                key: source.key, generation: machine.generation, total: machine.pin?.total,
-                validator: machine.pin?.validator?.text, present: machine.present.text, url: source.url)
-        }
+        guard let file, !machine.isCached, !machine.isFinishing, !machine.present.isEmpty else { return answer(nil) }
+        let present = machine.present
+        let data = ResumeData(
+            key: source.key, generation: machine.generation, total: machine.pin?.total,
+            validator: machine.pin?.validator?.text, present: present.text, url: source.url)
         // A checkpoint that is being written may have been started before the last bytes arrived.
-        let missing = checkpoints.isBehind && checkpoints.isBusy && data != nil ? file.map { ($0, checkpoint()) } : nil
+        let missing = checkpoints.isBehind && checkpoints.isBusy ? checkpoint() : nil
         if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
         // The queue is serial: this runs after the checkpoint.
-        engine.queues.storage.async { [data, cache = engine.cache] in
-            if let (file, checkpoint) = missing { try? cache.save(checkpoint, of: file) }
-            answer(data)
+        engine.queues.storage.async { [cache = engine.cache] in
+            // A failure leaves the previous checkpoint, which is read below.
+            if let missing { try? cache.save(missing, of: file) }
+            let written = try? ContentCache.checkpoint(of: file.name, in: cache.directory)
+            let ranges = present.intersection(written?.receivedRanges ?? ByteRanges())
+            var data = data
+            data.present = ranges.text
+            answer(ranges.isEmpty ? nil : data)
         }
     }
 

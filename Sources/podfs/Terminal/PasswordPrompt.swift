@@ -31,9 +31,10 @@ enum PasswordPrompt {
         // Ctrl-C is ignored while echo is off.
         let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer { if isHidden { signal(SIGINT, interrupt) } }
-        // The other signals that end the process would leave the terminal without echo, so they restore it first.
+        // The other signals that end or stop the process would leave the terminal without echo, so they restore it
+        // first.
         silenced = (terminal, before)
-        let former = isHidden ? endings.map { ($0, signal($0, restoreEcho)) } : []
+        let former = isHidden ? caught.map { ($0, signal($0, restoreEcho)) } : []
         defer { for (number, handler) in former { signal(number, handler) } }
         if isHidden {
             var silent = before
@@ -56,19 +57,31 @@ enum PasswordPrompt {
         return answer
     }
 
-    /// The signals that end the process, except SIGINT.
-    private static let endings = [SIGQUIT, SIGTERM, SIGHUP]
+    /// The signals that end the process, except SIGINT, and the one of Ctrl-Z.
+    private static let caught = [SIGQUIT, SIGTERM, SIGHUP, SIGTSTP]
 
     /// The terminal whose echo is off, and its former mode. `nonisolated(unsafe)`: `ask` writes it only while
     /// `restoreEcho`, its only reader, is not installed, and a command asks one question at a time.
     private nonisolated(unsafe) static var silenced = (terminal: Int32(-1), mode: termios())
 
-    /// A signal handler that turns on echo and ends the process by the signal's default action. It calls only
-    /// async-signal-safe functions (signal-safety(7)).
+    /// A signal handler that turns on echo and then performs the signal's default action. When the process continues
+    /// after a stop, the handler turns echo off again. It calls only async-signal-safe functions (signal-safety(7)).
     private static let restoreEcho: @convention(c) (Int32) -> Void = { number in
-        tcsetattr(silenced.terminal, TCSANOW, &silenced.mode)
-        signal(number, SIG_DFL)
+        let terminal = silenced.terminal
+        var former = silenced.mode
+        var current = termios()
+        tcgetattr(terminal, &current)
+        tcsetattr(terminal, TCSANOW, &former)
+        let handler = signal(number, SIG_DFL)
         raise(number)
+        // The signal is blocked while its handler runs.
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        // After SIGCONT. In the background, the change of the terminal stops the process again, by SIGTTOU.
+        signal(number, handler)
+        tcsetattr(terminal, TCSAFLUSH, &current)
     }
 
     /// Reads a line byte by byte, so that nothing after it is consumed; `nil` at the end of the input. Throws if the

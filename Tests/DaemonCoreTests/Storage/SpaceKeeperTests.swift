@@ -11,4 +11,22 @@ struct SpaceKeeperTests {
         #expect(keeper.adopt(StoragePlan()) == [.stopWriting(nil)])
         #expect(keeper.adopt(StoragePlan()) == [])
     }
+
+    /// The engine refuses a person's request to write again until it gets the new reason.
+    @Test func aRefusedWriteReplacesAnEarlierReasonToStop() {
+        var keeper = SpaceKeeper(limits: StorageLimits(capacity: 1_000, keepFree: 100))
+        var floor = StoragePlan()
+        floor.stopReason = StorageShortage(
+            isCacheFull: false, isDiskFull: true, used: 0, reserved: 0, capacity: 1_000, free: 50, floor: 100,
+            isFloorConfigured: true, incoming: 0)
+        var refused = floor
+        refused.stopReason?.isDiskFull = false
+        refused.stopReason?.isWriteRefused = true
+        keeper.writeFailed(free: 150)
+        #expect(keeper.adopt(refused) == [], "the engine has stopped by itself")
+        #expect(keeper.adopt(floor) == [.stopWriting(floor.stopReason)])
+        #expect(keeper.adopt(floor) == [])
+        #expect(keeper.adopt(refused) == [.stopWriting(refused.stopReason)])
+        #expect(keeper.adopt(refused) == [])
+    }
 }
