@@ -107,12 +107,19 @@ struct LibraryRecoveryTests {
         #expect(try open(canRebuild: true).library.podcasts().map(\.name) == ["Show"])
     }
 
-    @Test func aMissingLibraryWithADamagedBackupIsNew() throws {
+    /// A mount that runs since before the loss still has inode numbers with the ids of the lost library.
+    @Test(arguments: [(true, false), (false, true), (false, false)])
+    func aMissingLibraryWithoutAUsableBackupIsNew(hasBadBackup: Bool, hasList: Bool) throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
-        try Data(repeating: 0x55, count: 9_000).write(to: URL(fileURLWithPath: backup))
-        let (library, recovery) = try open()
+        if hasBadBackup { try Data(repeating: 0x55, count: 9_000).write(to: URL(fileURLWithPath: backup)) }
+        let (library, recovery) = try open(canRebuild: hasList)
         #expect(recovery == nil)
         #expect(try library.podcasts().isEmpty)
+        // Without a trace of an earlier library, this is the first start.
+        let first: Int64 = hasBadBackup || hasList ? 4_711 * 256 + 1 : 1
+        let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast
+        #expect(show.id.rawValue == first)
+        #expect(try library.episodes(of: show.id).map(\.id.rawValue) == [first])
     }
 
     /// After an update of podfs, the backup has an older schema than the library until the daemon makes another backup.

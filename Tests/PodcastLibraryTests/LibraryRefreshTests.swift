@@ -153,6 +153,11 @@ struct LibraryRefreshTests {
         #expect(try library.podcasts().map(\.name) == ["Show 1", "Show 3"])
     }
 
+    private func clearFutureSchedules(now: Int64) throws {
+        try library.clearFutureSchedules(
+            now: now, longestRefresh: .seconds(8 * 86_400), longestSync: .seconds(86_400))
+    }
+
     /// The clock was a year ahead at the last refresh, and has been corrected since.
     @Test func refreshesScheduledTooFarAheadAreDue() throws {
         let now: Int64 = 1_800_000_000
@@ -163,14 +168,42 @@ struct LibraryRefreshTests {
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
             template: .standard, now: now + year)
         #expect(try library.nextRefresh() == now + year + 3_600)
-        try library.clearFutureSchedules(now: now)
+        try clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now)
         // A plausible schedule stays.
         response.nextRefresh = now + 3_600
         _ = try library.merge(
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
             template: .standard, now: now)
-        try library.clearFutureSchedules(now: now)
+        try clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now + 3_600)
+    }
+
+    /// Every refresh failed while the clock was a year ahead, since the servers' certificates seemed to have expired.
+    @Test func failuresScheduledTooFarAheadAreDue() throws {
+        let now: Int64 = 1_800_000_000
+        let ahead = now + 365 * 86_400
+        let (old, new) = (try subscribe(1), try subscribe(2))
+        _ = try library.recordUnchanged([unchanged(old, next: now)], now: now - 3_600)
+        for show in [old, new] {
+            try library.refreshFailed(podcast: show, status: nil, error: "expired", next: ahead + 900, now: ahead)
+        }
+        try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: now)
+        try library.recordSync(error: nil, isStopped: false, next: now, now: now - 3_600)
+        try library.recordSync(
+            error: "expired", isStopped: false, next: ahead + 60, heldUntil: ahead + 60, now: ahead)
+        try clearFutureSchedules(now: now)
+        #expect(try [old, new].map { try library.podcast(id: $0)?.nextRefresh } == [now, now])
+        // The last successes stay.
+        #expect(try [old, new].map { try library.podcast(id: $0)?.lastRefresh } == [now - 3_600, noon])
+        let account = try #require(try library.syncAccount())
+        #expect(account.nextSync == now && account.heldUntil == nil && account.lastSync == now - 3_600)
+        // The longest delays that a schedule permits stay.
+        let (refresh, sync) = (now + 8 * 86_400, now + 86_400)
+        try library.refreshFailed(podcast: old, status: 503, error: "later", next: refresh, now: now)
+        try library.recordSync(error: "later", isStopped: false, next: sync, heldUntil: sync, now: now)
+        try clearFutureSchedules(now: now)
+        #expect(try library.podcast(id: old)?.nextRefresh == refresh)
+        #expect(try library.syncAccount()?.heldUntil == sync)
     }
 }

@@ -52,4 +52,20 @@ import TransferCore
                 == .acted(count: 1, problems: []))
         await daemon.stop()
     }
+
+    @Test func markingAShowSelectsTheNextAutomaticDownload() async throws {
+        home.publish(episodes: 3)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try daemon.episode().podcast
+        try await client.perform(.setShowPlayed(podcast: show, true))
+        try await client.perform(
+            .set(podcast: show, assignments: ["auto_download=1", "auto_download_order=oldest_unplayed"]))
+        #expect(try daemon.library.downloads().isEmpty)
+        let reply = try await client.perform(.setShowPlayed(podcast: show, false))
+        #expect(reply == .acted(count: 3, problems: []))
+        try await client.completion(of: try daemon.episode(1).id)
+        await daemon.stop()
+    }
 }

@@ -94,4 +94,30 @@ struct SubscriptionsCopyTests {
         await next.stop()
         #expect(names.isEmpty)
     }
+
+    @Test func aCopyThatCouldNotBeWrittenIsWrittenLater() async throws {
+        home.publish("One", path: "/1.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/1.xml"))
+        try await waitUntil(description: "the show is in the copy") { names == ["One"] }
+        // The copy is a link to a folder, which no file can replace. The temporary file is created beside that folder.
+        let files = FileManager.default
+        let parent = home.directory.file("elsewhere")
+        try files.createDirectory(atPath: parent + "/folder", withIntermediateDirectories: true)
+        let old = Date(timeIntervalSince1970: 1_000_000)
+        try files.setAttributes([.modificationDate: old], ofItemAtPath: parent)
+        try files.removeItem(atPath: home.paths.subscriptionsCopy)
+        try files.createSymbolicLink(
+            atPath: home.paths.subscriptionsCopy, withDestinationPath: parent + "/folder")
+        let id = try #require(try daemon.library.podcast(named: "One")).id
+        _ = try await client.perform(.rename(podcast: id, episode: nil, name: "Uno"))
+        try await waitUntil(description: "the write fails") {
+            let modified = try files.attributesOfItem(atPath: parent)[.modificationDate] as? Date
+            return try modified != old && files.contentsOfDirectory(atPath: parent) == ["folder"]
+        }
+        try files.removeItem(atPath: home.paths.subscriptionsCopy)
+        await daemon.stop()
+        #expect(names == ["Uno"])
+    }
 }

@@ -57,6 +57,9 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// frequency, which must not delay an episode by a day; six hours are at most four requests a day.
     private static let longestInterval: Int64 = 6 * 3_600
 
+    /// The longest time until the next refresh: `maximum`, or the longest Retry-After and the tenth that is added.
+    package var longestDelay: Duration { max(.seconds(maximum), Freshness.longest + Freshness.longest / 10) }
+
     /// Returns the time of the next refresh, in seconds since 1970.
     ///
     /// Never before `now` + `minimum` or the time the server demands, and never after `now` + `maximum` unless the

@@ -18,15 +18,16 @@ package struct LibraryRecovery: Sendable, Equatable {
 extension Library {
     /// Opens the library for the writing process, replacing a damaged or missing one with its last good backup.
     ///
-    /// The damaged file is renamed. New ids start well above those of the backup: ids assigned after the backup are
-    /// part of inode numbers that programs may still use.
+    /// The damaged file is renamed. New ids start well above those of the lost library, which are part of inode numbers
+    /// that programs may still use. They start at 1 only if neither a backup nor a list of subscriptions shows that
+    /// there was a library.
     ///
     /// - Parameters:
     ///   - backup: A file written by `backup(to:)`; need not exist.
     ///   - isSuspect: Whether earlier daemons crashed at start. The whole file is then checked, which takes seconds for
     ///     a large one.
     ///   - canRebuild: Whether an empty library may replace a damaged one if there is no usable backup: the caller then
-    ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged.
+    ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged or missing.
     /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays. Another
     ///   error if the backup cannot be read or copied now, for example because the disk is full. No empty library is
     ///   created then, because its own backup would soon overwrite this one.
@@ -36,6 +37,8 @@ extension Library {
         do {
             // The connections to an undamaged library are reused, since closing one has a cost: see `Schema.model`.
             var readers: ReaderConnections?
+            // Whether the library is missing, but is known to have existed.
+            var isLost = false
             do {
                 // Opening for reading does not change the file, so that a damaged file is renamed as it was found.
                 let library = try openForReading(at: path)
@@ -45,12 +48,15 @@ extension Library {
                 throw LibraryError.damaged(path: path, reason: reason)
             } catch LibraryError.missing where hasBackup(path) {
                 throw LibraryError.missing(path: path)
+            } catch LibraryError.missing {
+                isLost = canRebuild()
             } catch {
                 // Opening for writing below handles the other cases: an old schema; a missing library without a backup;
                 // a damaged library without a backup and without another list of the subscriptions.
             }
             let library = try openWritable(at: path, readers: readers)
             if readers == nil { try library.checkAtStart(all: isSuspect) }
+            if isLost { try library.reserveIdentifiers(assignedBefore: now) }
             return (library, nil)
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
@@ -62,21 +68,25 @@ extension Library {
             try setAside(path, as: aside)
             if moment != nil { try replace(path, with: restored) }
             let library = try openWritable(at: path)
-            if moment == nil {
-                let first = now << idShift
-                try library.reserve(
-                    Identifiers(podcast: ShowID(first), episode: EpisodeID(first), download: TaskID(first)))
-            }
+            if moment == nil { try library.reserveIdentifiers(assignedBefore: now) }
             return (library, LibraryRecovery(damaged: aside, backup: moment))
         } catch LibraryError.missing(let path) {
             let restored = path + ".restored"
             guard let moment = try restoreIfUsable(backup, to: restored) else {
-                return (try openWritable(at: path), nil)
+                let library = try openWritable(at: path)
+                try library.reserveIdentifiers(assignedBefore: now)
+                return (library, nil)
             }
             try setAside(path, as: "\(path).damaged-\(now)")
             try replace(path, with: restored)
             return (try openWritable(at: path), LibraryRecovery(damaged: nil, backup: moment))
         }
+    }
+
+    /// Reserves the ids that a lost library, which this one replaces, may have assigned.
+    private func reserveIdentifiers(assignedBefore now: Int64) throws {
+        let last = now << Self.idShift
+        try reserve(Identifiers(podcast: ShowID(last), episode: EpisodeID(last), download: TaskID(last)))
     }
 
     /// Renames the file of a library and its log: SQLite would replay the log into the file that replaces the library.
@@ -186,10 +196,9 @@ extension Library {
     /// episodes of 1,000 shows with 100 episodes each.
     private static let idMargin: Int64 = 1_000_000
 
-    /// The shift in bits that turns seconds since 1970 into the first id of an empty library that replaces a damaged
-    /// one, whose ids are unknown. The first id is above all ids of the damaged library, unless that library has
-    /// inserted 256 rows a second or more ever since its creation. It fits the 40 bits of an inode number until the
-    /// year 2106.
+    /// The shift in bits that turns seconds since 1970 into the first id of an empty library that replaces a lost one,
+    /// whose ids are unknown. The first id is above all ids of the lost library, unless that library has inserted 256
+    /// rows a second or more ever since its creation. It fits the 40 bits of an inode number until the year 2106.
     private static let idShift: Int64 = 8
 
     /// Skips generations after a restoration, since generations assigned after the backup must not be reused. The

@@ -214,30 +214,38 @@ extension Library {
         }
     }
 
-    /// Makes every show, and the sync account, due now if its last success lies more than an hour in the future. Its
-    /// schedule was set while the clock was ahead, and would otherwise stay until the clock reaches that time. Uses one
-    /// transaction.
-    package func clearFutureSchedules(now: Int64) throws {
-        // In seconds.
-        let tolerance: Int64 = 3_600
+    /// Makes every show, and the sync account, due now if its last success lies more than an hour in the future, or its
+    /// next attempt is later than any schedule permits. These times were set while the clock was ahead, and would
+    /// otherwise stay until the clock reaches them. Uses one transaction.
+    ///
+    /// - Parameters:
+    ///   - longestRefresh: The longest time until a show's next refresh.
+    ///   - longestSync: The longest time until the next exchange with the sync server.
+    package func clearFutureSchedules(now: Int64, longestRefresh: Duration, longestSync: Duration) throws {
+        // An hour of tolerance, since a clock may be a little wrong.
+        let latest = now + 3_600
+        let isShow = "last_refresh > ?1 OR next_refresh > ?2"
+        let isAccount = "last_sync > ?1 OR next_sync > ?2 OR held_until > ?2"
+        let (latestRefresh, latestSync) = (latest + longestRefresh.seconds, latest + longestSync.seconds)
         let isNeeded = try query { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM podcast WHERE last_refresh > ?1) OR
-                        EXISTS (SELECT 1 FROM sync_account WHERE last_sync > ?1)
-                    """, arguments: [now + tolerance]) ?? false
+            let hasShow = try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM podcast WHERE \(isShow))", arguments: [latest, latestRefresh])
+            let hasAccount = try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM sync_account WHERE \(isAccount))",
+                arguments: [latest, latestSync])
+            return hasShow ?? false || hasAccount ?? false
         }
         guard isNeeded else { return }
+        // `min` of two values is NULL if one is: a show that was never refreshed still has no last refresh.
         try write { db in
             try db.execute(
-                sql: "UPDATE podcast SET last_refresh = ?1, next_refresh = ?1 WHERE last_refresh > ?2",
-                arguments: [now, now + tolerance])
+                sql: "UPDATE podcast SET last_refresh = min(last_refresh, ?3), next_refresh = ?3 WHERE \(isShow)",
+                arguments: [latest, latestRefresh, now])
             try db.execute(
                 sql: """
-                    UPDATE sync_account SET last_sync = ?1, held_until = NULL,
-                        next_sync = CASE WHEN stopped THEN NULL ELSE ?1 END WHERE last_sync > ?2
-                    """, arguments: [now, now + tolerance])
+                    UPDATE sync_account SET last_sync = min(last_sync, ?3), held_until = NULL,
+                        next_sync = CASE WHEN stopped THEN NULL ELSE ?3 END WHERE \(isAccount)
+                    """, arguments: [latest, latestSync, now])
         }
     }
 

@@ -81,7 +81,10 @@ final class ListeningRecorder: ServicePart {
     /// Marks all episodes of a show as played or unplayed. Unlike for a single episode, no hook runs.
     func setPlayed(_ podcast: ShowID, _ played: Bool) throws -> Reply {
         let count = try library.setPlayed(podcast: podcast, played, now: now())
-        if count > 0, let show = try library.folder(id: podcast) { driver.changed(podcast: podcast, name: show.name) }
+        if count > 0 {
+            if let show = try library.folder(id: podcast) { driver.changed(podcast: podcast, name: show.name) }
+            try tidier.follow(podcast)
+        }
         return .acted(count: count, problems: [])
     }
 }

@@ -35,8 +35,6 @@ struct SyncClient: Sendable {
     /// Maximum size of a response in bytes: a hundred thousand actions of 300 bytes, and as much again for long
     /// addresses.
     private static let largestResponse = 64 << 20
-    /// Maximum pause that a server may demand: a day. A longer one is shortened.
-    private static let longestHold = Duration.seconds(86_400)
     /// Timeout of a request.
     private static let timeout = Duration.seconds(120)
 
@@ -100,7 +98,7 @@ struct SyncClient: Sendable {
         case 400, 413, 414, 422:
             return SyncFailure(code: .rejected, message: "\(says): it rejects the request")
         default:
-            let pause = head.retryAfter.map { max(.seconds(1), min($0, Self.longestHold)) }
+            let pause = head.retryAfter.map { max(.seconds(1), min($0, SyncSchedule.longestHold)) }
             return SyncFailure(code: .unavailable, message: says, retryAfter: pause)
         }
     }

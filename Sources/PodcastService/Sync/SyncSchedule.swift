@@ -17,6 +17,12 @@ package struct SyncSchedule: Sendable, Equatable {
         longestDelay = self.delay * 10
     }
 
+    /// Maximum pause that a server may demand: a day. A longer one is shortened.
+    static let longestHold = Duration.seconds(86_400)
+
+    /// The longest time until the next exchange.
+    package var longestDelay: Duration { max(interval + interval / 10, Self.longestHold) }
+
     /// Returns the time of the next exchange after a success: `interval` from now, plus up to a tenth of it at random,
     /// so that a server's users do not all connect at once.
     package func next(now: Int64, random: Double) -> Int64 { now + (interval * (1 + random / 10)).seconds }

@@ -243,7 +243,9 @@ final class CoreDriver: ServicePart {
         case .runHook(.idle): runHook(configuration.onIdle, episode: nil)
         case .perform(.writeAgain): writeAgain()
         case .perform(let chore): owner?.perform(chore)
-        case .clearFutureSchedules: attempt { try library.clearFutureSchedules(now: now()) }
+        case .clearFutureSchedules:
+            let (refresh, sync) = (configuration.schedule.longestDelay, configuration.sync.longestDelay)
+            attempt { try library.clearFutureSchedules(now: now(), longestRefresh: refresh, longestSync: sync) }
         case .moveUnsent(let jump): attempt { try library.moveUnsent(by: jump.seconds) }
         case .wake(let deadline): wake(at: deadline)
         case .workEnded: configuration.onWork()

@@ -38,8 +38,8 @@ final class LibraryCopies: ServicePart {
         isDue = true
         guard writer == nil else { return }
         writer = startTask { [weak self] in
-            while await self?.writeSubscriptionsCopy() ?? false {
-                await Timers.sleep(for: SubscriptionsCopy.pause)
+            while let pause = await self?.writeSubscriptionsCopy().pause {
+                await Timers.sleep(for: pause)
                 if Task.isCancelled { break }
             }
             self?.endSubscriptionsWriter()
@@ -48,31 +48,51 @@ final class LibraryCopies: ServicePart {
 
     private func endSubscriptionsWriter() {
         writer = nil
-        // If the subscriptions have changed again in the meantime, write the list again.
-        if isDue { copySubscriptions() }
+        // If the subscriptions have changed again in the meantime, write the list again; `finishWriting` does so
+        // itself.
+        if isDue, !Task.isCancelled { copySubscriptions() }
     }
 
     /// Writes a pending copy before the daemon exits.
     private func finishWriting() async {
-        // The end of one writer starts the next if the subscriptions have changed meanwhile.
+        // A change of the subscriptions starts another writer.
         while let writer {
             writer.cancel()
             await writer.value
         }
-        while await writeSubscriptionsCopy() {}
+        while await writeSubscriptionsCopy() == .written {}
     }
 
-    /// - Returns: whether a copy was pending.
-    private func writeSubscriptionsCopy() async -> Bool {
-        guard isDue else { return false }
+    /// The result of `writeSubscriptionsCopy`.
+    private enum WriteResult {
+        case nothingDue
+        case written
+        /// The copy is still due.
+        case failed
+
+        /// The time to wait before the next attempt; `nil` if nothing is due.
+        var pause: Duration? {
+            switch self {
+            case .nothingDue: nil
+            case .written: SubscriptionsCopy.pause
+            case .failed: SubscriptionsCopy.retryPause
+            }
+        }
+    }
+
+    /// Writes the list if it is due.
+    private func writeSubscriptionsCopy() async -> WriteResult {
+        guard isDue else { return .nothingDue }
         isDue = false
         do {
             let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
             try await Self.replace(configuration.paths.subscriptionsCopy, with: document)
         } catch {
+            isDue = true
             log.error("the list of the subscriptions was not copied: \(error)")
+            return .failed
         }
-        return true
+        return .written
     }
 
     /// Replaces the file unless it has this content already. Runs outside the actor, because it waits for the disk.

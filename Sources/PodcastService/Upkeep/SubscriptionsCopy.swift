@@ -8,6 +8,8 @@ package import TransferCore
 package enum SubscriptionsCopy {
     /// Minimum interval between two copies: an import changes the subscriptions many times a second.
     static let pause = Duration.seconds(1)
+    /// Interval between two attempts while the copy cannot be written, for example because the disk is full.
+    static let retryPause = Duration.seconds(60)
 
     /// Returns the list as an OPML document.
     package static func document(_ subscriptions: [Subscription], _ credentials: CredentialStore<ShowID>) -> [UInt8] {

@@ -50,10 +50,15 @@ final class Tidier: ServicePart {
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan) } }
     }
 
-    /// Tidies the show of an episode that was played, or marked as played or unplayed, if the show's
-    /// `auto_download_order` is `oldest_unplayed`: the change may affect which episodes are to be downloaded next.
+    /// Tidies the show of an episode that was played, or marked as played or unplayed; see `follow(_: ShowID)`.
     func follow(_ episode: EpisodeID) throws {
         guard let show = try library.place(of: episode)?.podcast else { return }
+        try follow(show)
+    }
+
+    /// Tidies a show of which episodes were played, or marked as played or unplayed, if its `auto_download_order` is
+    /// `oldest_unplayed`: the change may affect which episodes are to be downloaded next.
+    func follow(_ show: ShowID) throws {
         let settings = settings(of: show)
         guard (settings.autoDownload ?? configuration.autoDownload) > 0,
             settings.autoDownloadRules.completed(by: configuration.autoDownloadRules).order == .oldestUnplayed

@@ -226,6 +226,7 @@ struct RefreshScheduleTests {
             let result = delay(facts, random)
             #expect(result >= schedule.minimum && result >= word, "\(facts)")
             #expect(result <= max(schedule.maximum, word + word / 10), "\(facts)")
+            #expect(result <= schedule.longestDelay.seconds, "\(facts)")
 
             // Skipped hours lengthen the delay, and make it jump. Without them, the delay never falls when the random
             // number, the number of failures or Retry-After grows.
