@@ -71,7 +71,7 @@ package final class PodcastFilesystem: Sendable {
     /// The object that sends invalidations to the kernel, and the registry of files that the kernel reads by itself
     /// (passthrough). `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)?)?>(nil)
-    let eventTimes = Mutex(EventTimes(wall: .now, uptime: SystemClock.boottime.now))
+    let eventTimes = Mutex(EventTimes())
     /// The names of the shows' folders when the connection to a daemon was last lost, or at the start; empty while a
     /// daemon is connected.
     let lastFolderNames = Mutex<Set<String>>([])
@@ -104,7 +104,7 @@ package final class PodcastFilesystem: Sendable {
     /// - Parameter backings: The registry of files for passthrough; `nil` without passthrough.
     package func start(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)? = nil, startsDaemon: Bool) {
         kernelLink.withLock { $0 = (notifier, backings) }
-        advanceEventTimes()
+        eventTimes.withLock { $0.moment = now }
         recordFolderNames()
         link.start(
             observer: DaemonLink.Observer(

@@ -1,4 +1,3 @@
-internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -6,11 +5,20 @@ internal import TransferCore
 
 // Events of the daemon: updates of tasks, and changes that require invalidations.
 extension PodcastFilesystem {
+    /// The times of the daemon's last events, in seconds of Unix time.
+    struct EventTimes: Sendable {
+        /// The time of the last event or connection; 0 before `start`. The invalidations for all changes up to that
+        /// time have been sent.
+        var moment: Int64 = 0
+        /// The time of the last event of each show.
+        var shows: [ShowID: Int64] = [:]
+    }
+
     func handle(_ event: Event) {
         // The daemon sends a library event for the same change next; that event is handled.
         if event.kind == .listening { return }
         defer { options.onWork() }
-        advanceEventTimes()
+        eventTimes.withLock { $0.moment = now }
         live.apply(event)
         // Progress events are frequent and change no name.
         send(
@@ -63,7 +71,10 @@ extension PodcastFilesystem {
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
         // The changes since the last event of the show suffice: the daemon reports a change after making it, and the
         // changes of one show in order.
-        let since = eventTimes.withLock { $0.record(show, at: moment) }
+        let since = eventTimes.withLock { eventTimes in
+            defer { eventTimes.shows[show] = moment }
+            return eventTimes.shows[show] ?? started - 1
+        }
         invalidateAll((try? library.places(of: show, changedSince: since)) ?? [])
     }
 
@@ -79,7 +90,10 @@ extension PodcastFilesystem {
     /// Handles a new connection to a daemon: replaces the tasks, and invalidates what changed since the last event.
     func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
-        let since = advanceEventTimes()
+        let since = eventTimes.withLock { eventTimes in
+            defer { eventTimes.moment = now }
+            return eventTimes.moment
+        }
         guard since > 0 else { return }
         send(
             state.withLock { state in
@@ -105,14 +119,6 @@ extension PodcastFilesystem {
         send(shows.sorted().map { .page(of: $0) })
         refreshViews()
         send([.attributes(.root)])
-    }
-
-    /// Records that an event or a connection is being handled now.
-    ///
-    /// - Returns: The time of the previous one; 0 if there was none.
-    @discardableResult
-    func advanceEventTimes() -> Int64 {
-        eventTimes.withLock { $0.advance(wall: .now, uptime: SystemClock.boottime.now) }
     }
 
     func disconnected() {
