@@ -21,7 +21,7 @@ package struct SyncSchedule: Sendable, Equatable {
     static let longestHold = Duration.seconds(86_400)
 
     /// The longest time until the next exchange.
-    package var longestDelay: Duration { max(interval + interval / 10, Self.longestHold) }
+    package var longestWait: Duration { max(interval + interval / 10, Self.longestHold) }
 
     /// Returns the time of the next exchange after a success: `interval` from now, plus up to a tenth of it at random,
     /// so that a server's users do not all connect at once.

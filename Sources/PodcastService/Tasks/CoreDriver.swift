@@ -244,7 +244,7 @@ final class CoreDriver: ServicePart {
         case .perform(.writeAgain): writeAgain()
         case .perform(let chore): owner?.perform(chore)
         case .clearFutureSchedules:
-            let (refresh, sync) = (configuration.schedule.longestDelay, configuration.sync.longestDelay)
+            let (refresh, sync) = (configuration.schedule.longestDelay, configuration.sync.longestWait)
             attempt { try library.clearFutureSchedules(now: now(), longestRefresh: refresh, longestSync: sync) }
         case .moveUnsent(let jump): attempt { try library.moveUnsent(by: jump.seconds) }
         case .wake(let deadline): wake(at: deadline)
