@@ -93,18 +93,30 @@ import Testing
         #expect(link.utf8.count <= FeedLimits.standard.url)
     }
 
-    /// Each of these inputs would take minutes, or gibibytes of memory, if it were processed completely.
-    @Test(arguments: [
+    /// Each of these inputs would take minutes, or gibibytes of memory, if it were processed completely, or if the same
+    /// bytes were scanned again for each tag.
+    static let inputsDesignedToTakeLong: [(String, String, String)] = [
         ("", "<a xmlns:n=\"u\">", ""), ("", "<!-- -- ", "-->"), ("<x", " a=\"\"", "/>"), ("", "< ", ""),
         ("", "<a b='<c d=\"", ""), ("<![CDATA[", "]]]", "]]>"), ("<?x", "?", "?>"), ("", "</a", ">"), ("", "&a", ";"),
         ("<item><description>", "&;", "</description></item>"), ("<item><title>", "&#", "</title></item>"),
-        ("<item><title>", "<b>", "</title></item>"),
-    ])
+        ("<item><title>", "<b>", "</title></item>"), ("", "<a/b=", ">"), ("<x", " b='<c'", "/>"), ("<x", "/b=", ">"),
+        ("", "<a b=\"", ""), ("", "<a b=\" ", ""), ("<a b='", "<c ", "'>"), ("</a", " b", ">"), ("<!D", "<a '", ">"),
+    ]
+
+    @Test(.timeLimit(.minutes(2)), arguments: inputsDesignedToTakeLong)
     func inputDesignedToTakeLongIsParsed(before: String, unit: String, after: String) throws {
         let piece = String(repeating: unit, count: (64 << 10) / unit.utf8.count)
         let feed = try parse([start + before] + Array(repeating: piece, count: 30) + [after + "\n" + last, end])
         #expect(feed.items.first?.guid == "1" && feed.items.last?.guid == "2")
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
+    }
+
+    /// References to characters that do not exist leave nothing of the values: if memory were reserved for each value,
+    /// each of these tags would take seconds.
+    @Test(.timeLimit(.minutes(1))) func manyAttributesThatDecodeToNothingAreRead() throws {
+        let tag = "<x" + String(repeating: " a=\"&#0;\"", count: 25_000) + "/>"
+        let feed = try parse([start] + Array(repeating: tag, count: 20) + [last, end])
+        #expect(feed.items.map(\.guid) == ["1", "2"])
     }
 
     @Test func manyElementNamesAreSkipped() throws {
