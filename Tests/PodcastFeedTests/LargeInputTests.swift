@@ -206,6 +206,18 @@ import Testing
         }
     }
 
+    /// The scanner gets the document in blocks of 64 KiB.
+    @Test func aMisplacedDeclarationAcrossABlockBoundaryIsReported() throws {
+        let head = "<rss><channel><title>T</title>"
+        for distance in 0...7 {
+            let filler = String(repeating: " ", count: (64 << 10) - head.utf8.count - distance)
+            let feed = try parse([head + filler + "<?xml version=\"1.0\"?>", last, end])
+            let messages = feed.diagnostics.map(\.message)
+            #expect(messages == ["an XML declaration is not at the start of the document"], "\(distance)")
+            #expect(feed.items.map(\.guid) == ["2"])
+        }
+    }
+
     @Test func utf16MayBeSplitAnywhere() throws {
         let text = start + String(repeating: "<item><title>漢字 🎙 é</title></item>\n", count: 8000) + end
         let bytes: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }

@@ -184,9 +184,12 @@ struct XMLScanner: ~Copyable {
         switch position[1] {
         case UInt8(ascii: "/"): return endTag(from: position, to: end, isLast: isLast)
         case UInt8(ascii: "?"):
-            if reader.root != nil, !hasReportedDeclaration, position.begins(with: "<?xml ", before: end) {
-                hasReportedDeclaration = true
-                reader.diagnose("an XML declaration is not at the start of the document")
+            if reader.root != nil, !hasReportedDeclaration {
+                if !isLast, position.isPrefix(of: "<?xml ", before: end) { return nil }
+                if position.begins(with: "<?xml ", before: end) {
+                    hasReportedDeclaration = true
+                    reader.diagnose("an XML declaration is not at the start of the document")
+                }
             }
             mode = .instruction(inDeclaration: false)
             return position + 2
