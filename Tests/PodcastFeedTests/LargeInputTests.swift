@@ -119,6 +119,17 @@ import Testing
         #expect(feed.items.map(\.guid) == ["1", "2"])
     }
 
+    /// If each bracket in a line of `FeedLimits.line` bytes were searched for its end, these items would take minutes.
+    @Test(.timeLimit(.minutes(1))) func bracketsWithoutAnEndInNamesTakeLinearTime() throws {
+        let title = String(repeating: "<b ", count: 1_300)
+        let author = "@" + String(repeating: "<", count: 4_000)
+        let item = "<item><title><![CDATA[\(title)]]></title><author><![CDATA[\(author)]]></author></item>\n"
+        let feed = try parse(["<rss><channel>"] + Array(repeating: item, count: 300) + [last, end])
+        #expect(feed.items.count == 301)
+        #expect(feed.items.first?.title?.hasPrefix("<b <b ") ?? false)
+        #expect(feed.items.first?.author == author)
+    }
+
     @Test func manyElementNamesAreSkipped() throws {
         let names = (0..<250_000).map { "<n\($0)/>" }.joined()
         #expect(try parse([start, names, last, end]).items.map(\.guid) == ["1", "2"])
