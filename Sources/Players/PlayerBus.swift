@@ -14,6 +14,8 @@ final class PlayerBus {
     private static let busPath = "/org/freedesktop/DBus"
     /// The maximum length of a bus name in bytes (D-Bus Specification, "Valid Names").
     private static let longestName = 255
+    /// The maximum number of names of one player that are recorded. Players own one or two.
+    private static let nameLimit = 8
     /// The timeout of a call in microseconds.
     private static let timeout: UInt64 = 2_000_000
     /// A proxy that repeats the messages of the active player under a name of its own.
@@ -23,8 +25,9 @@ final class PlayerBus {
 
     /// The `sd_bus`.
     private var connection: OpaquePointer?
-    /// The players on the bus, by their unique names, which are the senders of their signals.
-    private var known: Set<PlayerID> = []
+    /// The players on the bus, by their unique names, which are the senders of their signals, with the well-known names
+    /// that each owns.
+    private var known: [PlayerID: Set<String>] = [:]
     private let receive: (PlayerTracker.Input) -> Void
     /// The number of calls whose reply is outstanding.
     private(set) var unanswered = 0
@@ -187,16 +190,20 @@ final class PlayerBus {
         }
     }
 
-    /// Adds the player that owns a name, unless it is known, it is the proxy, or `PlayerTracker.capacity` players are
-    /// known.
+    /// Adds the player that owns a name, unless it is the proxy, or `PlayerTracker.capacity` players are known. A known
+    /// player may own up to `nameLimit` names.
     private func found(_ name: String, _ owner: String) {
         guard name != Self.proxy else { return }
         let id = PlayerID(owner)
-        // A player may own two names.
-        guard known.count < PlayerTracker.capacity, known.insert(id).inserted else { return }
+        if let names = known[id] {
+            if names.count < Self.nameLimit { known[id]?.insert(name) }
+            return
+        }
+        guard known.count < PlayerTracker.capacity else { return }
+        known[id] = [name]
         call(Self.bus, Self.busPath, Self.bus, "GetConnectionUnixProcessID", append: Self.append(owner)) {
             bus, reader in
-            guard bus.known.contains(id) else { return }
+            guard bus.known[id] != nil else { return }
             var process: UInt32 = 0
             let isKnown =
                 reader.map { sd_bus_message_read_basic($0.message, MessageReader.Code.uint32, &process) > 0 } ?? false
@@ -248,7 +255,7 @@ final class PlayerBus {
     private func sender(_ message: OpaquePointer?) -> PlayerID? {
         guard let name = sd_bus_message_get_sender(message) else { return nil }
         let id = PlayerID(String(cString: name))
-        return known.contains(id) ? id : nil
+        return known[id] != nil ? id : nil
     }
 
     /// Handles `PropertiesChanged(s interface, a{sv} values, as invalidated)`.
@@ -272,7 +279,14 @@ final class PlayerBus {
         guard let name = reader.text(limit: Self.longestName), name.hasPrefix(Self.prefix),
             let old = reader.text(limit: Self.longestName), let new = reader.text(limit: Self.longestName)
         else { return }
-        if !old.isEmpty, known.remove(PlayerID(old)) != nil { receive(.disappeared(PlayerID(old))) }
+        if !old.isEmpty { lost(name, PlayerID(old)) }
         if !new.isEmpty { found(name, new) }
+    }
+
+    /// Removes a name of a player, and the player if it has no other.
+    private func lost(_ name: String, _ id: PlayerID) {
+        guard known[id]?.remove(name) != nil, known[id]?.isEmpty ?? false else { return }
+        known[id] = nil
+        receive(.disappeared(id))
     }
 }

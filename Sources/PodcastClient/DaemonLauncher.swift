@@ -35,6 +35,16 @@ package struct DaemonLauncher: Sendable {
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection? {
+        try connectToProcess(role: role, onEvent: onEvent, onClose: onClose)?.connection
+    }
+
+    /// Connects as `connect` does.
+    ///
+    /// - Returns: The connection and the daemon's process.
+    private func connectToProcess(
+        role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        onClose: @escaping @Sendable () -> Void = {}
+    ) throws -> (connection: DaemonConnection, process: Int32)? {
         let end = ConnectionEnd(onClose)
         guard
             let connection = try DaemonConnection.connect(
@@ -65,12 +75,19 @@ package struct DaemonLauncher: Sendable {
                 "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use the newer program")
         }
         if welcome.protocolVersion < protocolVersion || welcome.schema < schema {
-            replace(connection, process: welcome.pid)
+            stop(connection, process: welcome.pid)
             return nil
         }
         if let notice = welcome.notice { onNotice(notice) }
         end.connectionAccepted()
-        return connection
+        return (connection, welcome.pid)
+    }
+
+    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited, at most about 20 seconds.
+    /// Throws `ClientError` as `connect` does.
+    package func stopDaemon() throws {
+        guard let daemon = try connectToProcess(role: .command) else { return }
+        stop(daemon.connection, process: daemon.process)
     }
 
     /// Connects. If no daemon runs, first creates the installation's folders and starts a daemon. Blocks until the
@@ -121,8 +138,8 @@ package struct DaemonLauncher: Sendable {
         return answer.wait(seconds: 10) ?? nil
     }
 
-    /// Asks an older daemon to exit, and blocks until it has exited, at most about 20 seconds.
-    private func replace(_ connection: DaemonConnection, process: Int32) {
+    /// Asks a daemon to exit, and blocks until it has exited, at most about 20 seconds.
+    private func stop(_ connection: DaemonConnection, process: Int32) {
         let gone = DispatchSemaphore(value: 0)
         connection.send(.command, WireJSON.encode(Command.leave)) { _ in gone.signal() }
         _ = gone.wait(timeout: .now() + .seconds(10))

@@ -1,7 +1,9 @@
 import Foundation
 import FoundationXML
+import PodcastProtocol
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import podfs
 
@@ -108,6 +110,13 @@ import Testing
         try await waitUntil(description: "the transfer begins") { !child.output.isEmpty }
         await server.stop()
         #expect(try await child.wait().exitCode == 18, "CURLE_PARTIAL_FILE")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFailedReadOfWhichTheDaemonReportsNothingEndsTheDemo() async {
+        let (events, queue) = AsyncStream<Event>.makeStream()
+        await #expect(throws: CommandError.self) {
+            try await Demo.follow(1, events, from: queue) { throw CommandError(.failed, "the file cannot be read") }
+        }
     }
 
     private func shortestOf(_ show: DemoShow) throws -> DemoShow.Episode {

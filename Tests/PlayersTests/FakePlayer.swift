@@ -20,12 +20,14 @@ final class FakePlayer: Sendable {
     private let state: State
     private let object: BusObject
 
-    /// - Parameter name: The bus name without the prefix `org.mpris.MediaPlayer2.`
-    init(_ name: String, on address: String, _ values: Values) throws {
+    /// - Parameters:
+    ///   - name: The bus name without the prefix `org.mpris.MediaPlayer2.`
+    ///   - other: A second name, without the prefix.
+    init(_ name: String, and other: String? = nil, on address: String, _ values: Values) throws {
         let state = State(values)
         self.state = state
         object = try BusObject(
-            "/org/mpris/MediaPlayer2", name: "org.mpris.MediaPlayer2." + name, on: address,
+            "/org/mpris/MediaPlayer2", names: [name, other].compactMap { $0.map(Self.busName) }, on: address,
             answer: { Self.answer($0, of: state) })
     }
 
@@ -55,7 +57,12 @@ final class FakePlayer: Sendable {
     /// Sends `Seeked` signals with these positions in microseconds.
     func seek(_ positions: [Int64]) { object.send(positions.map(Self.seeked)) }
 
+    /// Gives up a name, stated without the prefix.
+    func release(_ name: String) { object.release(Self.busName(name)) }
+
     func stop() { object.stop() }
+
+    private static func busName(_ name: String) -> String { "org.mpris.MediaPlayer2." + name }
 
     private final class State: Sendable {
         let values: Mutex<Values>

@@ -68,6 +68,26 @@ struct PlayerWatchTests {
         try await bus.stop()
     }
 
+    @Test func aPlayerThatGivesUpOneOfTwoNamesIsStillFollowed() async throws {
+        let bus = try await PrivateBus(in: TemporaryDirectory())
+        let mount = Mount()
+        let watch = mount.watch(bus.address)
+        watch.opened(1)
+        let first = try FakePlayer("first", on: bus.address, .init(url: Self.url))
+        try await waitUntil(description: "the watch is connected") { mount.last(.started, "first") != nil }
+        let player = try FakePlayer("vlc", and: "vlc.instance7", on: bus.address, .init(url: Self.url))
+        try await waitUntil(description: "the start is reported") { mount.last(.started, "vlc") != nil }
+        player.release("vlc")
+        player.announce { $0.status = "Paused" }
+        try await waitUntil(description: "the pause is reported") { mount.last(.paused, "vlc") != nil }
+        #expect(mount.last(.stopped, "vlc") == nil)
+        player.stop()
+        try await waitUntil(description: "the end is reported") { mount.last(.stopped, "vlc") != nil }
+        first.stop()
+        watch.stop()
+        try await bus.stop()
+    }
+
     @Test func hostilePlayersDoNotAffectOthers() async throws {
         let bus = try await PrivateBus(in: TemporaryDirectory())
         let mount = Mount()

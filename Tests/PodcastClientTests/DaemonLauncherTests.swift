@@ -106,6 +106,29 @@ struct DaemonLauncherTests {
         try await process.wait()
     }
 
+    @Test func stoppingTheDaemonWaitsForTheEndOfItsProcess() async throws {
+        let process = try ChildProcess("/bin/sleep", ["1000"])
+        let pid = process.processIdentifier
+        let server = try daemon(welcome(pid: pid))
+        let launcher = try launcher()
+        // Whether the process had ended when the function returned.
+        let hasEnded = Mutex<Bool?>(nil)
+        Thread.detachNewThread {
+            try? launcher.stopDaemon()
+            let ended = !FileManager.default.fileExists(atPath: "/proc/\(pid)/exe")
+            hasEnded.withLock { $0 = ended }
+        }
+        // The server replies to the command at once, and the process exits later.
+        let commands = try await server.wait(for: .command)
+        #expect(commands.map { WireJSON.decode(Command.self, $0.payload) } == [.leave])
+        process.kill(SIGTERM)
+        try await waitUntil(description: "the function returns") { hasEnded.withLock { $0 } != nil }
+        #expect(hasEnded.withLock { $0 } == true)
+        try await process.wait()
+    }
+
+    @Test func withoutADaemonNothingIsStopped() throws { try launcher().stopDaemon() }
+
     @Test func aConnectionThatClosesImmediatelyIsNil() async throws {
         try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let server = try FrameServer(path: paths.socket) { peer, _ in peer.end() }

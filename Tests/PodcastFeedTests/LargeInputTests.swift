@@ -93,18 +93,41 @@ import Testing
         #expect(link.utf8.count <= FeedLimits.standard.url)
     }
 
-    /// Each of these inputs would take minutes, or gibibytes of memory, if it were processed completely.
-    @Test(arguments: [
+    /// Each of these inputs would take minutes, or gibibytes of memory, if it were processed completely, or if the same
+    /// bytes were scanned again for each tag.
+    static let inputsDesignedToTakeLong: [(String, String, String)] = [
         ("", "<a xmlns:n=\"u\">", ""), ("", "<!-- -- ", "-->"), ("<x", " a=\"\"", "/>"), ("", "< ", ""),
         ("", "<a b='<c d=\"", ""), ("<![CDATA[", "]]]", "]]>"), ("<?x", "?", "?>"), ("", "</a", ">"), ("", "&a", ";"),
         ("<item><description>", "&;", "</description></item>"), ("<item><title>", "&#", "</title></item>"),
-        ("<item><title>", "<b>", "</title></item>"),
-    ])
+        ("<item><title>", "<b>", "</title></item>"), ("", "<a/b=", ">"), ("<x", " b='<c'", "/>"), ("<x", "/b=", ">"),
+        ("", "<a b=\"", ""), ("", "<a b=\" ", ""), ("<a b='", "<c ", "'>"), ("</a", " b", ">"), ("<!D", "<a '", ">"),
+    ]
+
+    @Test(.timeLimit(.minutes(2)), arguments: inputsDesignedToTakeLong)
     func inputDesignedToTakeLongIsParsed(before: String, unit: String, after: String) throws {
         let piece = String(repeating: unit, count: (64 << 10) / unit.utf8.count)
         let feed = try parse([start + before] + Array(repeating: piece, count: 30) + [after + "\n" + last, end])
         #expect(feed.items.first?.guid == "1" && feed.items.last?.guid == "2")
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
+    }
+
+    /// References to characters that do not exist leave nothing of the values: if memory were reserved for each value,
+    /// each of these tags would take seconds.
+    @Test(.timeLimit(.minutes(1))) func manyAttributesThatDecodeToNothingAreRead() throws {
+        let tag = "<x" + String(repeating: " a=\"&#0;\"", count: 25_000) + "/>"
+        let feed = try parse([start] + Array(repeating: tag, count: 20) + [last, end])
+        #expect(feed.items.map(\.guid) == ["1", "2"])
+    }
+
+    /// If each bracket in a line of `FeedLimits.line` bytes were searched for its end, these items would take minutes.
+    @Test(.timeLimit(.minutes(1))) func bracketsWithoutAnEndInNamesTakeLinearTime() throws {
+        let title = String(repeating: "<b ", count: 1_300)
+        let author = "@" + String(repeating: "<", count: 4_000)
+        let item = "<item><title><![CDATA[\(title)]]></title><author><![CDATA[\(author)]]></author></item>\n"
+        let feed = try parse(["<rss><channel>"] + Array(repeating: item, count: 300) + [last, end])
+        #expect(feed.items.count == 301)
+        #expect(feed.items.first?.title?.hasPrefix("<b <b ") ?? false)
+        #expect(feed.items.first?.author == author)
     }
 
     @Test func manyElementNamesAreSkipped() throws {
@@ -191,6 +214,18 @@ import Testing
                 }
                 #expect(try parser.finish() == whole, "\(distance), pieces of \(size)")
             }
+        }
+    }
+
+    /// The scanner gets the document in blocks of 64 KiB.
+    @Test func aMisplacedDeclarationAcrossABlockBoundaryIsReported() throws {
+        let head = "<rss><channel><title>T</title>"
+        for distance in 0...7 {
+            let filler = String(repeating: " ", count: (64 << 10) - head.utf8.count - distance)
+            let feed = try parse([head + filler + "<?xml version=\"1.0\"?>", last, end])
+            let messages = feed.diagnostics.map(\.message)
+            #expect(messages == ["an XML declaration is not at the start of the document"], "\(distance)")
+            #expect(feed.items.map(\.guid) == ["2"])
         }
     }
 

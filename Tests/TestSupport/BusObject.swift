@@ -11,8 +11,8 @@ package final class BusObject: Sendable {
     private let core: Core
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Connects to the bus and acquires `name`, which the object owns when this returns.
-    package init(_ path: String, name: String, on address: String, answer: @escaping Handler) throws {
+    /// Connects to the bus and acquires `names`, in this order. The object owns them when this returns.
+    package init(_ path: String, names: [String], on address: String, answer: @escaping Handler) throws {
         core = Core(path: path, waker: try Waker(), answer: answer)
         var bus: OpaquePointer?
         guard sd_bus_new(&bus) >= 0, sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0,
@@ -26,7 +26,7 @@ package final class BusObject: Sendable {
                     core.send(signals)
                     return 1
                 }, Unmanaged.passUnretained(core).toOpaque()) >= 0,
-            sd_bus_request_name(bus, name, 0) >= 0
+            names.allSatisfy({ sd_bus_request_name(bus, $0, 0) >= 0 })
         else {
             sd_bus_close_unref(bus)
             throw SystemCallError("sd_bus_request_name")
@@ -47,6 +47,9 @@ package final class BusObject: Sendable {
     /// Sends signals of the object, in this order.
     package func send(_ signals: [BusSignal]) { core.send(signals) }
 
+    /// Gives up a name, before any later signal is sent.
+    package func release(_ name: String) { core.release(name) }
+
     /// Disconnects from the bus and waits until the thread has ended.
     package func stop() {
         core.end()
@@ -56,6 +59,7 @@ package final class BusObject: Sendable {
     private final class Core: Sendable {
         private struct State {
             var signals: [BusSignal] = []
+            var released: [String] = []
             var isEnded = false
         }
 
@@ -74,6 +78,11 @@ package final class BusObject: Sendable {
             waker.wake()
         }
 
+        func release(_ name: String) {
+            state.withLock { $0.released.append(name) }
+            waker.wake()
+        }
+
         func end() {
             state.withLock { $0.isEnded = true }
             waker.wake()
@@ -83,10 +92,11 @@ package final class BusObject: Sendable {
             while true {
                 while sd_bus_process(bus, nil) > 0 {}
                 waker.clear()
-                let (isEnded, signals) = state.withLock { state in
-                    defer { state.signals = [] }
-                    return (state.isEnded, state.signals)
+                let (isEnded, signals, released) = state.withLock { state in
+                    defer { (state.signals, state.released) = ([], []) }
+                    return (state.isEnded, state.signals, state.released)
                 }
+                for name in released { sd_bus_release_name(bus, name) }
                 for signal in signals {
                     var message: OpaquePointer?
                     sd_bus_message_new_signal(bus, &message, path, signal.interface, signal.member)

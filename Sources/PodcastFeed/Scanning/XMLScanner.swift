@@ -30,7 +30,7 @@ struct XMLScanner: ~Copyable {
     private var hasReportedText = false
     private var hasReportedDeclaration = false
 
-    /// Maximum length of a tag in bytes. A `<` that would start a longer start tag is text.
+    /// Maximum length of a tag in bytes. The scanned part of a longer start tag is text.
     static let tagLimit = 256 << 10
 
     /// - Parameter skippedLines: The number of line breaks before the first byte pushed.
@@ -104,6 +104,13 @@ struct XMLScanner: ~Copyable {
         from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         let stop = position.firstOccurrence(of: UInt8(ascii: "<"), before: end) ?? end
+        return text(from: position, upTo: stop, to: end, isLast: isLast)
+    }
+
+    /// Scans the text before `stop`, which is `end` or the start of a tag.
+    private mutating func text(
+        from position: UnsafePointer<UInt8>, upTo stop: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
         guard reader.isCollecting else {
             if !reader.isInsideRoot { diagnoseText(FeedBytes(start: position, count: stop - position)) }
             return stop
@@ -177,9 +184,12 @@ struct XMLScanner: ~Copyable {
         switch position[1] {
         case UInt8(ascii: "/"): return endTag(from: position, to: end, isLast: isLast)
         case UInt8(ascii: "?"):
-            if reader.root != nil, !hasReportedDeclaration, position.begins(with: "<?xml ", before: end) {
-                hasReportedDeclaration = true
-                reader.diagnose("an XML declaration is not at the start of the document")
+            if reader.root != nil, !hasReportedDeclaration {
+                if !isLast, position.isPrefix(of: "<?xml ", before: end) { return nil }
+                if position.begins(with: "<?xml ", before: end) {
+                    hasReportedDeclaration = true
+                    reader.diagnose("an XML declaration is not at the start of the document")
+                }
             }
             mode = .instruction(inDeclaration: false)
             return position + 2
@@ -257,7 +267,7 @@ struct XMLScanner: ~Copyable {
         let isFinal = isLast || end - position > Self.tagLimit
         guard let next = tag.read(from: position, to: end, isFinal: isFinal) else {
             guard isFinal else { return nil }
-            if !isLast { return loneBracket(position) }
+            if !isLast { return endlessTag(from: position, to: end) }
             if reader.isInsideRoot { reader.diagnose("the document ends inside a tag") }
             return end
         }
@@ -267,6 +277,15 @@ struct XMLScanner: ~Copyable {
         reader.startElement(name, tag.list)
         if tag.isEmptyElement { reader.endElement(name) }
         return next
+    }
+
+    /// Processes the start of a tag that is too long as text, with every `<` in it: these are in quoted values. If each
+    /// of them were read as the start of a tag, the same bytes would be scanned again and again.
+    private mutating func endlessTag(
+        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
+    ) -> UnsafePointer<UInt8> {
+        let rest = loneBracket(position)
+        return text(from: rest, upTo: end, to: end, isLast: false) ?? rest
     }
 
     // MARK: Document type

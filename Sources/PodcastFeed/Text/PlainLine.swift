@@ -5,10 +5,12 @@ enum PlainLine {
     static func withoutTags(_ line: String) -> String? {
         guard line.utf8.contains(UInt8(ascii: "<")) else { return line }
         let bytes = Array(line.utf8)
+        // No tag starts after the last `>`. A search for its end there would make the time quadratic.
+        let lastEnd = bytes.lastIndex(of: UInt8(ascii: ">")) ?? 0
         var output: [UInt8] = []
         var index = 0
         while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "<"), let (end, name) = tag(in: bytes, at: index) {
+            if bytes[index] == UInt8(ascii: "<"), index < lastEnd, let (end, name) = tag(in: bytes, at: index) {
                 // A block or line break separates words; an inline element may be inside a word.
                 if blocks.contains(name), let last = output.last, last != 0x20 { output.append(0x20) }
                 index = end
@@ -53,8 +55,9 @@ enum PlainLine {
             let open = text[index]
             if open == "<" || open == "(" {
                 let close: Character = open == "<" ? ">" : ")"
-                let inside = text[text.index(after: index)...].prefix { $0 != close }
-                if inside.contains("@"), !inside.contains(" "), inside.endIndex < text.endIndex {
+                // Another bracket ends the search, so that its time stays linear.
+                let inside = text[text.index(after: index)...].prefix { $0 != close && $0 != open }
+                if inside.contains("@"), !inside.contains(" "), text[inside.endIndex...].first == close {
                     index = text.index(after: inside.endIndex)
                     continue
                 }

@@ -54,18 +54,28 @@ struct SubRipReader {
     }
 
     /// Converts a line to WebVTT's markup: italics, bold and underline stay; other known tags and positions are
-    /// removed.
+    /// removed. Time is linear in the line.
     static func markup(_ line: String) -> String {
         var result = ""
         var rest = line[...]
+        // The characters that do not occur in `rest`, and so in no later rest either.
+        var missing: Set<Character> = []
+        /// Skips everything up to and including `end`. Returns `false`, and skips nothing, if there is none.
+        func skip(through end: Character) -> Bool {
+            guard !missing.contains(end) else { return false }
+            guard let index = rest.firstIndex(of: end) else {
+                missing.insert(end)
+                return false
+            }
+            rest = rest[index...].dropFirst()
+            return true
+        }
         while let mark = rest.firstIndex(where: { $0 == "<" || $0 == "{" || $0 == "&" }) {
             result += rest[..<mark]
             rest = rest[mark...]
-            if rest.hasPrefix("{\\"), let end = rest.firstIndex(of: "}") {
-                rest = rest[end...].dropFirst()
-            } else if rest.first == "<", let end = rest.firstIndex(of: ">"), let name = tagName(rest[..<end]) {
+            if rest.hasPrefix("{\\"), skip(through: "}") { continue }
+            if rest.first == "<", let name = tagName(rest), skip(through: ">") {
                 if ["i", "b", "u", "/i", "/b", "/u"].contains(name) { result += "<\(name)>" }
-                rest = rest[end...].dropFirst()
             } else {
                 let isReference =
                     rest.first == "&"
@@ -81,6 +91,7 @@ struct SubRipReader {
         return result + rest
     }
 
+    /// Returns the name in the tag at the start of `tag`, in lower case; `nil` if it is none of the known ones.
     private static func tagName(_ tag: Substring) -> String? {
         let name = String(tag.dropFirst().prefix { $0.isLetter || $0 == "/" }).lowercased()
         return ["i", "b", "u", "/i", "/b", "/u", "font", "/font", "s", "/s", "span", "/span"].contains(name)

@@ -100,10 +100,17 @@ struct TranscriptHTMLReader {
     /// Moves the collected text to the cue; text before the first time is dropped.
     private mutating func collectSpeech(endsLine: Bool = false) {
         let found = drainText()
-        guard let old = cue?.text, old.utf8.count < TranscriptConverter.textLimit else { return }
-        if !found.isEmpty { cue?.text += (old.isEmpty || old.hasSuffix("\n") ? "" : " ") + found }
-        if endsLine, let text = cue?.text, !text.isEmpty, !text.hasSuffix("\n") { cue?.text += "\n" }
+        guard let size = cue?.text.utf8.count, size < TranscriptConverter.textLimit else { return }
+        // Another reference to the text would make each of these additions copy it.
+        if !found.isEmpty {
+            let separator = isAtLineStart ? "" : " "
+            cue?.text += separator + found
+        }
+        if endsLine, !isAtLineStart { cue?.text += "\n" }
     }
+
+    /// Whether the cue's text is empty or ends with a line break.
+    private var isAtLineStart: Bool { cue?.text.utf8.last.map { $0 == 0x0A } ?? true }
 
     private mutating func drainText() -> String {
         defer { text.removeAll(keepingCapacity: true) }

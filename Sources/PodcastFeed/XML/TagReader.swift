@@ -44,10 +44,10 @@ struct TagReader: ~Copyable {
     /// Decodes the values of the last tag: replaces references, and each line break or tab by a space (XML 1.0, section
     /// 3.3.3).
     mutating func decodeValues() {
-        for index in 0..<count {
+        guard let first = attributes[..<count].firstIndex(where: { Self.needsDecoding($0.value) }) else { return }
+        reserve(attributes[first..<count].reduce(0) { $0 + 2 * $1.value.count })
+        for index in first..<count where Self.needsDecoding(attributes[index].value) {
             let value = attributes[index].value
-            guard value.contains(where: { $0 == UInt8(ascii: "&") || $0 == 0x0A || $0 == 0x09 }) else { continue }
-            if decodedCount == 0 { reserve(attributes[index..<count].reduce(0) { $0 + 2 * $1.value.count }) }
             let start = decodedCount
             var position = 0
             while position < value.count {
@@ -60,6 +60,10 @@ struct TagReader: ~Copyable {
             }
             attributes[index].value = FeedBytes(rebasing: UnsafeBufferPointer(decoded)[start..<decodedCount])
         }
+    }
+
+    private static func needsDecoding(_ value: FeedBytes) -> Bool {
+        value.contains { $0 == UInt8(ascii: "&") || $0 == 0x0A || $0 == 0x09 }
     }
 
     /// Decodes the reference at the start of `rest`.
@@ -91,7 +95,7 @@ struct TagReader: ~Copyable {
         decoded = .allocate(capacity: count)
     }
 
-    /// Parses a start tag.
+    /// Parses a start tag. A `<` ends it, except in a quoted value.
     ///
     /// - Parameters:
     ///   - start: The position of the `<`.
@@ -183,12 +187,14 @@ struct TagReader: ~Copyable {
         return close + 1
     }
 
-    /// Returns the end of an unquoted value: white space or the end of the tag.
+    /// Returns the end of an unquoted value: white space, the end of the tag, or the `<` of the next one.
     private static func endOfBareValue(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
     ) -> UnsafePointer<UInt8> {
         var position = start
-        while position < end, !position.pointee.isXMLSpace, position.pointee != UInt8(ascii: ">") {
+        while position < end, !position.pointee.isXMLSpace, position.pointee != UInt8(ascii: ">"),
+            position.pointee != UInt8(ascii: "<")
+        {
             if position.pointee == UInt8(ascii: "/"), position + 1 < end, position[1] == UInt8(ascii: ">") { break }
             position += 1
         }

@@ -76,7 +76,7 @@ struct Demo {
             Reading the first episode, as a player would:
             """)
         _ = try await daemon.perform(.watch)
-        try await read(episode, events)
+        try await read(episode, events, queue)
         if once { return }
         Terminal.print("\nThe demo runs until Ctrl-C.")
         // Waits until the task is cancelled.
@@ -112,14 +112,40 @@ struct Demo {
         return first
     }
 
-    /// Reads a whole episode, and shows the progress of its download until the daemon reports its completion.
-    private func read(_ path: String, _ events: AsyncStream<Event>) async throws {
+    /// Reads a whole episode, and shows the progress of its download and the state afterwards.
+    private func read(
+        _ path: String, _ events: AsyncStream<Event>, _ queue: AsyncStream<Event>.Continuation
+    ) async throws {
         guard let id = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }).map({ EpisodeID($0) })
         else {
             throw CommandError(.failed, "\(path) has no user.podfs.id")
         }
+        let count = try await Self.follow(id, events, from: queue) { try Self.readAll(path) }
+        let state = PathResolver.attribute("user.podfs.state", of: path) ?? "?"
+        let sum = PathResolver.attribute("user.podfs.sha256", of: path) ?? "?"
+        Terminal.print("Read \(ByteText.size(Int64(count))); state \(state), sha256 \(sum.prefix(16))…")
+        guard state == TaskState.cached.rawValue else {
+            throw CommandError(.failed, "the episode is \(state), not cached")
+        }
+    }
+
+    /// Reads an episode by `read`, and shows the progress of its download until the daemon reports the end.
+    ///
+    /// - Parameter queue: The source of `events`; finished if `read` fails, since the daemon may not report that.
+    /// - Returns: The result of `read`.
+    static func follow(
+        _ id: EpisodeID, _ events: AsyncStream<Event>, from queue: AsyncStream<Event>.Continuation,
+        read: @escaping @Sendable () throws -> Int
+    ) async throws -> Int {
         // Read on another thread, since reading blocks until the bytes arrive.
-        let reader = Task(executorPreference: WorkerPool.shared) { try Self.readAll(path) }
+        let reader = Task(executorPreference: WorkerPool.shared) {
+            do {
+                return try read()
+            } catch {
+                queue.finish()
+                throw error
+            }
+        }
         var bar = DemoBar()
         for await event in events where event.episode == id {
             try Task.checkCancellation()
@@ -131,12 +157,7 @@ struct Demo {
         try Task.checkCancellation()
         let count = try await reader.value
         bar.finish()
-        let state = PathResolver.attribute("user.podfs.state", of: path) ?? "?"
-        let sum = PathResolver.attribute("user.podfs.sha256", of: path) ?? "?"
-        Terminal.print("Read \(ByteText.size(Int64(count))); state \(state), sha256 \(sum.prefix(16))…")
-        guard state == TaskState.cached.rawValue else {
-            throw CommandError(.failed, "the episode is \(state), not cached")
-        }
+        return count
     }
 
     private static func readAll(_ path: String) throws -> Int {
@@ -147,7 +168,10 @@ struct Demo {
         var total = 0
         while true {
             let count = retryingInterrupts { Glibc.read(descriptor, &buffer, buffer.count) }
-            guard count >= 0 else { throw CommandError(.failed, "\(path): \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                let error = String(cString: strerror(errno))
+                throw CommandError(.failed, "\(path): \(PathResolver.attribute("user.podfs.error", of: path) ?? error)")
+            }
             if count == 0 { return total }
             total += count
         }

@@ -97,14 +97,9 @@ struct Service {
     /// systemd user manager is running.
     func reload() -> Bool { control("daemon-reload").status == 0 }
 
-    /// Asks the running daemon, if there is one, to exit: it has the library's lock and the socket, which the service
-    /// needs. Returns when the daemon has replied, possibly before it has exited.
-    func stopDaemon() async throws {
-        guard let daemon = try DaemonLauncher(paths: paths, schema: Library.schemaVersion).connect(role: .command)
-        else { return }
-        _ = try? await daemon.perform(.leave)
-        daemon.close()
-    }
+    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited: until then it has the
+    /// library's lock and the socket, which the service needs.
+    func stopDaemon() throws { try DaemonLauncher(paths: paths, schema: Library.schemaVersion).stopDaemon() }
 
     /// Returns an autostart entry for a desktop without systemd (Desktop Application Autostart Specification).
     func autostart(mounting folder: String) -> String {

@@ -90,4 +90,16 @@ struct TranscriptConverterTests {
         let nested = String(repeating: "{\"a\":[", count: 100_000)
         #expect(converted(Array(nested.utf8), pieces: 4_096) == nil)
     }
+
+    /// A line of `TranscriptConverter.textLimit` bytes. If each mark were searched for its end, a line would take
+    /// minutes.
+    @Test(.timeLimit(.minutes(1)), arguments: [("<", "&lt;"), ("<b", "&lt;b"), ("{\\", "{\\"), ("&", "&amp;")])
+    func marksWithoutAnEndTakeLinearTime(mark: String, result: String) {
+        let count = (64 << 10) / mark.utf8.count
+        let head = "00:00:01,000 --> 00:00:02,000\n"
+        let text = converted(Array("1\n\(head)\(String(repeating: mark, count: count))\n".utf8), pieces: 4_096)
+        let lines = text?.split(separator: "\n") ?? []
+        #expect(lines.count == 3)
+        #expect(lines.last.map { String($0) } == String(repeating: result, count: count))
+    }
 }

@@ -11,7 +11,7 @@ final class FakeNetworkManager: Sendable {
         let state = State(metered)
         self.state = state
         object = try BusObject(
-            "/org/freedesktop/NetworkManager", name: "org.freedesktop.NetworkManager", on: address
+            "/org/freedesktop/NetworkManager", names: ["org.freedesktop.NetworkManager"], on: address
         ) { call in
             guard call.calls("org.freedesktop.DBus.Properties", "Get") else { return nil }
             state.questions.withLock { $0 += 1 }

@@ -59,7 +59,7 @@ struct ServiceInstallCommand: PodfsCommand {
             for name in names { Terminal.print("  systemctl --user enable --now '\(name)'") }
             return
         }
-        try await service.stopDaemon()
+        try service.stopDaemon()
         for name in names {
             let result = service.control("enable", "--now", name)
             guard result.status == 0 else {

@@ -2,7 +2,6 @@ import ArgumentParser
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
-import Synchronization
 
 struct RefreshCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -21,28 +20,22 @@ struct RefreshCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let progress = ProgressLine()
-        // Opening the library takes time, so an existing one is opened only to look up names or to count the shows. If
-        // there is none, `existingLibrary` has the daemon restore it, or throws.
-        let needsLibrary = !shows.isEmpty || progress.isShown || !installation.hasLibrary
+        let line = ProgressLine()
+        // Opening the library takes time, so an existing one is opened only to look up the names of shows. If there is
+        // none, `existingLibrary` has the daemon restore it, or throws.
+        let needsLibrary = !shows.isEmpty || line.isShown || !installation.hasLibrary
         let library = needsLibrary ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
-        let ids = try shows.compactMap { try resolver?.show($0, matching: .part).id }
-        let total = try progress.isShown && ids.isEmpty ? library?.folders().count ?? 0 : ids.count
-        let done = Mutex(0)
-        let daemon = try installation.daemon(onEvent: { event in
-            guard event.task?.kind == .refresh, let path = event.path else { return }
-            let count = done.withLock { done in
-                if event.endsTask { done += 1 }
-                return done
-            }
-            progress.show(ProgressText.count(count, of: total, path))
-        })
+        let named = try shows.compactMap { try resolver?.show($0, matching: .part) }
+        let ids = named.map { $0.id }
+        var names = named.map { $0.name }
+        if line.isShown, named.isEmpty { names = try library?.folders().map(\.name) ?? [] }
+        let daemon = try installation.daemon(onEvent: RefreshProgress(line, shows: names).apply)
         defer { daemon.close() }
-        if progress.isShown { _ = try await daemon.perform(.watch) }
-        defer { progress.finish() }
+        if line.isShown { _ = try await daemon.perform(.watch) }
+        defer { line.finish() }
         guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else { return }
-        progress.finish()
+        line.finish()
         for result in results {
             if let error = result.error {
                 Terminal.error("\(result.name): \(error)")
