@@ -33,15 +33,9 @@ package final class FileSnapshot: Sendable {
         defer { close(source) }
         let before = try status(source, file)
         guard before.st_size > 0 else { throw Problem(description: "\(file) is empty: there is nothing to publish") }
-        let name = UUID().uuidString
-        let path = "\(folder)/\(name)"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw problem(folder, "cannot be written to") }
+        let (name, path, descriptor) = try createLocked(in: folder)
         let size = Int64(before.st_size)
         do throws(Problem) {
-            // The lock is free, unless a daemon that starts at this moment is examining the folder: it locks each file
-            // that it does not know (`UploadSnapshots.tidy`).
-            guard clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 else { throw problem(path, "cannot be locked") }
             try copy(source, to: descriptor, file)
             guard fsync(descriptor) == 0 else { throw problem(file, "cannot be copied to \(folder)") }
             syncFolder(folder)
@@ -55,6 +49,39 @@ package final class FileSnapshot: Sendable {
             throw error
         }
         return FileSnapshot(name: name, size: size, path: path, descriptor: descriptor)
+    }
+
+    /// The maximum number of files that `createLocked` creates. Each one but the last was removed by a daemon that
+    /// started at that moment, so two suffice in practice.
+    private static let maxAttempts = 10
+
+    /// Creates an empty file in `folder` and locks it.
+    ///
+    /// A daemon that starts between the creation and the lock locks and removes the file, since it does not know it
+    /// (`UploadSnapshots.tidy`). Another file is then created, which that daemon does not remove: it lists the folder
+    /// only once.
+    ///
+    /// - Parameter created: Called with the path of each file before it is locked. For tests.
+    static func createLocked(
+        in folder: String, created: (_ path: String) -> Void = { _ in }
+    ) throws(Problem) -> (name: String, path: String, descriptor: Int32) {
+        var failure = Problem(description: "\(folder) cannot be used: each new file in it is removed at once")
+        for _ in 1...maxAttempts {
+            let name = UUID().uuidString
+            let path = "\(folder)/\(name)"
+            let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw problem(folder, "cannot be written to") }
+            created(path)
+            if clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 {
+                var facts = stat()
+                if fstat(descriptor, &facts) == 0, facts.st_nlink > 0 { return (name, path, descriptor) }
+            } else {
+                failure = problem(path, "cannot be locked")
+            }
+            unlink(path)
+            close(descriptor)
+        }
+        throw failure
     }
 
     private init(name: String, size: Int64, path: String, descriptor: Int32) {

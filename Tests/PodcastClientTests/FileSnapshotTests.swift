@@ -1,9 +1,10 @@
 import CLinux
 import Foundation
 import Glibc
-import PodcastClient
 import TestSupport
 import Testing
+
+@testable import PodcastClient
 
 /// Copies of files to publish.
 struct FileSnapshotTests {
@@ -51,6 +52,27 @@ struct FileSnapshotTests {
         #expect(clinux_ofd_lock(other, Int16(F_WRLCK)) == 0)
         close(other)
         #expect(copies.count == 1)
+    }
+
+    /// A starting daemon locks and removes each copy that it does not know.
+    @Test(arguments: [false, true])
+    func aCopyThatADaemonRemovesBeforeItIsLockedIsReplaced(isStillLocked: Bool) throws {
+        var removed: [String] = []
+        var daemon: Int32 = -1
+        let copy = try FileSnapshot.createLocked(in: folder) { path in
+            guard removed.isEmpty else { return }
+            removed.append(path)
+            daemon = open(path, O_RDWR | O_CLOEXEC)
+            #expect(clinux_ofd_lock(daemon, Int16(F_WRLCK)) == 0)
+            #expect(unlink(path) == 0)
+            if !isStillLocked { close(daemon) }
+        }
+        if isStillLocked { close(daemon) }
+        defer { close(copy.descriptor) }
+        #expect(removed.count == 1 && copies == [copy.name])
+        let other = open(copy.path, O_RDWR | O_CLOEXEC)
+        defer { close(other) }
+        #expect(other >= 0 && clinux_ofd_lock(other, Int16(F_WRLCK)) == -1)
     }
 
     @Test func aCopyThatWasNotHandedOverIsRemoved() throws {

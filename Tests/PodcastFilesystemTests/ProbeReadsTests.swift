@@ -66,6 +66,20 @@ private final class Subject {
         #expect(reads.read(0..<Self.page, at: 12_900))
     }
 
+    @Test func overlappingWaitsCountOnce() {
+        let reads = Subject(openedAt: 0)
+        reads.waited(from: 100, to: 200)
+        reads.waited(from: 1_000, to: 2_000)
+        reads.waited(from: 1_500, to: 3_000)
+        reads.waited(from: 2_500, to: 4_500)
+        // This wait began before most of the others, and ends last.
+        reads.waited(from: 500, to: 5_000)
+        reads.waited(from: 500, to: 5_000)
+        // 4.6 seconds in all.
+        #expect(!reads.read(0..<Self.page, at: 9_599))
+        #expect(reads.read(0..<Self.page, at: 9_600))
+    }
+
     @Test func extremeOffsetsAreNotASequence() {
         let reads = Subject(openedAt: 0)
         #expect(!reads.read(Int64.max - 10..<Int64.max, at: 1))

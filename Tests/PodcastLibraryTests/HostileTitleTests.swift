@@ -114,14 +114,17 @@ struct LargeShowTests {
         #expect(first.inserted.count == 10_000)
         let before = try library.episodes(of: podcast)
         let extras = try library.extras(of: before[77].id)
-        let written = try size(folder.library + "-wal")
+        // Empties the log, which then contains only what the merge writes.
+        try library.checkpoint()
+        try #require(try size(folder.library + "-wal") == 0)
 
         let again = try library.merge(items, into: podcast)
         #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
         #expect(try library.episodes(of: podcast) == before)
         #expect(try library.extras(of: before[77].id) == extras)
-        // Only the show's own row changes: the log grows by a few frames, not by those of 10,000 rows.
-        #expect(try size(folder.library + "-wal") - written < 64 << 10)
+        // Only the show's own row changes: the log has a few frames, not those of 10,000 rows.
+        let written = try size(folder.library + "-wal")
+        #expect(written > 0 && written < 64 << 10)
         var identifiers = try library.identifiers()
         #expect(identifiers.episode == 10_000)
 

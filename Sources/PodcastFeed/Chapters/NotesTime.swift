@@ -14,6 +14,13 @@ struct NotesTime {
         "am", "pm", "a.m", "p.m", "uhr", "h", "hrs", "o'clock", "o’clock", "et", "est", "edt", "ct", "cst",
         "mt", "pt", "pst", "pdt", "gmt", "utc", "bst", "cet", "cest",
     ]
+    /// The clock words that, spelled like this, may also begin a title: `12:34 Et maintenant`, `10:20 CT scans`,
+    /// `5:10 H. G. Wells`. Such a word makes a time of day only if nothing but punctuation follows it, as in `9:00 ET`.
+    /// `9:00 ET Opening` therefore counts as a line with a title. A schedule of such lines is still no list of chapters
+    /// unless it begins within minutes after midnight (see `NotesChapters`).
+    private static let titleWords: Set<String> = [
+        "Am", "Est", "est", "ET", "Et", "et", "CT", "Ct", "ct", "MT", "Mt", "mt", "PT", "Pt", "pt", "H", "h",
+    ]
 
     /// Returns the time at the start of a line, after list marks and brackets, and the title after it.
     static func leading(_ line: String) -> (time: NotesTime, title: String)? {
@@ -115,8 +122,10 @@ struct NotesTime {
         if first.isCurrencySymbol || first == "%" || first == "/" { return true }
         // A comma directly after a time belongs to a price or a list of verses.
         if rest.startIndex == after.startIndex, first == "," { return true }
-        var word = rest.prefix { $0.isLetter || ".'’".contains($0) }.lowercased()
-        while word.hasSuffix(".") { word.removeLast() }
-        return clockWords.contains(word)
+        var word = rest.prefix { $0.isLetter || ".'’".contains($0) }
+        let following = rest[word.endIndex...]
+        while word.last == "." { word.removeLast() }
+        if titleWords.contains(String(word)) { return !following.contains { $0.isLetter || $0.isNumber } }
+        return clockWords.contains(word.lowercased())
     }
 }

@@ -65,11 +65,15 @@ struct ViewFeedFile: GeneratedFile {
         guard let base = mount.options.shareBase, let view = try mount.library.viewFolder(id: node.view) else {
             return nil
         }
+        var moment = view.changed > 0 ? view.changed : mount.started
         var shows: [ShowID: Show?] = [:]
         func show(_ id: ShowID) throws -> Show? {
             if let known = shows[id] { return known }
-            let found = try mount.library.podcast(id: id).flatMap { show in
-                try mount.library.isShared(show)
+            let found = try mount.library.podcast(id: id).flatMap { show -> Show? in
+                // The feed contains the show's folder and title. The change of a show that is not shared counts too,
+                // because the change may be that it is no longer shared.
+                moment = max(moment, show.changed)
+                return try mount.library.isShared(show)
                     ? Show(
                         folder: show.name, title: show.title, sharesAll: try mount.library.sharesAll(of: id),
                         isPrivate: show.hasCredentials) : nil
@@ -78,7 +82,6 @@ struct ViewFeedFile: GeneratedFile {
             return found
         }
         var feed = SharedFeed(view: view.name, base: base)
-        var moment = view.changed > 0 ? view.changed : mount.started
         // Collected first, since the shows cannot be queried inside the query of the episodes.
         var episodes: [EpisodeSummary] = []
         try mount.library.summaries(of: view.id, limits: SharedFeed.limits) { episodes.append($0) }

@@ -15,7 +15,9 @@ struct ProbeReads: Sendable, Equatable {
     static let reach: Int64 = 256 * 1024
 
     private let opened: Instant
-    /// The total time for which reads have waited for the server.
+    /// The times during which at least one read has waited for the server: disjoint, in ascending order.
+    private var waits: [Range<Instant>] = []
+    /// The total of `waits`.
     private var waited = Duration.zero
     /// The end of the current sequence, and the number of bytes read in it.
     private var end: Int64 = 0
@@ -38,6 +40,17 @@ struct ProbeReads: Sendable, Equatable {
         return count >= Self.sequence || now - opened - waited >= Self.duration
     }
 
-    /// Records that a read has waited for the server.
-    mutating func waited(from start: Instant, to end: Instant) { waited += max(.zero, end - start) }
+    /// Records that a read has waited for the server. Call at the end of each wait. The kernel sends reads
+    /// concurrently, so waits may overlap; the common time is counted once.
+    mutating func waited(from start: Instant, to end: Instant) {
+        guard start < end else { return }
+        var wait = start..<end
+        while let last = waits.last, last.upperBound >= wait.lowerBound {
+            wait = min(wait.lowerBound, last.lowerBound)..<max(wait.upperBound, last.upperBound)
+            waited -= last.upperBound - last.lowerBound
+            waits.removeLast()
+        }
+        waits.append(wait)
+        waited += wait.upperBound - wait.lowerBound
+    }
 }

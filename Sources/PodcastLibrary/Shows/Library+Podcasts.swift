@@ -215,8 +215,11 @@ extension Library {
 
     /// Sets one of the show's own settings, or removes it with `nil`. Keys and values are not validated here.
     ///
+    /// `share` decides which episodes the generated feeds contain. Setting it counts as a change of the show, from
+    /// which the mtime of these feeds is computed.
+    ///
     /// - Throws: `noSuchPodcast`.
-    package func set(podcast: ShowID, key: String, value: String?) throws {
+    package func set(podcast: ShowID, key: String, value: String?, now: Int64 = Int64(time(nil))) throws {
         try write { db in
             guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
             if let value {
@@ -225,6 +228,9 @@ extension Library {
                     arguments: [podcast, key, value])
             } else {
                 try db.execute(sql: "DELETE FROM setting WHERE podcast = ? AND key = ?", arguments: [podcast, key])
+            }
+            if key == "share" {
+                try db.execute(sql: "UPDATE podcast SET changed = ? WHERE id = ?", arguments: [now, podcast])
             }
         }
     }

@@ -31,7 +31,7 @@ extension Subscriptions {
                 if change.key == .tags {
                     try library.setTags(try Tag.list(change.value ?? ""), of: id)
                 } else {
-                    try library.set(podcast: id, key: change.key.rawValue, value: change.value)
+                    try library.set(podcast: id, key: change.key.rawValue, value: change.value, now: now())
                 }
             }
             // `tidy` restores the removed episodes that are recorded as listed in the feed. The feed may list more of

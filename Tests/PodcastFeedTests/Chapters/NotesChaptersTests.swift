@@ -41,6 +41,20 @@ struct NotesChaptersTests {
         #expect(NotesChapters.chapters(in: notes, duration: nil).count == (isLate ? 0 : 3))
     }
 
+    @Test(arguments: [
+        "Et maintenant…", "CT scans", "H. G. Wells", "Mt. Everest", "Pt. 2", "Est-ce que", "Am Anfang",
+    ])
+    func aTitleMayBeginLikeATimeZone(_ title: String) {
+        let chapters = NotesChapters.chapters(in: "00:00 A\n12:34 \(title)\n20:00 B", duration: nil)
+        #expect(chapters.map(\.title) == ["A", title, "B"])
+    }
+
+    @Test(arguments: ["ET", "PT", "PT!", "ct.", "h", "EST", "EST Opening", "AM Opening", "Uhr Anfang", "Am"])
+    func aTimeOfDayIsNotAChapter(_ rest: String) {
+        let chapters = NotesChapters.chapters(in: "00:00 A\n05:00 B\n10:20 \(rest)\n12:00 C", duration: nil)
+        #expect(chapters.map(\.title) == ["A", "B", "C"])
+    }
+
     @Test func alteredNotesYieldSortedChapters() throws {
         var dice = SeededGenerator(seed: 11)
         for name in try Self.notes {
