@@ -169,6 +169,27 @@ struct ImportTests {
         await daemon.stop()
     }
 
+    @Test func theRetryAfterOfA429DelaysTheHostAndTheShow() async throws {
+        home.web.serve("/1.xml") { _ in .retryAfter("7200", status: 429) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        guard case .kept(name: "One", _) = try await add("/1.xml", title: "One", to: client) else {
+            Issue.record("not kept")
+            return
+        }
+        let show = try #require(try daemon.library.podcast(named: "One"))
+        #expect(try #require(show.nextRefresh) > Int64(Date().timeIntervalSince1970) + 7_000)
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else {
+            Issue.record("an unexpected reply")
+            return
+        }
+        let error = try #require(results.first?.error)
+        #expect(error.contains("accepts no requests"))
+        #expect(error.split(separator: " ").contains { Int($0) ?? 0 > 7_000 }, "\(error)")
+        #expect(home.web.requests.map(\.path) == ["/1.xml"])
+        await daemon.stop()
+    }
+
     @Test func aDisconnectCancelsTheClientsWaitingImports() async throws {
         let gate = Gate(heldAt: 0)
         for number in 1...5 {

@@ -180,7 +180,7 @@ struct FeedFetcher: Sendable {
             let isGone = FeedMove.isGone(chain: found.chain, head: head)
             found.problem = FetchFailure(
                 status: head.status, message: Self.explain(status: head.status, isGone: isGone, address),
-                isGone: isGone)
+                isGone: isGone, head: head)
             return found
         }
         do {
@@ -226,6 +226,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var isGone = false
     /// The kind of failure if no complete response arrived.
     var code: TransferError.Code?
+    /// The head of the response, if its status is the failure: it may contain Retry-After.
+    var head: ResponseHead?
 
     var description: String { message }
 }

@@ -223,11 +223,11 @@ final class Refresher: ServicePart {
 
     /// Frees the slot that `acquireSlot` has granted.
     ///
-    /// - Parameter isRefused: whether the server answered 429. Other imports that wait for this host then get no slot.
-    ///   `false` for a 503: a single one says too little about a host with hundreds of feeds.
-    func releaseSlot(_ id: ShowID, isRefused: Bool) {
-        feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: uptime) }
-        if isRefused { refuseSlots() }
+    /// - Parameter outcome: the outcome of the fetch. After a refusal, other imports that wait for this host get no
+    ///   slot.
+    func releaseSlot(_ id: ShowID, _ outcome: HostQueue.FetchOutcome) {
+        feeds.withQueue { $0.finish(id, outcome, now: uptime) }
+        if case .refused = outcome { refuseSlots() }
         startRefreshes()
         reportIfIdle()
     }

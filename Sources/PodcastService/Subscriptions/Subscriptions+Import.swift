@@ -39,7 +39,7 @@ extension Subscriptions {
                 message: "\(address.visible): the server has asked for fewer requests; podfs retries later")
             return try tagged(try subscribeUnfetched(item, address, failure, server), item)
         }
-        var isRefused = false
+        var outcome = HostQueue.FetchOutcome.answered
         let result: Result<ImportResult, any Error>
         do {
             guard client?.state.withLock({ !$0.isClosed }) ?? true else {
@@ -48,7 +48,10 @@ extension Subscriptions {
             try Task.checkCancellation()
             result = .success(try await fetch(item, address, server))
         } catch let failure as FetchFailure {
-            isRefused = failure.status == 429
+            // A 503 is not a refusal here: a single one says too little about a host with hundreds of feeds.
+            if failure.status == 429 {
+                outcome = .refused(retryAfter: failure.head.flatMap { Freshness.retryAfter($0, now: now()) })
+            }
             result = Result {
                 // A cancelled request says nothing about the show.
                 try Task.checkCancellation()
@@ -57,7 +60,7 @@ extension Subscriptions {
         } catch {
             result = .failure(error)
         }
-        refresher.releaseSlot(slot, isRefused: isRefused)
+        refresher.releaseSlot(slot, outcome)
         return try tagged(try result.get(), item)
     }
 
@@ -108,7 +111,8 @@ extension Subscriptions {
     ) throws -> ImportResult {
         var show = UnfetchedShow(
             url: address.url, title: item.title, link: item.link, error: failure.message, httpStatus: failure.status,
-            next: configuration.schedule.next(RefreshFacts(failures: 1), now: now(), random: .random(in: 0..<1)))
+            next: configuration.schedule.next(
+                RefreshFacts(head: failure.head, failures: 1), now: now(), random: .random(in: 0..<1)))
         show.isGiven = server == nil
         show.reach = server?.space
         let kept = try subscribeUnfetched([(show, address.credentials)], fromServer: server?.address)
