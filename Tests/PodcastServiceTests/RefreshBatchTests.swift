@@ -1,3 +1,4 @@
+import DaemonCore
 import Foundation
 import GRDB
 import PodcastClient
@@ -176,6 +177,39 @@ struct RefreshBatchTests {
         #expect(try show(2, of: daemon).httpStatus == 304 && show(1, of: daemon).httpStatus == 200)
         gate.open()
         #expect(try await slow == [RefreshResult(name: "Show 1", added: 0)])
+        await daemon.stop()
+    }
+
+    /// Returns whether the daemon is receiving the response with a show's feed.
+    @ServiceActor private func isReceiving(_ id: ShowID, _ daemon: RunningService) -> Bool {
+        let feeds = daemon.service.refresher.feeds
+        return feeds.tasks.isEmpty && feeds.withQueue { $0.contains(id) }
+    }
+
+    @Test func aShowNamedWhileItsFeedArrivesGetsItsOlderPages() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(1, with: client)
+        let id = try show(1, of: daemon).id
+        var feed = FeedBuilder.show("Show 1", episodes: 3) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/older.xml"))\"/>"
+        let older = FeedBuilder(
+            title: "Show 1", items: [.init(title: "Older", guid: "older", url: "http://127.0.0.1:9/older.mp3")])
+        home.web.serve("/older.xml", Resource(text: older.text))
+        let text = feed.text
+        let gate = Gate(heldAt: text.utf8.count / 2)
+        home.web.serve("/1.xml", Resource(text: text, etag: "\"new\"")) { _ in .hold(gate) }
+        async let all = refresh(client)
+        try await waitUntil(description: "the response has begun") { await isReceiving(id, daemon) }
+        async let named = refresh(client, id)
+        try await waitUntil(description: "the show is named") {
+            await daemon.service.refresher.occasions[id] == .request
+        }
+        gate.open()
+        #expect(try await all == [RefreshResult(name: "Show 1", added: 2)])
+        #expect(try await named == [RefreshResult(name: "Show 1", added: 2)])
+        #expect(home.web.requests(for: "/older.xml").count == 1)
+        #expect(await daemon.service.refresher.occasions.isEmpty)
         await daemon.stop()
     }
 

@@ -19,9 +19,7 @@ extension Refresher {
     /// Refreshes a show: reads the response if it has begun, else requests the feed.
     ///
     /// - Returns: the result of the refresh, and the outcome of its request, on which the limits of the host depend.
-    func refreshNow(
-        _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: StreamingResponse?
-    ) async -> (RefreshResult, HostQueue.FetchOutcome) {
+    func refreshNow(_ id: ShowID, _ answer: StreamingResponse?) async -> (RefreshResult, HostQueue.FetchOutcome) {
         var name = answer?.request.job.show.name ?? "\(id)"
         defer { if let answer { driver.finishFetch(answer.request.task.id) } }
         do {
@@ -29,8 +27,6 @@ extension Refresher {
                 return (RefreshResult(name: name, added: 0, error: Self.goneText), .answered)
             }
             name = podcast.name
-            // For a show that was never fetched, fetch all pages, as after subscribing.
-            let occasion = podcast.lastRefresh == nil ? .subscription : occasion
             let task = answer == nil ? driver.beginFetch(path: podcast.name) : nil
             defer { if let task { driver.finishFetch(task) } }
             let found: FeedFetcher.Retrieved
@@ -41,7 +37,7 @@ extension Refresher {
                 if !isStopping { try failed(podcast, failure, head: nil) }
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
             }
-            return try await merge(found, of: podcast, occasion)
+            return try await merge(found, of: podcast)
         } catch {
             // The library could not be read or written, or the show was removed meanwhile.
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
@@ -67,7 +63,7 @@ extension Refresher {
     }
 
     private func merge(
-        _ found: FeedFetcher.Retrieved, of podcast: Podcast, _ occasion: PagedFeed.Occasion
+        _ found: FeedFetcher.Retrieved, of podcast: Podcast
     ) async throws -> (RefreshResult, HostQueue.FetchOutcome) {
         let record = try library.refreshRecord(of: podcast.id)
         let move = FeedMove(
@@ -95,6 +91,10 @@ extension Refresher {
                 result.added = try await merge(first, into: podcast, response)
                 break
             }
+            // For a show that was never fetched, fetch all pages, as after subscribing. The occasion is read only now,
+            // since a person may have named the show while the response was being received.
+            let occasion: PagedFeed.Occasion =
+                podcast.lastRefresh == nil ? .subscription : occasions[podcast.id] ?? .schedule
             let paged = try await pages(
                 of: first, in: found, occasion, credentials: credentials(of: podcast.id, showAccess(of: podcast.id)))
             let facts = RefreshFacts(head: found.head, feed: first)

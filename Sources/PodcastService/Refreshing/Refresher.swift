@@ -20,7 +20,8 @@ final class Refresher: ServicePart {
     let feeds: FeedPump
     /// The groups that wait for the results of queued or running refreshes.
     private var waitingGroups: [ShowID: [RefreshGroup]] = [:]
-    /// The reason for each refresh that waits for its turn or for its response; `.schedule` if absent.
+    /// The reason for each queued or running refresh; `.schedule` if absent. A request changes the result until the
+    /// feed has been parsed.
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
     /// Imports that wait in the queue of `feeds` for their turn. Their shows are not in the library yet, so they are
     /// queued under negative identifiers.
@@ -256,10 +257,10 @@ final class Refresher: ServicePart {
 
     /// Refreshes a show whose turn has come. If the pump has already sent the request, handles its response (`answer`).
     func refreshNow(_ id: ShowID, answer: StreamingResponse?) {
-        let occasion = occasions.removeValue(forKey: id) ?? .schedule
         if let answer { driver.report(.fetchAdopted(answer.request.task)) }
         startTask { [self] in
-            let (result, outcome) = await refreshNow(id, occasion, answer)
+            let (result, outcome) = await refreshNow(id, answer)
+            occasions[id] = nil
             feeds.withQueue { $0.finish(id, outcome, now: uptime) }
             context.work.remove([WorkItem.refresh(id)])
             if case .refused = outcome { refuseSlots() }
