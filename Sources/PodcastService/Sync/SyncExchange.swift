@@ -247,13 +247,15 @@ final class SyncExchange: ServicePart {
         }
         let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
         let (merge, timestamp, space) = try await run.fetchSubscriptions()
-        try await apply(merge, from: space)
-        try library.recordSubscriptions(since: timestamp)
+        let failure = try await apply(merge, from: space)
+        // As long as the old timestamp is recorded, the server sends the changes again.
+        if failure == nil { try library.recordSubscriptions(since: timestamp) }
         try await run.sendSubscriptions()
         try library.unpark(now: now())
         let (applied, clock) = try await run.fetchActions { [driver] in await driver.adjustedNow() }
         driver.report(applied.changed.map { .changedEpisode($0) })
         try await run.sendActions(clock)
+        if let failure { throw failure }
     }
 
     private func syncClient(_ credentials: Credentials) -> SyncClient {
@@ -261,19 +263,24 @@ final class SyncExchange: ServicePart {
     }
 
     /// Applies the server's changes.
-    private func apply(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
+    ///
+    /// - Returns: the first failure to subscribe to a show; `nil` if there is none. All other changes are applied.
+    private func apply(_ merge: SubscriptionMerge, from space: AddressSpace) async throws -> SyncFailure? {
         try library.recordServerState(merge.feedsToRecord, settled: merge.obsoleteChanges)
         // A moved show may appear as a removal and an addition: refresh the removed shows first, so that those that
         // have moved adopt their new addresses.
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
             _ = try await refresher.refresh(merge.removes.map(\.podcast))
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let failure = try await withThrowingTaskGroup(of: SyncFailure?.self, returning: SyncFailure?.self) { group in
+            var failure: SyncFailure?
             for (index, url) in merge.adds.enumerated() {
-                if index >= Self.mostArrivals { _ = try await group.next() }
+                if index >= Self.mostArrivals, let next = try await group.next() { failure = failure ?? next }
                 try Task.checkCancellation()
                 group.addTask { await self.subscribe(fromServer: url, in: space) }
             }
+            for try await next in group { failure = failure ?? next }
+            return failure
         }
         for (podcast, url) in merge.removes {
             try Task.checkCancellation()
@@ -282,14 +289,18 @@ final class SyncExchange: ServicePart {
             await Task.yield()
         }
         try Task.checkCancellation()
+        return failure
     }
 
     /// Maximum number of shows that are being fetched or wait for their host. A larger value means less waiting for a
     /// slow host, but a slower cancellation.
     private static let mostArrivals = 256
 
-    private func subscribe(fromServer url: String, in space: AddressSpace) async {
-        if Task.isCancelled { return }
+    /// Subscribes to a show that the server lists.
+    ///
+    /// - Returns: the failure, after which the next exchange has to try again; `nil` if there is none.
+    private func subscribe(fromServer url: String, in space: AddressSpace) async -> SyncFailure? {
+        if Task.isCancelled { return nil }
         do {
             let others = FeedAddress(url).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
             if let gone = try library.removedPodcast(urls: others),
@@ -298,14 +309,14 @@ final class SyncExchange: ServicePart {
                 driver.changed(podcast: gone, name: name)
                 subscriptions.copies.subscriptionsChanged()
                 log.info("sync: \(name) is subscribed again")
-                return
+                return nil
             }
             switch try await subscriptions.importShow(
                 ImportItem(url: url), from: Subscriptions.ListingServer(address: url, space: space))
             {
             case .added(let name, _), .kept(let name, _): log.info("sync: subscribed to \(name)")
             case .known(let name):
-                guard let podcast = try library.podcast(named: name) else { return }
+                guard let podcast = try library.podcast(named: name) else { return nil }
                 try library.recordArrival(of: podcast.id, from: url)
             case .refused(let error):
                 // Record that the server lists the show, although this device cannot subscribe to it, so that later
@@ -316,8 +327,12 @@ final class SyncExchange: ServicePart {
         } catch is CancellationError {
             // The next exchange receives the change again.
         } catch {
-            log.error("sync: \(error)")
+            let failure = SyncFailure(
+                code: .unavailable, message: "not subscribed to \(RedactedURL.text(url)): \(error)")
+            log.error("sync: \(failure.message)")
+            return failure
         }
+        return nil
     }
 
     /// Removes a show that another device has removed: the show is hidden at once, and deleted later. A show that the

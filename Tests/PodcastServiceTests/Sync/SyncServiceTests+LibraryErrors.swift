@@ -1,0 +1,42 @@
+import GRDB
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+// Exchanges whose result the library rejects.
+extension SyncServiceTests {
+    /// Changes the library without the daemon's knowledge.
+    private func execute(_ sql: String) throws {
+        try DatabaseQueue(path: home.paths.library).write { db in try db.execute(sql: sql) }
+    }
+
+    @Test(arguments: ["gpodder", "nextcloud"])
+    func aShowThatCannotBeStoredIsRequestedAgain(kind: String) async throws {
+        let (daemon, client) = try await begin(kind: kind)
+        home.publish("Other", path: "/other.xml")
+        home.publish("Third", path: "/third.xml")
+        server.change(add: [home.web.url("/other.xml"), home.web.url("/third.xml")])
+        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 77))
+        try execute(
+            """
+            CREATE TRIGGER forbid BEFORE INSERT ON podcast WHEN new.name = 'Other'
+            BEGIN SELECT RAISE(ABORT, 'forbidden'); END
+            """)
+        let before = try #require(try daemon.library.syncAccount())
+        let failure = await client.failure(of: .syncNow(despiteHold: true))
+        let message = try #require(failure?.message)
+        #expect(message.contains("/other.xml") && message.contains("retried automatically"), "\(message)")
+        // The rest of the exchange takes place, but the server is asked again for these changes.
+        #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Third"])
+        #expect(server.actions.contains { $0["position"] as? Int == 77 })
+        let after = try #require(try daemon.library.syncAccount())
+        #expect(after.subscriptionsSince == before.subscriptionsSince && after.failures == 1)
+        try execute("DROP TRIGGER forbid")
+        try await sync(client)
+        #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other", "Third"])
+        #expect(try await status(client).state == .idle)
+        await daemon.stop()
+    }
+}
