@@ -19,8 +19,9 @@ final class SyncExchange: ServicePart {
     private let subscriptions: Subscriptions
     /// The running exchange.
     private var running: Task<SyncFailure?, Never>?
-    /// The client whose command started the exchange, and whose disconnection cancels it; `nil` if it was scheduled.
-    private var client: ClientID?
+    /// The clients whose commands wait for the running exchange, which is cancelled when the last of them disconnects.
+    /// Empty if it was scheduled.
+    private var clients: Set<ClientID> = []
     /// Whether the daemon is exiting: failures then say nothing about the server.
     private var isStopping = false
 
@@ -180,23 +181,28 @@ final class SyncExchange: ServicePart {
         _ = await running?.value
     }
 
-    /// Cancels the exchange that a disconnected client started.
-    func clientDisconnected(_ client: ClientID) { if self.client == client { running?.cancel() } }
+    /// Cancels the running exchange if a command started it and no other client waits for it.
+    func clientDisconnected(_ client: ClientID) {
+        if clients.remove(client) != nil, clients.isEmpty { running?.cancel() }
+    }
 
     @discardableResult
     private func runSync(for client: ClientID? = nil) async -> SyncFailure? {
-        if let running { return await running.value }
+        if let running {
+            if let client, !clients.isEmpty { clients.insert(client) }
+            return await running.value
+        }
         let task = startTask { [self] in
             let failure = await exchange()
             // Reset this state before the task ends: a command that waits for the task starts a new exchange right
             // afterwards.
             running = nil
-            self.client = nil
+            clients = []
             context.work.remove([Self.exchangeItem])
             return failure
         }
         running = task
-        self.client = client
+        clients = Set([client].compactMap(\.self))
         return await driver.underWay { await task.value }
     }
 

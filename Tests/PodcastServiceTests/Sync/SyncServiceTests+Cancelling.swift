@@ -40,6 +40,41 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
+    /// Three commands wait for the same exchange, and two of them are interrupted.
+    @Test func anExchangeLastsAsLongAsAClientWaitsForIt() async throws {
+        let (daemon, client) = try await begin()
+        let gates = [Gate(heldAt: 0), Gate(heldAt: 0)]
+        for (number, gate) in gates.enumerated() {
+            let feed = FeedBuilder.show("Slow \(number)", episodes: 1) { home.web.url("/slow-\($0).mp3") }.text
+            let resource = Resource(text: feed, contentType: "application/rss+xml")
+            home.web.serve("/slow\(number).xml", resource) { _ in .holdHead(gate) }
+        }
+        server.change(add: [home.web.url("/slow0.xml")])
+        let command = WireJSON.encode(Command.syncNow(despiteHold: true))
+        client.connection.send(.command, command) { _ in }
+        try await gates[0].waitUntilReached()
+        // The running exchange has its list already. The commands wait for its end, and then share the next one.
+        server.change(add: [home.web.url("/slow1.xml")])
+        let (first, second, third) = (
+            try await daemon.connect(), try await daemon.connect(), try await daemon.connect()
+        )
+        first.connection.send(.command, command) { _ in }
+        async let result = status(second, .syncNow(despiteHold: true))
+        for _ in 0..<3 { _ = try await status(second) }
+        third.connection.send(.command, command) { _ in }
+        for _ in 0..<3 { _ = try await status(third) }
+        gates[0].open()
+        try await gates[1].waitUntilReached()
+        first.connection.close()
+        third.connection.close()
+        // The daemon handles the disconnects before it answers the last of these commands, at the latest.
+        for _ in 0..<3 { _ = try await status(client) }
+        gates[1].open()
+        #expect(try await result.error == nil)
+        #expect(try daemon.library.podcast(named: "Slow 1") != nil)
+        await daemon.stop()
+    }
+
     /// The server has asked for a pause. A later request ignores the pause, and the server leaves it unanswered until
     /// the client disconnects.
     @Test(arguments: ["gpodder", "nextcloud"], ["subscriptions", "episode"])
