@@ -153,7 +153,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount over it")) func accessByOtherUsersIsReported() async throws
     {
-        let file = try home.directory.write("fuse.conf", text: "# x\n user_allow_other \n")
+        let file = try home.directory.write("fuse.conf", text: "# x\r\n user_allow_other \r\n")
         let set = try await examine(prelude: "mount --bind \(file) /etc/fuse.conf")
         expect(set, "/etc/fuse.conf", "ok", "user_allow_other is set")
         try home.directory.write("fuse.conf", text: "#user_allow_other\n")

@@ -97,6 +97,18 @@ struct NetrcTests {
         await daemon.stop()
     }
 
+    @Test(arguments: ["\n", "\r\n"])
+    func commentsAndMacrosEndWithTheirLines(end: String) throws {
+        let lines = [
+            "# mine", "machine h.example login u password p", "macdef init", "quit", "", "default login d password e",
+        ]
+        let text = lines.map { $0 + end }.joined()
+        let entry = try #require(Netrc.entry(text, host: "h.example", user: nil))
+        #expect(entry.login == "u" && entry.password == "p")
+        let other = try #require(Netrc.entry(text, host: "other.example", user: nil))
+        #expect(other.login == "d" && other.password == "e")
+    }
+
     @Test func credentialsDependOnTheHostAndTheGivenURL() throws {
         let file = try home.directory.write(
             "n", text: "machine h.example login u password \"p \\\"w\\\"\"\nmachine other login o password x\n")

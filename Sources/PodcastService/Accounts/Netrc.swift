@@ -104,7 +104,8 @@ package final class Netrc: Sendable {
         }
         // A macro extends to the next empty line.
         var isMacro = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        // In Swift the line end CR LF is one character.
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
             if isMacro {
                 isMacro = !line.allSatisfy(\.isWhitespace)
                 continue

@@ -77,7 +77,8 @@ extension Doctor {
     /// Reports whether users may mount with `allow_other` (mount.fuse3(8)).
     func otherUsers() -> Finding {
         let path = "/etc/fuse.conf"
-        let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        let lines = text.split(whereSeparator: \.isNewline)
         let isSet = lines.contains { $0.trimmingCharacters(in: .whitespaces) == "user_allow_other" }
         if isSet { return .ok(path, "user_allow_other is set: mount --allow-other works") }
         return .ok(
