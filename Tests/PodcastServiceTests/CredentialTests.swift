@@ -136,6 +136,22 @@ struct CredentialTests {
         #expect(try CredentialStore<ShowID>.reading(home.paths.credentials)[7] == nil)
     }
 
+    @Test func aStoreThatCannotBeReadStaysInPlace() throws {
+        let path = home.paths.credentials
+        // A folder can be opened like a file, and then fails to be read.
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        #expect(throws: CredentialFileError.self) { try CredentialStore<ShowID>.reading(path) }
+        let store = CredentialStore<ShowID>(path: path, remedy: "enter them again")
+        #expect(store.problem?.contains("cannot be read") == true, "\(store.problem ?? "")")
+        #expect(store.problem?.contains("enter them again") == false && store[7] == nil)
+        #expect(!FileManager.default.fileExists(atPath: path + ".damaged"))
+        // The file is not replaced by one with the new credentials only.
+        let given = Credentials(user: "a", password: "b", origin: "https://e.com:443")
+        #expect(throws: CredentialFileError.self) { try store.set(given, for: 7) }
+        try store.remove(except: [])
+        #expect(store[7] == nil && FileManager.default.fileExists(atPath: path))
+    }
+
     @Test func userInfoIsSplitFromAnAddressAndRejoined() {
         let cases: [(String, String, String?, String?)] = [
             ("https://a:b@e.com/f?x=a@b", "https://e.com/f?x=a@b", "a", "b"),

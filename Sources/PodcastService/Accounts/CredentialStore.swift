@@ -6,6 +6,21 @@ internal import Synchronization
 package import TransferCore
 package import TransferEngine
 
+/// The error of a file of credentials that cannot be used, as one line.
+package enum CredentialFileError: Error, CustomStringConvertible {
+    /// The file cannot be read, for example because of its permissions or an IO error.
+    case unreadable(path: String, reason: String)
+    /// The file was read and does not parse.
+    case damaged(path: String)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(path) cannot be read: \(reason)"
+        case .damaged(let path): "\(path) is damaged"
+        }
+    }
+}
+
 /// User names and passwords, in a file with mode 0600: those of feeds and of the sync server, or those of uploads.
 ///
 /// Keyed by the id of the show or upload, so that credentials follow a show whose feed moves; they are sent only to the
@@ -37,41 +52,63 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     private let path: String
     private let entries: Mutex<[ID: Credentials]>
-    /// The defect of the existing file, in one line; `nil` if it could be read. A store with a defect starts empty,
-    /// and the file is renamed to end in `.damaged` if possible.
+    /// The defect of the existing file, in one line; `nil` if it could be read. A store with a defect starts empty. A
+    /// damaged file is renamed to end in `.damaged` if possible; one that cannot be read stays in place.
     package let problem: String?
+    /// The reason why the existing file could not be read. It is then not replaced: changes fail with this error.
+    private let readError: CredentialFileError?
 
-    private init(path: String, entries: [ID: Credentials], problem: String? = nil) {
+    private init(
+        path: String, entries: [ID: Credentials], problem: String? = nil, readError: CredentialFileError? = nil
+    ) {
         self.path = path
         self.entries = Mutex(entries)
         self.problem = problem
+        self.readError = readError
     }
 
     /// Opens the store for writing, which only one process may do at a time. The file need not exist yet.
     ///
     /// - Parameter remedy: the way to replace the credentials of a damaged file, for `problem`.
     package convenience init(path: String, remedy: String) {
-        do throws(AtomicFile.Problem) {
+        do throws(CredentialFileError) {
             self.init(path: path, entries: try Self.read(path))
         } catch {
-            let aside = path + ".damaged"
-            let isMoved = rename(path, aside) == 0
-            self.init(
-                path: path, entries: [:],
-                problem: "\(error)\(isMoved ? "; it is kept as \(aside)" : ""): \(remedy)")
+            switch error {
+            case .unreadable:
+                self.init(
+                    path: path, entries: [:], problem: "\(error): \(Self.unreadableRemedy)", readError: error)
+            case .damaged:
+                let aside = path + ".damaged"
+                let isMoved = rename(path, aside) == 0
+                self.init(
+                    path: path, entries: [:],
+                    problem: "\(error)\(isMoved ? "; it is kept as \(aside)" : ""): \(remedy)")
+            }
         }
     }
 
+    /// The way to make the credentials of a file that cannot be read available.
+    package static var unreadableRemedy: String { "make the file readable, then restart the daemon" }
+
     /// Opens the store for reading only. Throws if the file exists and cannot be read.
-    package static func reading(_ path: String) throws -> CredentialStore<ID> {
+    package static func reading(_ path: String) throws(CredentialFileError) -> CredentialStore<ID> {
         CredentialStore(path: path, entries: try read(path))
     }
 
-    private static func read(_ path: String) throws(AtomicFile.Problem) -> [ID: Credentials] {
-        guard access(path, F_OK) == 0 else { return [:] }
-        guard let data = FileManager.default.contents(atPath: path),
-            let content = try? JSONDecoder().decode(Content.self, from: data)
-        else { throw AtomicFile.Problem(description: "\(path) is damaged or cannot be read") }
+    private static func read(_ path: String) throws(CredentialFileError) -> [ID: Credentials] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return [:] }
+            throw CredentialFileError.unreadable(path: path, reason: String(cString: strerror(errno)))
+        }
+        defer { close(descriptor) }
+        guard let bytes = readAll(descriptor) else {
+            throw CredentialFileError.unreadable(path: path, reason: String(cString: strerror(errno)))
+        }
+        guard let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)) else {
+            throw CredentialFileError.damaged(path: path)
+        }
         let found = content.entries.map {
             ($0.owner, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
         }
@@ -104,6 +141,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             var changed = entries
             body(&changed)
             guard changed != entries else { return }
+            if let readError { throw readError }
             let content = Content(
                 entries: changed.sorted { $0.key < $1.key }.map {
                     Entry(owner: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)

@@ -174,10 +174,15 @@ extension Doctor {
         case nil: break
         }
         if let finding = subscriptionsCopy(shows: shows) { found.append(finding) }
-        do {
+        do throws(CredentialFileError) {
             _ = try CredentialStore<ShowID>.reading(paths.credentials)
         } catch {
-            found.append(.problem("credentials", "\(error)", remedy: CredentialStore<ShowID>.remedy))
+            let remedy =
+                switch error {
+                case .unreadable: CredentialStore<ShowID>.unreadableRemedy
+                case .damaged: CredentialStore<ShowID>.remedy
+                }
+            found.append(.problem("credentials", "\(error)", remedy: remedy))
         }
         return found
     }
