@@ -143,7 +143,8 @@ enum MPVScript {
             folder = home + "/.config/mpv/scripts"
         }
         let path = folder + "/podfs.lua"
-        if let present = try? String(contentsOfFile: path, encoding: .utf8), !present.hasPrefix(mark) {
+        let isOwn = FileManager.default.contents(atPath: path)?.starts(with: mark.utf8) ?? false
+        if !isOwn, FileManager.default.fileExists(atPath: path) {
             throw CommandError(.failed, "\(path) is not podfs's script: move it away first")
         }
         do {

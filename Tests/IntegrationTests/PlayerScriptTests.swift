@@ -1,0 +1,34 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The installation of the script for mpv.
+@Suite(
+    .timeLimit(.minutes(5)),
+    .disabled(if: FileManager.default.fileExists(atPath: "/etc/mpv/scripts/podfs.lua"), "installed for all users"))
+struct PlayerScriptTests {
+    private let home: PodfsHome
+    private var script: String { home.directory.file("config/mpv/scripts/podfs.lua") }
+
+    init() throws { home = try PodfsHome() }
+
+    private var content: [UInt8] { FileManager.default.contents(atPath: script).map { Array($0) } ?? [] }
+
+    @Test func theInstalledScriptIsReplaced() async throws {
+        for _ in 0..<2 {
+            let result = try await home.run("player", "mpv", "--install")
+            #expect(result.exitCode == 0 && result.output == "installed \(script)\n", "\(result.error)")
+        }
+        #expect(try await home.run("player", "mpv", "--print").standardOutput == content)
+    }
+
+    /// The second script is not valid UTF-8.
+    @Test(arguments: [Array("-- mine\n".utf8), [0x2D, 0x2D, 0x20, 0xFC, 0x0A]] as [[UInt8]])
+    func anotherScriptOfThatNameIsNotReplaced(own: [UInt8]) async throws {
+        try home.directory.makeDirectory("config/mpv/scripts")
+        try home.directory.write("config/mpv/scripts/podfs.lua", own)
+        let result = try await home.run("player", "mpv", "--install")
+        #expect(result.exitCode == 1 && result.error.contains("move it away first"), "\(result.error)")
+        #expect(content == own)
+    }
+}
