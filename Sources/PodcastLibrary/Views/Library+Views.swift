@@ -15,7 +15,8 @@ package struct ViewFolder: Sendable, Equatable {
 /// A view with its definition.
 package struct StoredView: Sendable, Equatable {
     package var folder: ViewFolder
-    package var definition: ViewDefinition
+    /// `nil` if a newer version of podfs has set it and this one cannot read it.
+    package var definition: ViewDefinition?
     /// The number of episodes in the folder.
     package var count: Int
 }
@@ -96,7 +97,8 @@ extension Library {
     /// Changes a view, or creates one that does not exist.
     ///
     /// - Parameter assignments: `KEY=VALUE`, or `KEY=` to remove a condition. Other keys keep their values.
-    /// - Throws: `ViewError` for an invalid name, key or value; nothing is then changed.
+    /// - Throws: `ViewError` for an invalid name, key or value, and if this version cannot read the view's definition;
+    ///   nothing is then changed.
     @discardableResult
     package func setView(named name: String, _ assignments: [String], now: Int64) throws -> ViewFolder {
         let name = FileName.normalized(name)
@@ -105,7 +107,14 @@ extension Library {
             let known = try Row.fetchOne(
                 db, sql: "SELECT id, definition FROM view WHERE folded = ?", arguments: [folded])
             var definition = ViewDefinition()
-            if let known { definition = (try? ViewDefinition(lines: known[1])) ?? definition }
+            if let known {
+                guard let stored = try? ViewDefinition(lines: known[1]) else {
+                    throw ViewError(
+                        message: "the view '\(ViewDefinition.shown(name))' has conditions of a newer podfs: "
+                            + "update podfs, or remove the view (podfs view remove) and create it again")
+                }
+                definition = stored
+            }
             for assignment in assignments { try definition.set(assignment) }
             let id: ViewID
             if let known {
@@ -175,9 +184,7 @@ extension Library {
         let statement = try db.cachedStatement(
             sql: "SELECT id, name, changed, revision, definition, count FROM view WHERE \(condition)")
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
-            StoredView(
-                folder: viewFolder(row), definition: (try? ViewDefinition(lines: row[4])) ?? ViewDefinition(),
-                count: row[5])
+            StoredView(folder: viewFolder(row), definition: try? ViewDefinition(lines: row[4]), count: row[5])
         }
     }
 
