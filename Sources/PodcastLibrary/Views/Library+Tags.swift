@@ -103,12 +103,17 @@ extension Library {
         try write { db in try Self.setTags(tags, of: show, db) }
     }
 
-    /// Adds tags to a show.
+    /// Adds tags to a show, up to `Tag.maxPerShow`. The rest is ignored, as in `Tag.list(folders:)`.
     ///
     /// - Throws: `noSuchPodcast`.
     package func addTags(_ tags: [String], to show: ShowID) throws {
         if tags.isEmpty { return }
-        try write { db in try Self.setTags(try Self.tagNames(of: show, db) + tags, of: show, db) }
+        try write { db in
+            let present = try Self.tagNames(of: show, db)
+            var seen = Set(present.map { FileName.folded($0) })
+            let new = tags.filter { seen.insert(FileName.folded($0)).inserted }
+            try Self.setTags(present + new.prefix(max(0, Tag.maxPerShow - present.count)), of: show, db)
+        }
     }
 
     static func setTags(_ tags: [String], of show: ShowID, _ db: Database) throws {

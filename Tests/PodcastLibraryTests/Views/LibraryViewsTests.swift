@@ -159,6 +159,17 @@ struct LibraryViewsTests {
         #expect(try titles("Uno").isEmpty)
     }
 
+    @Test func addedTagsAreLimitedInNumber() throws {
+        let show = try subscribe("One", 1).podcast.id
+        try library.addTags((11...40).map { "Tag \($0)" }, to: show)
+        // A tag that the show has already does not count.
+        try library.addTags(["TAG 40", "X1", "x1", "X2", "X3"], to: show)
+        let expected = (11...40).map { "Tag \($0)" } + ["X1", "X2"]
+        #expect(try library.tags(of: show) == expected && expected.count == 32)
+        try library.addTags(["X4"], to: show)
+        #expect(try library.tags(of: show) == expected)
+    }
+
     @Test func viewsWithTimeConditionsAreUpdatedInTime() throws {
         try subscribe("One", 3)
         try library.setView(named: "New", ["newer_than=36h"], now: today)
