@@ -123,7 +123,8 @@ let package = Package(
         tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
         tests(
-            "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
+            "TransferEngineTests",
+            ["TransferEngine", "TransferCore", "ContentCache", "Platform", "TestSupport", systemPackage]),
         tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore", "TestSupport"]),
         tests(
             "PodcastServiceTests",

@@ -43,9 +43,11 @@ struct Installation: Sendable {
         }
     }
 
-    /// Whether the daemon can restore a missing library, from its backup or the copy of the subscriptions.
+    /// Whether the daemon can restore a missing library, from its backup or the copy of the subscriptions, or has to
+    /// report that this copy cannot be read.
     private var canBeRestored: Bool {
-        access(paths.libraryBackup, F_OK) == 0 || !SubscriptionsCopy.read(paths.subscriptionsCopy).isEmpty
+        access(paths.libraryBackup, F_OK) == 0
+            || (try? SubscriptionsCopy.read(paths.subscriptionsCopy))?.isEmpty != true
     }
 
     /// Whether a library file exists and is not empty; it may be damaged or of another schema.

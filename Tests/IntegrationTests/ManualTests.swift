@@ -105,15 +105,61 @@ struct ManualTests {
         #expect(real.count >= 20)
     }
 
+    /// Returns the lines that explain each command or group of commands, by its name without `podfs`.
+    private static func explanations() throws -> [String: [String]] {
+        var result: [String: [String]] = [:]
+        var names: [String] = []
+        var depth = 0
+        var isTitle = false
+        for line in try section("COMMANDS", of: "podfs.1") {
+            if line == ".RS" { depth += 1 }
+            if line == ".RE" { depth -= 1 }
+            // A paragraph outside the list is about several commands.
+            if depth == 0, line == ".PP" { names = [] }
+            if isTitle {
+                names = line.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            }
+            for name in names { result[name, default: []].append(line) }
+            isTitle = depth == 0 && line == ".TP"
+        }
+        return result
+    }
+
+    /// Returns the lines that explain a command: those under its own name; or under the name of its group, those from
+    /// its name to that of the next subcommand. `nil` if there are none.
+    private static func explanation(
+        of name: String, _ siblings: [String], in sections: [String: [String]]
+    ) -> [String]? {
+        if let lines = sections[name] { return lines }
+        let words = name.split(separator: " ").map(String.init)
+        guard words.count == 2, let lines = sections[words[0]] else { return nil }
+        // Names of subcommands stand on lines of their own, where `.BR` may add a comma.
+        let starts = lines.indices.filter { siblings.contains(lines[$0].replacing(" ,", with: "")) }
+        guard let start = starts.first(where: { lines[$0].replacing(" ,", with: "") == words[1] }) else { return nil }
+        let end = starts.first { $0 > start } ?? lines.endIndex
+        return Array(lines[start..<end])
+    }
+
     @Test func everyCommandAndOptionIsExplained() async throws {
-        let text = try Self.section("COMMANDS", of: "podfs.1").joined(separator: "\n")
+        let sections = try Self.explanations()
         let all = try await commands()
         let known = all.reduce(into: Set(["--version", "--help", "--generate-completion-script"])) {
             $0.formUnion($1.options)
         }
         for command in all {
-            #expect(text.contains(command.commandName), "\(command.path)")
-            for option in command.options { #expect(text.contains(option), "\(command.path) \(option)") }
+            let name = String(command.path.dropFirst("podfs ".count))
+            guard command.subcommands?.isEmpty ?? true else {
+                #expect(sections.keys.contains { $0 == name || $0.hasPrefix(name + " ") }, "\(command.path)")
+                continue
+            }
+            let siblings = all.filter { $0.superCommands == command.superCommands }.map(\.commandName)
+            guard let lines = Self.explanation(of: name, siblings, in: sections) else {
+                Issue.record("\(command.path) is not explained")
+                continue
+            }
+            // The end of the section explains `--quiet` for all commands.
+            let missing = command.options.subtracting(Self.options(in: lines.joined(separator: "\n")))
+            #expect(missing.subtracting(["--quiet"]).isEmpty, "\(command.path): \(missing)")
         }
         for page in ["podfs.1", "podfs-daemon.8"] {
             let strange = try Self.options(in: Self.source(page).replacing("\\-", with: "-")).subtracting(known)

@@ -75,6 +75,11 @@ extension KernelCacheSimulation {
             push(size, id, &program)
         case .waiting: break
         case .answering(let isInvalidated):
+            if chance(20) {
+                // The calling program no longer waits.
+                if !isInvalidated { answered(number) }
+                return false
+            }
             let needsInvalidation = cache.access(number, at: now)
             if let mode = cache.open(number, program.preference) {
                 program.mode = mode
@@ -83,7 +88,7 @@ extension KernelCacheSimulation {
                 let backing = chance(3) ? nil : BackingID(rawValue: lastBacking)
                 program.mode = cache.opened(number, backing: backing)
             }
-            if !isInvalidated { cache.answered(number) }
+            if !isInvalidated { answered(number) }
             program.step = .replying(program.mode)
             if needsInvalidation, !isInvalidated {
                 messages.append(
@@ -216,6 +221,10 @@ extension KernelCacheSimulation {
         case .direct: inodes[number]?.direct -= 1
         case .passthrough: inodes[number]?.backings.removeLast()
         }
+    }
+
+    mutating func answered(_ number: NodeNumber) {
+        if cache.answered(number) { send([.attributes(number)]) }
     }
 
     mutating func close(_ number: NodeNumber) {

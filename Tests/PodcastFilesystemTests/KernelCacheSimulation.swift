@@ -264,7 +264,7 @@ struct KernelCacheSimulation {
                     programs[id]?.step = .answering(isInvalidated: true)
                     advance(id)
                 }
-                cache.answered(number)
+                answered(number)
             }
             if let (id, next) = message.waiter { programs[id]?.step = next }
         case .entry(_, let name): if let id = Int(name) { names[id - 1] = nil }

@@ -227,7 +227,8 @@ extension OpeningTests {
         try mounted.subscribe(length: 111_111)
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
-        let open = mounted.open(try node(mounted))
+        let node = try node(mounted)
+        let open = mounted.open(node)
         let frame = try #require(try await daemon.wait(for: .open).first)
         mounted.notifier.hold()
         daemon.answer(frame, grant(total: 400_000))
@@ -237,6 +238,8 @@ extension OpeningTests {
         mounted.notifier.letGo()
         try await daemon.wait(for: .close)
         #expect(!daemon.frames.contains { $0.kind == .cancel })
+        // From now on the kernel may cache the attributes.
+        try await waitUntil { mounted.notifier.messages == [.attributes(node), .attributes(node)] }
     }
 
     @Test func openingUpdatesTheAccessTime() async throws {

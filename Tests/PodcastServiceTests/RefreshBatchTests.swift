@@ -1,6 +1,7 @@
 import DaemonCore
 import Foundation
 import GRDB
+import Platform
 import PodcastClient
 import PodcastFeed
 import PodcastLibrary
@@ -105,6 +106,27 @@ struct RefreshBatchTests {
         for podcast in try daemon.library.podcasts() {
             #expect(podcast.httpStatus == (podcast.name == "Show 7" ? 200 : 304))
         }
+        await daemon.stop()
+    }
+
+    @Test func refreshesThatCannotBeRecordedAreNotRepeatedAtOnce() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(2, with: client)
+        try execute("UPDATE podcast SET next_refresh = 1")
+        try forbid("BEFORE UPDATE ON podcast")
+        // The connection of a client makes the daemon read the due times again.
+        _ = try await daemon.connect()
+        try await waitUntil(description: "the next refreshes are delayed") {
+            guard let next = await daemon.service.refresher.next else { return false }
+            return next > WallTime.now + .seconds(30)
+        }
+        try await waitUntil(description: "both feeds were fetched") { home.web.requests.count >= 4 }
+        #expect(home.web.requests.count == 4)
+        try execute("DROP TRIGGER forbid")
+        #expect(try await refresh(client).allSatisfy { $0.error == nil })
+        #expect(try daemon.library.podcasts().allSatisfy { $0.httpStatus == 304 })
+        #expect(await daemon.service.refresher.recordingBackoff.until == nil)
         await daemon.stop()
     }
 

@@ -11,7 +11,9 @@ struct SubscriptionsCopyTests {
 
     init() throws { home = try ServiceHome() }
 
-    private var names: [String?] { SubscriptionsCopy.read(home.paths.subscriptionsCopy).map(\.text) }
+    private var names: [String?] {
+        (try? SubscriptionsCopy.read(home.paths.subscriptionsCopy))?.map(\.text) ?? []
+    }
 
     @Test func theCopyFollowsTheSubscriptions() async throws {
         home.publish("One", path: "/1.xml")
@@ -119,5 +121,32 @@ struct SubscriptionsCopyTests {
         try files.removeItem(atPath: home.paths.subscriptionsCopy)
         await daemon.stop()
         #expect(names == ["Uno"])
+    }
+
+    /// Without a library, the list may be the only record of the subscriptions.
+    @Test func aListThatCannotBeReadIsNotReplaced() async throws {
+        let path = home.paths.subscriptionsCopy
+        try Data("no list".utf8).write(to: URL(fileURLWithPath: path))
+        let daemon = try await home.start()
+        await daemon.stop()
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "no list")
+        // When the list has to be written, the unreadable one is renamed.
+        home.publish("One", path: "/1.xml")
+        let next = try await home.start()
+        let client = try await next.connect()
+        try await client.subscribe(home.web.url("/1.xml"))
+        await next.stop()
+        #expect(names == ["One"])
+        let files = try FileManager.default.contentsOfDirectory(atPath: home.paths.data)
+        let kept = try #require(files.first { $0.hasPrefix("subscriptions.opml.damaged-") })
+        #expect(try String(contentsOfFile: home.paths.data + "/" + kept, encoding: .utf8) == "no list")
+    }
+
+    @Test func onlyAMissingListCountsAsEmpty() throws {
+        let path = home.directory.file("list.opml")
+        #expect(try SubscriptionsCopy.read(path).isEmpty)
+        // A link to itself cannot be opened, not even by root.
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        #expect(throws: SubscriptionsCopy.Problem.self) { try SubscriptionsCopy.read(path) }
     }
 }

@@ -113,9 +113,11 @@ struct KernelCache: Sendable {
 
     /// Records that all opens that waited for a size have been answered. `open` has counted the handle of each, unless
     /// the open's caller no longer waited.
-    mutating func answered(_ number: NodeNumber) {
+    ///
+    /// - Returns: Whether to invalidate the attributes, as after `close`: no open was left whose caller waited.
+    mutating func answered(_ number: NodeNumber) -> Bool {
         nodes[number]?.answering -= 1
-        _ = removeIfUnused(number)
+        return removeIfUnused(number)
     }
 
     /// Whether this size was pushed last, and no reply has contained another one since.

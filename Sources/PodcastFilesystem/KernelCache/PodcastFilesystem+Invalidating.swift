@@ -46,7 +46,7 @@ extension PodcastFilesystem {
         switch push {
         case .isKnown:
             next(false)
-            state.withLock { $0.kernel.answered(number) }
+            answered(number)
         case .isPending: break
         case .isRequired:
             invalidate(number) { [self] in
@@ -55,9 +55,14 @@ extension PodcastFilesystem {
                     return state.files.pendingOpens.removeValue(forKey: number) ?? []
                 }
                 for next in pending { next(true) }
-                state.withLock { $0.kernel.answered(number) }
+                answered(number)
             }
         }
+    }
+
+    /// Records that the opens that waited for a size have been answered.
+    private func answered(_ number: NodeNumber) {
+        if state.withLock({ $0.kernel.answered(number) }) { send([.attributes(number)]) }
     }
 
     /// Invalidates the name of an episode whose node has been replaced.

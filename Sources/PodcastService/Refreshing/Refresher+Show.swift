@@ -37,11 +37,28 @@ extension Refresher {
                 if !isStopping { try failed(podcast, failure, head: nil) }
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
             }
-            return try await merge(found, of: podcast)
+            let merged = try await merge(found, of: podcast)
+            recordingBackoff.succeeded(at: uptime)
+            return merged
         } catch {
-            // The library could not be read or written, or the show was removed meanwhile.
+            switch error {
+            // The show was removed meanwhile, or the daemon exits.
+            case LibraryError.noSuchPodcast, is CancellationError: break
+            default: recordingFailed(error)
+            }
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
         }
+    }
+
+    /// Delays the next scheduled refreshes, since the library could not be read or written. Logs the first of
+    /// consecutive failures.
+    func recordingFailed(_ error: any Error) {
+        guard recordingBackoff.failed(at: uptime) else { return }
+        log.error(
+            """
+            scheduled refreshes wait, because the library could not be read or written: \(error); they continue after \
+            a minute, after up to 15 minutes if the library still fails, or at once after podfs refresh
+            """)
     }
 
     private func retrieve(_ podcast: Podcast, _ answer: StreamingResponse?) async throws -> FeedFetcher.Retrieved {
@@ -150,6 +167,7 @@ extension Refresher {
         try library.refreshFailed(
             podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message,
             next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
+        recordingBackoff.succeeded(at: uptime)
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
 

@@ -57,9 +57,11 @@ extension Refresher {
                     gone.formUnion(try library.recordUnchanged([feed], now: now()))
                 } catch {
                     errors[index] = "\(error)"
+                    recordingFailed(error)
                 }
             }
         }
+        if errors.contains(nil) { recordingBackoff.succeeded(at: uptime) }
         var ahead: Set<ShowID>?
         do {
             ahead = try library.podcastsFetchingAhead()

@@ -28,6 +28,8 @@ final class Refresher: ServicePart {
     private var slots: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
     /// The identifier of the last import. Identifiers of imports count down from -1.
     private var lastSlot: ShowID = 0
+    /// The delay of scheduled refreshes while their results cannot be recorded.
+    var recordingBackoff = RecordingBackoff()
     /// Whether the daemon is exiting: a failure then says nothing about the feed.
     private(set) var isStopping = false
 
@@ -73,6 +75,7 @@ final class Refresher: ServicePart {
 
     /// Refreshes shows at a person's request; all shows if `ids` is empty.
     func refresh(_ ids: [ShowID]) async throws -> [RefreshResult] {
+        recordingBackoff.reset()
         var shows =
             ids.isEmpty
             ? try library.refreshSubjects() : try Set(ids).compactMap { try library.refreshSubject(of: $0) }
@@ -119,13 +122,15 @@ final class Refresher: ServicePart {
     /// suitable network and power conditions.
     func refreshDue() {
         guard driver.core.mayRunByItself else { return }
+        // The pause of a host with queued feeds may have ended nevertheless.
+        if recordingBackoff.isWaiting(at: uptime) { return startRefreshes() }
         do {
             let due = try library.refreshSubjects(dueAt: now())
             try postponeSkipped(due)
             let turn = Set(context.work.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
             enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
         } catch {
-            log.error("\(error)")
+            recordingFailed(error)
         }
     }
 
@@ -184,8 +189,8 @@ final class Refresher: ServicePart {
     /// Maximum number of shows for which checking each document is faster than listing the folder.
     private static let fewShows = 8
 
-    /// The time at which the next refresh may start: a show is due, or the pause of a host with queued feeds ends.
-    /// `nil` if there is no such time.
+    /// The time at which the next refresh may start: a show is due and `recordingBackoff` has ended, or the pause of a
+    /// host with queued feeds ends. `nil` if there is no such time.
     var next: WallTime? {
         let now = moment
         let (wake, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now.uptime), $0.isEmpty) }
@@ -194,7 +199,8 @@ final class Refresher: ServicePart {
         let due = (try? library.nextRefresh()) ?? nil
         // A due show that is already queued needs no timer.
         guard let due = due.map({ WallTime.seconds($0) }), due > now.wall || isQueueEmpty else { return held }
-        return min(due, held ?? due)
+        let start = max(due, recordingBackoff.until.map { now.wall + ($0 - now.uptime) } ?? due)
+        return min(start, held ?? start)
     }
 
     func startRefreshes() {

@@ -38,7 +38,7 @@ package enum Daemon {
         let marker = StartMarker(path: paths.startMarker)
         let (library, recovery) = try Library.openForWriting(
             at: paths.library, backup: paths.libraryBackup, isSuspect: marker.begin() >= 2,
-            canRebuild: !SubscriptionsCopy.read(paths.subscriptionsCopy).isEmpty, now: Int64(time(nil)))
+            canRebuild: (try? SubscriptionsCopy.read(paths.subscriptionsCopy))?.isEmpty == false, now: Int64(time(nil)))
         let service = try await PodcastService(
             configuration: configuration, library: library, recovery: recovery
         ) { finish.yield() }

@@ -7,7 +7,7 @@ internal import PodcastProtocol
 extension Subscriptions {
     /// Restores missing subscriptions from the subscription list when the daemon starts, if the library is new or may
     /// be incomplete: it was restored from a backup or recreated, or is empty although no user has emptied it.
-    /// Otherwise writes the list again.
+    /// Otherwise writes the list again. A list that cannot be read stays unchanged.
     ///
     /// All shows are inserted in one transaction, under their former names, so that none is lost if the daemon is
     /// killed meanwhile. Their feeds are fetched in the background; a feed whose fetch fails is left to the next
@@ -20,7 +20,17 @@ extension Subscriptions {
         // Restore only a recovered library, or an empty one that no user has emptied. A copy with entries does not
         // prove a loss: the daemon may have been killed before rewriting it.
         guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copies.copySubscriptions() }
-        let saved = SubscriptionsCopy.read(path)
+        let saved: [OPML.Subscription]
+        do {
+            saved = try SubscriptionsCopy.read(path)
+        } catch {
+            // The file may be the only list of the subscriptions, so it is not replaced.
+            let problem =
+                "no shows were restored from the list of subscriptions: \(error); make the file readable, or correct "
+                + "it, and pass it to podfs import"
+            log.error("\(problem)")
+            return notify(problem)
+        }
         guard !saved.isEmpty else { return copies.copySubscriptions() }
         // The ids of a lost library do not fit the new one: remove the credentials of all shows that are not present.
         try credentials.remove(except: Set(present.map(\.podcast)))

@@ -86,7 +86,8 @@ final class LibraryCopies: ServicePart {
         isDue = false
         do {
             let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
-            try await Self.replace(configuration.paths.subscriptionsCopy, with: document)
+            let problem = try await Self.replace(configuration.paths.subscriptionsCopy, with: document, now: now())
+            if let problem { log.error("\(problem)") }
         } catch {
             isDue = true
             log.error("the list of the subscriptions was not copied: \(error)")
@@ -95,10 +96,31 @@ final class LibraryCopies: ServicePart {
         return .written
     }
 
-    /// Replaces the file unless it has this content already. Runs outside the actor, because it waits for the disk.
-    @concurrent private static func replace(_ path: String, with document: [UInt8]) async throws {
-        if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
-        try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
+    /// Replaces the file unless it has this content already. A file that cannot be read or is damaged is renamed first,
+    /// since it may be the only list of lost subscriptions. Runs outside the actor, because it waits for the disk.
+    ///
+    /// - Returns: a message about the renamed file; `nil` if there is none.
+    @concurrent private static func replace(
+        _ path: String, with document: [UInt8], now: Int64
+    ) async throws -> String? {
+        if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return nil }
+        var renamed: (problem: SubscriptionsCopy.Problem, path: String)?
+        do throws(SubscriptionsCopy.Problem) {
+            _ = try SubscriptionsCopy.read(path)
+        } catch {
+            let aside = "\(path).damaged-\(now)"
+            guard rename(path, aside) == 0 else { throw error }
+            renamed = (error, aside)
+        }
+        do {
+            try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
+        } catch {
+            if let renamed { rename(renamed.path, path) }
+            throw error
+        }
+        return renamed.map {
+            "\($0.problem); it is kept as \($0.path): if shows are missing, correct it and pass it to podfs import"
+        }
     }
 
     // MARK: The backup

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import Glibc
+internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
 package import TransferCore
@@ -18,9 +19,24 @@ package enum SubscriptionsCopy {
             subscriptions: subscriptions.lazy.map { $0.outline(url: credentials.address(of: $0).whole) })
     }
 
-    /// Returns the subscriptions in a copy; empty if it is missing or unreadable.
-    package static func read(_ path: String) -> [OPML.Subscription] {
-        guard let data = FileManager.default.contents(atPath: path) else { return [] }
-        return (try? OPML.parse([UInt8](data)))?.subscriptions ?? []
+    /// The error of a copy that cannot be read, or is not a list of subscriptions, as one line.
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Returns the subscriptions in a copy; empty if there is no file.
+    package static func read(_ path: String) throws(Problem) -> [OPML.Subscription] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, let bytes = readAll(descriptor) else {
+            // A folder is no list that could be lost.
+            if errno == ENOENT || errno == EISDIR { return [] }
+            throw Problem(description: "\(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        do {
+            return try OPML.parse(bytes).subscriptions
+        } catch {
+            throw Problem(description: "\(path) is damaged: \(error)")
+        }
     }
 }

@@ -1,7 +1,8 @@
 internal import Platform
 internal import TransferCore
 
-/// The schedule of a download's checkpoints and syncs. A checkpoint is due after a second or 8 MiB of new bytes.
+/// The schedule of a download's checkpoints and syncs. A checkpoint is due after a second or 8 MiB of new bytes, or
+/// five seconds after a failed one.
 struct CheckpointPace {
     /// The ranges synced to the disk.
     var synced = ByteRanges()
@@ -18,6 +19,8 @@ struct CheckpointPace {
     /// The number of bytes received since the last sync was started.
     private var unsynced: Int64 = 0
     private var lastSync: Instant?
+    /// Whether `due` is the time of the retry after a failed checkpoint, which new bytes do not advance.
+    private var isDelayed = false
 
     private static let interval = Duration.seconds(1)
     /// The delay after a failed checkpoint, since each attempt costs a write.
@@ -36,7 +39,7 @@ struct CheckpointPace {
         if behind == 0 { due = now + Self.interval }
         behind += count
         unsynced += count
-        if behind >= Self.maxBehind { due = due.map { min($0, now) } }
+        if behind >= Self.maxBehind, !isDelayed { due = due.map { min($0, now) } }
         if lastSync == nil { lastSync = now }
     }
 
@@ -46,6 +49,7 @@ struct CheckpointPace {
     /// - Returns: Whether the file must be synced first.
     mutating func start(at now: Instant, all: Bool) -> Bool {
         isBusy = true
+        isDelayed = false
         inFlight = (behind, 0)
         behind = 0
         due = nil
@@ -65,11 +69,14 @@ struct CheckpointPace {
         behind += max(inFlight.behind, 1)
         unsynced += inFlight.unsynced
         due = now + Self.retryInterval
+        isDelayed = true
     }
 
     /// Makes a delayed checkpoint due at once, since the cause of the last failure has disappeared.
     mutating func retrySoon(at now: Instant) {
-        if isBehind { due = due.map { min($0, now) } }
+        guard isBehind else { return }
+        due = due.map { min($0, now) }
+        isDelayed = false
     }
 
     /// Records that the checkpoint was written.

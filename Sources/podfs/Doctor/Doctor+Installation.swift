@@ -131,6 +131,13 @@ extension Doctor {
                         remedy: "the next command restores the backup of \(age)")
                 ]
             }
+            if access(paths.subscriptionsCopy, F_OK) == 0, subscriptionsCount == nil {
+                return [
+                    .warning(
+                        "library", "\(paths.library) does not exist, and \(paths.subscriptionsCopy) cannot be read",
+                        remedy: "make the list readable, or correct it: the next daemon subscribes again to its shows")
+                ]
+            }
             guard let count = subscriptionsCount, count > 0 else {
                 return [.ok("library", "there is none yet; podfs subscribe URL creates it")]
             }
@@ -225,7 +232,7 @@ extension Doctor {
         guard let count = subscriptionsCount else {
             return .warning(
                 "subscriptions", "\(path) is damaged",
-                remedy: "the daemon rewrites it after the next change of the subscriptions")
+                remedy: "the daemon renames it and writes a new one after the next change of the subscriptions")
         }
         return .ok("subscriptions", "\(count) in \(path)")
     }

@@ -1,0 +1,86 @@
+import Platform
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+struct CheckpointPaceTests {
+    private var pace = CheckpointPace()
+
+    @Test mutating func aCheckpointIsDueASecondAfterItsFirstByte() {
+        #expect(pace.due == nil && !pace.isBehind)
+        pace.add(1_000, at: .milliseconds(0))
+        pace.add(1_000, at: .milliseconds(900))
+        #expect(pace.due == .seconds(1) && pace.isBehind)
+        let synchronizes = pace.start(at: .seconds(1), all: false)
+        #expect(!synchronizes && pace.isBusy && pace.due == nil && !pace.isBehind)
+        // Bytes that arrive meanwhile are in the next checkpoint.
+        pace.add(1_000, at: .milliseconds(1_100))
+        pace.finish(synced: nil)
+        #expect(!pace.isBusy && pace.due == .milliseconds(2_100))
+    }
+
+    @Test mutating func aCheckpointIsDueAtOnceAfter8MiB() {
+        pace.add(CheckpointPace.maxBehind - 1, at: .milliseconds(0))
+        #expect(pace.due == .seconds(1))
+        pace.add(1, at: .milliseconds(300))
+        #expect(pace.due == .milliseconds(300))
+        pace.add(1, at: .milliseconds(400))
+        #expect(pace.due == .milliseconds(300))
+    }
+
+    @Test mutating func bytesAreSyncedAfterTenSecondsOr64MiB() {
+        pace.add(1, at: .seconds(0))
+        var synchronizes = pace.start(at: .seconds(9), all: false)
+        pace.finish(synced: nil)
+        #expect(!synchronizes && pace.synced.isEmpty)
+        pace.add(1, at: .seconds(10))
+        synchronizes = pace.start(at: .seconds(10), all: false)
+        pace.finish(synced: ByteRanges(0..<2))
+        #expect(synchronizes && pace.synced == ByteRanges(0..<2))
+        pace.add(64 << 20, at: .seconds(11))
+        synchronizes = pace.start(at: .seconds(11), all: false)
+        #expect(synchronizes)
+    }
+
+    @Test mutating func aFailedCheckpointIsRetriedAfterFiveSecondsHoweverManyBytesArrive() {
+        for failure in 0..<3 as Range<Int64> {
+            let now = failure * 5
+            pace.add(CheckpointPace.maxBehind, at: .seconds(now))
+            #expect(pace.due == .seconds(now))
+            _ = pace.start(at: .seconds(now), all: false)
+            pace.failed(at: .seconds(now))
+            #expect(pace.isBehind && !pace.isBusy)
+            for second in 1...4 as ClosedRange<Int64> {
+                pace.add(CheckpointPace.maxBehind, at: .seconds(now + second))
+                #expect(pace.due == .seconds(now + 5))
+            }
+        }
+        _ = pace.start(at: .seconds(15), all: false)
+        pace.finish(synced: nil)
+        #expect(!pace.isBehind && pace.due == nil)
+        // After a success, the usual limit applies again.
+        pace.add(CheckpointPace.maxBehind, at: .seconds(16))
+        #expect(pace.due == .seconds(16))
+    }
+
+    @Test mutating func aFailedSyncIsRepeated() {
+        pace.add(64 << 20, at: .seconds(0))
+        var synchronizes = pace.start(at: .seconds(0), all: false)
+        pace.failed(at: .seconds(0))
+        #expect(synchronizes)
+        synchronizes = pace.start(at: .seconds(5), all: false)
+        #expect(synchronizes)
+    }
+
+    @Test mutating func aFailedCheckpointIsRetriedAtOnceWhenItsCauseHasDisappeared() {
+        pace.retrySoon(at: .seconds(0))
+        #expect(pace.due == nil)
+        pace.add(1, at: .seconds(0))
+        _ = pace.start(at: .seconds(1), all: false)
+        pace.failed(at: .seconds(1))
+        #expect(pace.due == .seconds(6))
+        pace.retrySoon(at: .seconds(2))
+        #expect(pace.due == .seconds(2))
+    }
+}
