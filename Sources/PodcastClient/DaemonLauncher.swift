@@ -12,7 +12,7 @@ package struct DaemonLauncher: Sendable {
     package let schema: Int
     /// The program to start: `podfs` itself.
     package let executable: String
-    /// Called with messages of the daemon for the user.
+    /// Called with a message from the daemon for the user.
     package let onNotice: @Sendable (String) -> Void
 
     package init(
@@ -108,7 +108,7 @@ package struct DaemonLauncher: Sendable {
         defer { close(lock) }
         _ = retryingInterrupts { flock(lock, LOCK_EX) }
         if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
-        // A daemon may be killed after its start and before it responds: start another then.
+        // A daemon may be killed after its start, before it responds. If so, start another.
         for _ in 1...3 {
             try start()
             if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }

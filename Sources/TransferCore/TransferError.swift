@@ -17,8 +17,8 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case diskFull
         /// The server now sends another version of the file than the one being read.
         case changed
-        /// The metadata of the cache file differ from those recorded: the daemon must verify the whole file before it
-        /// serves it.
+        /// The metadata of the cache file differ from those recorded. So the daemon must verify the whole file before
+        /// it serves any of its bytes.
         case unverified
         /// The server sent something other than the file: HTML, JSON, a wrong range.
         case unusable

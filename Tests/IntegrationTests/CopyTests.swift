@@ -73,8 +73,8 @@ import Testing
             let expected = Self.patchy(number)
             show.server.serve("/\(number).mp3", Resource(bytes: expected, contentType: "audio/mpeg"))
             let path = show.path(number)
-            // Only opening a file corrects its size, so a program that goes by stat(2) would copy too few bytes. GNU
-            // tar does not open a file of size 0 that everybody may read.
+            // Only an open of the file corrects its size, so a program that calls stat(2) before the open would copy
+            // too few bytes. GNU tar does not open a world-readable file of size 0.
             if length != Self.size, copier.goesByStat || (length == nil && copier.script.hasPrefix("tar ")) {
                 try await show.confirmSize(of: path)
             }
@@ -114,7 +114,7 @@ import Testing
 
     @Test func grepFindsTextAtTheEndOfTheFile() async throws {
         let line = "all the same, line for line\n"
-        // The first bytes are those of media: plain text would be refused.
+        // The file starts with the signature of FLAC, since podfs refuses plain text in place of media.
         let text = Array(("fLaC\n" + String(repeating: line, count: 80_000) + "the needle\n").utf8)
         let show = try await MountedShow(episodes: 2, length: nil)
         show.server.serve("/1.mp3", Resource(bytes: text))

@@ -15,7 +15,8 @@ final class KillRun: Sendable {
         /// The number of kills during a transfer.
         var killsInTransfer = 0
         var readsDone = 0
-        /// The number of reads that failed because their mount or several daemons were killed, by error message.
+        /// The number of reads that failed because their mount or several daemons were killed. The keys are the error
+        /// messages.
         var readsCut: [String: Int] = [:]
         var wrongBytes: [String] = []
         var hung: [String] = []
@@ -40,7 +41,8 @@ final class KillRun: Sendable {
     private static let readers = 6
     /// The mean time between two kills in seconds, including the time to mount again.
     private static let interval = 0.9
-    /// The expected number of concurrent responses, for readers and background downloads; determines the server's rate.
+    /// The expected number of concurrent responses, for readers and background downloads. The rate of each response is
+    /// computed from it.
     private static let streams = 8.0
 
     private let show: MountedShow
@@ -147,7 +149,7 @@ final class KillRun: Sendable {
             var reading = Reading(number: Int.random(in: 1...Self.files, using: &generator))
             let path = sources.file("\(reading.number)")
             let size = try size(reading.number)
-            // Every third reader reads whole files, the others parts, often at the end.
+            // Every third reader reads whole files. The others read parts, one in four of them at the end of the file.
             if !reader.isMultiple(of: 3) {
                 let count = Int.random(in: 1...120_000, using: &generator)
                 reading.offset =
@@ -209,7 +211,7 @@ final class KillRun: Sendable {
 
     private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// Returns the end of `cmp: FILE: REASON`.
+    /// Returns the reason from cmp's error message `cmp: FILE: REASON`; the exit status if there is no message.
     private static func reason(_ result: ChildProcess.Result) -> String {
         let line = result.error.trimmingCharacters(in: .whitespacesAndNewlines)
         return line.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "\(result.status)"

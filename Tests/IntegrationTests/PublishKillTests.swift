@@ -93,7 +93,7 @@ import Testing
         for kill in 0..<Self.kills {
             let victim = Victim.allCases.randomElement(using: &generator) ?? .daemon
             if kill == 0 {
-                // The first kill is during the copy, the handover or the POST.
+                // The first kill is during the copy of the file, its handover to the daemon, or the POST.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0..<400, using: &generator)))
             } else {
                 // The other kills are during the upload of the media.

@@ -17,7 +17,7 @@ import Testing
             ("CP932", [0x61, 0x82, 0xA0, 0x62], "aあb"), ("CP932", [0x61, 0x82], "a\u{FFFD}"), ("CP932", [], ""),
             ("UTF-16LE", [0x61, 0, 0x3D], "a\u{FFFD}"), ("UTF-16LE", [0x61, 0, 0x3D, 0xD8], "a\u{FFFD}"),
             ("UTF-32LE", [0x61, 0, 0, 0, 1, 2, 3], "a\u{FFFD}"), ("GB18030", [0x61, 0x81, 0x30, 0x81], "a\u{FFFD}"),
-            // iconv writes this letter only at the end, since a following accent would change it.
+            // iconv writes this letter only at the end of the input, since a following accent would change it.
             ("BIG5-HKSCS", [0x61, 0x88, 0x66], "aÊ"),
         ] as [(String, [UInt8], String)])
     func anIncompleteCharacterAtTheEndIsReplacedOnce(name: String, bytes: [UInt8], text: String) throws {

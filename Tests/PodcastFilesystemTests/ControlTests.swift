@@ -9,7 +9,7 @@ import TransferCore
 
 @testable import PodcastFilesystem
 
-/// setxattr(2): requests rejected at once, and requests sent to the daemon.
+/// setxattr(2) in the mount: calls that the mount rejects at once, and calls that it sends to the daemon as commands.
 struct ControlTests {
     private let mounted: Mounted
     private let podcast: Podcast
@@ -172,8 +172,8 @@ struct ControlTests {
         #expect(daemon.commands.count == (isClosed ? 2 : 1))
     }
 
-    /// An eviction is sent while another thread of the mount is closing the file: the handle is removed, but the
-    /// daemon's answer may still count its lease.
+    /// An eviction is sent while another thread of the mount is closing the file. That thread has removed the handle,
+    /// but has not yet released the handle's lease on the cache file. So the daemon may answer that the file is open.
     @Test func anEvictionIsRepeatedIfACloseWasInProgress() async throws {
         try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
         let handle = try await mounted.open(node).handle()

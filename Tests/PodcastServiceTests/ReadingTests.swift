@@ -15,7 +15,8 @@ struct ReadingTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// Serves the first thousand bytes of the first episode; the response ends when the daemon closes the connection.
+    /// Publishes the show. The response for the first episode stalls after 1,000 bytes, and ends when the daemon closes
+    /// the connection.
     private func publishHeld(size: Int = 3_000_000) {
         home.publish(size: size)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: size), etag: "\"m1\"")) { _ in .stall(after: 1_000)
@@ -40,7 +41,7 @@ struct ReadingTests {
 
     // MARK: Opening
 
-    /// The episode's size is known, so the engine reports no event.
+    /// The episode's size is known, so the open needs no request, and the engine reports no event.
     @Test func anOpenWithoutAnEngineEventIsRecorded() async throws {
         home.publish()
         let (daemon, client) = try await start()
@@ -278,7 +279,7 @@ struct ReadingTests {
             let range = Int64(number) * 10_000..<Int64(number) * 10_000 + 10_000
             leaving.send(.read, number: number, ReadRequest(episode: id, generation: 1, range: range).payload)
         }
-        // The reads below the gate are answered, the others wait.
+        // The server holds the response at byte 100,000. Reads before that byte are answered; the others wait.
         #expect(try await leaving.next()?.kind == .grant)
         leaving.end()
         let grant = try await client.read(id, 0..<50_000)

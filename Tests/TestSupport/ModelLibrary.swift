@@ -1,6 +1,6 @@
 import Foundation
 
-/// The expected state of an episode's file: the reference for one row of the library.
+/// The expected state of one episode and its file, with which a model test compares the mount.
 package struct ModelEpisode: Sendable {
     /// The transfer state of the episode.
     package enum Phase: Sendable, Equatable {
@@ -84,8 +84,8 @@ package struct ModelEpisode: Sendable {
     /// Whether the file in `Tagged` has a tag made by podfs. Files there without one are the episodes themselves.
     package var hasTag: Bool { item.kind == .audio }
 
-    /// The sizes that stat(2) may return in `Tagged`: that of the last open, as long as the rendition is the same,
-    /// otherwise an estimate with 256 KiB for the tag.
+    /// The sizes that stat(2) may return in `Tagged`. As long as the file has the generation of its last open, this is
+    /// the size at that open. Otherwise it is an estimate: the size of the episode, and 256 KiB for the tag.
     package var taggedSizes: Set<Int> {
         let estimates = Set(sizes.map { $0 > 0 ? $0 + 256 << 10 : 0 })
         guard let tagged, tagged.generation.overlaps(generation) else { return estimates }
@@ -199,7 +199,7 @@ package struct ModelShow: Sendable {
 package struct ModelLibrary: Sendable {
     package private(set) var shows: [ModelShow] = []
     package var views = standardViews
-    /// The row of each tag that any show has had, by tag.
+    /// The row number of each tag that any show has had, by tag.
     package private(set) var tagRows: [String: Int64] = [:]
     private var lastTag: Int64 = 0
     private var lastView = Int64(standardViews.count)
@@ -260,7 +260,7 @@ package struct ModelLibrary: Sendable {
 
     package mutating func unsubscribe(_ id: Int64) { shows.removeAll { $0.id == id } }
 
-    /// Applies a refresh that returned this document.
+    /// Applies a refresh whose response was `document`.
     package mutating func refresh(_ id: Int64, _ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
         guard var show = self[show: id] else { return }
         if document == show.document {

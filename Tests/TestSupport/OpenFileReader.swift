@@ -5,7 +5,7 @@ import Synchronization
 /// A program that opens a file once and reads from that descriptor on request.
 ///
 /// Use it for files in a mount: a test process that opens them itself could block in a hanging mount. The program is a
-/// few lines of Perl, which is installed on every Debian.
+/// few lines of Perl, which every Debian system has.
 package final class OpenFileReader: Sendable {
     package struct Reading: Sendable {
         package let bytes: [UInt8]

@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Rate limits. Byte counts are compared with the maximum for the elapsed time; on a slow machine they are lower.
+/// Rate limits. Byte counts must not exceed the maximum for the elapsed time. They may be lower, as on a slow machine.
 @Suite struct TransferEngineRateTests {
     private let content = TestContent(seed: 71, size: 8_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -63,8 +63,8 @@ import TransferCore
             return reader.received >= 500_000
         }
         #expect(try await reading.value == content.bytes(in: 4_000_000..<4_500_000))
-        // Each download should get half of the limit. The test only requires that the filling download received at most
-        // twice as many bytes as the reader's, from the first sample to the last.
+        // Each download should get half of the limit. The test only requires that from the first sample to the last,
+        // the filling download received at most twice as many bytes as the reader's download.
         let (first, last) = (try #require(shared.first), try #require(shared.last))
         #expect(last.filler - first.filler <= 2 * (last.reader - first.reader) + burst(limit, connections: 2))
     }

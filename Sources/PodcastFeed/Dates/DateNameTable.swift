@@ -2,9 +2,10 @@
 /// phrases), Russian, Ukrainian and Turkish, in lower case, with and without accents, also with `ae`, `oe` and `ue` for
 /// umlauts.
 ///
-/// Each word is followed by two hexadecimal numbers: the months and the weekdays that it names in any of these
-/// languages, bit 0 for January and for Monday. Generated from the Common Locale Data Repository (CLDR), as provided by
-/// ICU and Foundation's `DateFormatter`: `monthSymbols`, `weekdaySymbols`, and the short and standalone forms of both.
+/// Each word is followed by two hexadecimal bit masks: the months, and the weekdays, that it names in any of these
+/// languages. Bit 0 is January in the first mask, and Monday in the second. Generated from the Common Locale Data
+/// Repository (CLDR), as provided by ICU and Foundation's `DateFormatter`: `monthSymbols`, `weekdaySymbols`, and the
+/// short and standalone forms of both.
 enum DateNameTable {
     static let text = """
         abr 8 0 abril 8 0 ago 80 0 agosto 80 0 agu 80 0 agustos 80 0 aib 8 0 aibrean 8 0 aibreán 8 0 an 0 2

@@ -8,7 +8,7 @@ package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
     /// Days since 1970-01-01.
     package var number: Int64 { day.number }
 
-    /// Creates the day of a date; `nil` outside the years 1 to 9999, which is a mistake in the feed.
+    /// Creates the day of a date; `nil` if it is outside the years 1 to 9999. Such a date is a mistake in the feed.
     package init?(_ date: PublicationDate) {
         self.init(seconds: date.seconds, offset: date.offset)
     }

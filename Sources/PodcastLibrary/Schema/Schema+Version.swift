@@ -1,12 +1,12 @@
 import GRDB
 
 extension Schema {
-    /// Returns the version of a file's tables; 0 for a file that has none yet.
+    /// Returns the schema version of a library file; 0 for a file that has no tables yet.
     ///
     /// GRDB's record of a migration and `user_version` are written in the same transaction. If they disagree, one of
     /// them is damaged, and other data in the same page may be damaged too.
     ///
-    /// - Throws: `damaged`; `newerSchema`; `failed` for the database of another program.
+    /// - Throws: `LibraryError`: `damaged`, `newerSchema`, or `failed` for the database of another program.
     static func found(in db: Database, of path: String) throws -> Int {
         let stated = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let tables = try Set(
@@ -47,8 +47,9 @@ extension Schema {
                     """))
     }
 
-    /// Checks for damage that opening the file does not detect. This is damage to the text that declares the columns,
-    /// so that one is missing, and to the small tables, which the daemon reads at start. Takes a few milliseconds.
+    /// Checks for two kinds of damage that opening the file does not detect. Damage to the SQL text that declares a
+    /// table can make a column disappear. The small tables, which the daemon reads at start, can be damaged themselves.
+    /// Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
         // Makes SQLite read the schema a second time. Only then does it compare the text encoding in the file with the
         // one that it uses, so that an unknown encoding is detected here rather than at a later query.

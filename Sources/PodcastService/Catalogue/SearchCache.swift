@@ -1,7 +1,7 @@
 package import Platform
 internal import TransferCore
 
-/// The results of recent searches, so that a repeated search needs no request. Pure.
+/// The results of recent searches, so that a repeated search needs no request. Does no I/O, and reads no clock.
 package struct SearchCache: Sendable {
     private struct Kept: Sendable {
         var entries: [CatalogueEntry]

@@ -23,7 +23,7 @@ struct FeedFetcher: Sendable {
         var chain: RedirectChain
         /// Whether the request had validators.
         var isConditional: Bool
-        /// The feed, for status 200; its new part, for status 226.
+        /// The feed of a response with status 200, or the new part of the feed with status 226.
         var feed: Feed?
         /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
@@ -46,7 +46,8 @@ struct FeedFetcher: Sendable {
     ///
     /// - Parameters:
     ///   - url: http or https. User info is sent as credentials and does not appear in results.
-    ///   - reach: the most private address space in which the address may be; `nil` for any, if a person entered it.
+    ///   - reach: the most private address space in which the address may be; `nil` allows any, for an address that a
+    ///     person entered.
     ///   - credentials: the show's credentials, sent if they match the address.
     ///   - etag, lastModified: validators of the stored document, for a conditional request.
     ///   - timeout: the maximum time until the end of the response; `nil` for the engine's default.

@@ -1,14 +1,14 @@
 package import PodcastFeed
 
-/// A paged feed (RFC 5005 §3), followed from the first page by `rel="next"` and merged into one. Pure: the caller
-/// fetches `next` and passes the page to `append`.
+/// A paged feed (RFC 5005 §3), followed from the first page by `rel="next"` and merged into one document. Does no I/O:
+/// the caller fetches `next` and passes the page to `append`.
 ///
 /// Further pages contain old episodes, which a regular refresh does not need.
 package struct PagedFeed: Sendable {
     /// The reason for a fetch, which determines whether further pages are fetched.
     package enum Occasion: Sendable, Equatable {
         case subscription
-        /// A person asked for this show.
+        /// A person asked for a refresh of this show. A refresh of all shows counts as `schedule`.
         case request
         case schedule
     }
@@ -57,7 +57,8 @@ package struct PagedFeed: Sendable {
         if let address = FeedAddress(url) { visited.insert(address.key) }
         var fresh: [Item] = []
         var keys: Set<String> = []
-        // Items within one document are distinct, so compare a page only with earlier pages.
+        // Two items of one document are different items even if their keys are equal. So compare the page only with
+        // earlier pages.
         for item in page.items {
             let own = Self.keys(of: item)
             keys.formUnion(own)
@@ -81,7 +82,7 @@ package struct PagedFeed: Sendable {
         follow(page.next)
     }
 
-    /// Records that the page at `next` could not be fetched: earlier pages stay, and the feed is incomplete.
+    /// Records that the page at `next` could not be fetched. The items of earlier pages stay, and `isWhole` is `false`.
     package mutating func fail(_ message: String) {
         guard next != nil else { return }
         stop("page \(pages + 1): \(message); that page and later ones are ignored")
@@ -115,9 +116,11 @@ package struct PagedFeed: Sendable {
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }
 
-    /// Returns the keys by which an item is recognized on another page: its guid with one more property, since broken
-    /// generators use one guid for all items; without a guid, its media URL, or its date and title. An item appears on
-    /// two pages if an episode is published between the fetches of these pages.
+    /// Returns the keys by which an item is recognized on another page. An item appears on two pages if an episode is
+    /// published between the fetches of these pages.
+    ///
+    /// Each key of an item with a guid combines the guid with one more property, since broken generators use one guid
+    /// for all items. The key of an item without a guid is its media URL, or its date and title if it has no media.
     private static func keys(of item: Item) -> Set<String> {
         let url = item.enclosures.first?.url
         guard let guid = item.guid else {

@@ -125,8 +125,9 @@ extension TaskCommands {
         return try createTask(data.key.episode, for: client)
     }
 
-    /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. Does neither while a
-    /// program has the episode open. Call only if no other client has resumed the task.
+    /// Cancels a task whose client has disconnected, if the task must end with its client. If the client's session was
+    /// ephemeral, also removes the episode's cached bytes, unless the episode is pinned. Does neither while a program
+    /// has the episode open. Call only if no other client has resumed the task.
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
         let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
         if driver.clients.openEpisodes.contains(episode) {

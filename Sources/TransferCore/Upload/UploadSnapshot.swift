@@ -2,7 +2,7 @@
 package struct UploadSnapshot: Sendable, Equatable {
     package var key: TaskID
     package var state: TaskState
-    /// The number of media bytes that the server has confirmed, and of those sent since.
+    /// The number of media bytes that the server has confirmed, plus the number of those sent since then.
     package var sent: Int64
     /// The number of media bytes.
     package var size: Int64

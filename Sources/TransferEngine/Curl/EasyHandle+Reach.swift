@@ -2,9 +2,9 @@ internal import CCurl
 internal import Glibc
 internal import TransferCore
 
-// Two checks that no request reaches a more private network than its origin. curl calls the first check before it
-// connects to an address, so that no packet reaches a refused host. It calls the second check before a request uses a
-// connection, so that reused connections are checked too.
+// Two checks that no request reaches a host in a more private network than the feed or server that refers to the host
+// (`ReachPolicy`). curl calls the first check before it connects to an address, so that no packet reaches a refused
+// host. It calls the second check before a request uses a connection, so that reused connections are checked too.
 extension EasyHandle {
     func configureReach() {
         let handle = pointer
@@ -78,7 +78,7 @@ extension EasyHandle {
         if answeredWithoutHead(code) {
             var connections = 0
             ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)
-            // On a reused connection the bytes may be left over from an earlier response.
+            // On a reused connection the bytes may be left over from an earlier response, so a retry may help.
             return (TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"), connections == 0)
         }
         return code.failure

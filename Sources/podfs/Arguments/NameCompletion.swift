@@ -87,8 +87,9 @@ enum NameCompletion {
     /// Bash expands the words of a completion (`compgen -W`), including command substitution, so every ASCII character
     /// that is not a letter or digit is quoted. When bash inserts the completed word into the command line, it quotes
     /// everything but dollar signs and backquotes. It would then expand these, so names that contain them are not
-    /// offered. For the same reason, zsh is not offered names with an exclamation mark, unless it is the last
-    /// character. Zsh treats the text after a colon as a description (`_describe`), so colons are escaped.
+    /// offered. Zsh would expand an exclamation mark in the same way. So it is not offered names with an exclamation
+    /// mark, unless the mark is the last character. Zsh treats the text after a colon as a description (`_describe`),
+    /// so colons are escaped.
     private static func quotedForShell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
         case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)

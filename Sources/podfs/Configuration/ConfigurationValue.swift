@@ -43,7 +43,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return number
     }
 
-    /// Returns a text that is one line and not blank.
+    /// Returns the text of a string. Throws if it is blank or contains a control character, such as a line feed.
     func text() throws(ConfigurationValueError) -> String {
         guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
@@ -72,7 +72,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return names
     }
 
-    /// Returns the private hosts and address blocks to which feeds of less private networks may refer.
+    /// Returns the private hosts and address blocks to which feeds from less private networks may refer.
     func reachExceptions() throws(ConfigurationValueError) -> [ReachPolicy.Exception] {
         let expected = "hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]"
         guard case .array(let values) = self else { throw unexpected(expected) }
@@ -161,7 +161,7 @@ enum ConfigurationValue: Sendable, Equatable {
 
     /// Returns a number of bytes; `nil` if the value is not a size.
     ///
-    /// - Parameter suffix: The text allowed after the unit.
+    /// - Parameter suffix: The text that may follow the unit, such as `/s`.
     private func bytes(suffix: String) -> Int64? {
         switch self {
         case .integer(let bytes): return Int64(bytes)

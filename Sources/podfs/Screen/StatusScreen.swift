@@ -31,7 +31,7 @@ struct StatusScreen {
         var style: Style?
     }
 
-    /// The minimum width at which a task takes one line instead of two. A task with a reason always takes two.
+    /// The minimum width at which a task takes one line instead of two. A task with an error always takes two.
     private static let wide = 110
 
     /// The minimum height at which there is a footer.
@@ -158,7 +158,7 @@ struct StatusScreen {
     }
 
     /// Returns bar, percent, size, rate and remaining time. If they do not fit, the size is left out first, then the
-    /// rate, the remaining time, and at last the bar; the choice is the same for all tasks.
+    /// rate, then the remaining time, and finally the bar. For the same `width`, all tasks have the same columns.
     private func details(
         of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
     ) -> [Piece] {

@@ -57,7 +57,7 @@ struct TaskHoldsTests {
         #expect(released == [])
     }
 
-    /// Compares with the simplest model: a list of (client, task) pairs.
+    /// Compares `TaskHolds` with the simplest model: a list of (client, task) pairs, one for each suspension.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func anyOrderOfCallsKeepsTheCounts(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

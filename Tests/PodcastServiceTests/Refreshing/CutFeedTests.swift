@@ -57,14 +57,14 @@ import Testing
         #expect(grown.error == nil && grown.added >= 20 && grown.added < 40, "\(grown)")
         let cut = try #require(try daemon.library.podcasts().first)
         #expect(cut.state == "active" && cut.error == nil && cut.episodes == 20 + grown.added)
-        // Items behind the cut do not count as removed from the feed.
+        // Items after the cut do not count as removed from the feed.
         let episodes = try daemon.library.episodes(of: show.id)
         #expect(episodes.allSatisfy { $0.listed } && episodes.contains { $0.title == "Episode 1" })
         #expect(episodes.first?.title == "Episode 60")
         #expect(try facts(cut).contains("larger than \(limits.bytes) bytes; the rest is ignored"))
         #expect(try document(cut) == Data(text(60).utf8.prefix(limits.bytes)))
 
-        // The unchanged document is not fetched again. A new episode of a later document is added.
+        // The server does not send the unchanged document again (304). The new episode of the next document is added.
         #expect(try await refresh(client) == RefreshResult(name: "Show", added: 0))
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
         serve(text(61), etag: "\"longer\"")
@@ -99,7 +99,6 @@ import Testing
         await daemon.stop()
     }
 
-    /// A document of exactly the maximum size counts as whole.
     @Test func aFeedOfExactlyTheMaximumSizeIsWhole() async throws {
         serve(text(20), etag: "\"whole\"")
         let size = text(20).utf8.count

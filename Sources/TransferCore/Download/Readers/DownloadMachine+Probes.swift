@@ -1,9 +1,10 @@
 internal import Platform
 
-// Probes: readers for which only the blocks that they read are fetched, without a task.
+// Probes are readers that read only headers and tags. For them, only the blocks that they read are fetched, without a
+// download task.
 extension DownloadMachine {
-    /// Whether only probes wait, and no bytes are fetched in the background: requests then end with the blocks that the
-    /// probes need.
+    /// Whether no player waits, and no bytes are fetched in the background. If so, each request ends with the blocks
+    /// that the probes need.
     private var servesProbesOnly: Bool { !filling.runsInBackground && !readers.havePlayer }
 
     /// Returns the blocks that contain a probe's read.
@@ -21,8 +22,9 @@ extension DownloadMachine {
         return first < missing && connectionReaching(first) == nil ? first : missing
     }
 
-    /// Returns the end of a request that starts at `need`: the end of the blocks that probes wait for, as far as these
-    /// are adjacent. `nil` if the request is not limited, since its bytes are not for probes only.
+    /// Returns the end of a request that starts at `need`: the end of the block that contains `need`, or of the last of
+    /// the blocks that follow it without a gap and that probes wait for. Returns `nil` if a player waits or bytes are
+    /// fetched in the background, since the request is then not limited.
     func probeEnd(from need: Int64) -> Int64? {
         guard servesProbesOnly else { return nil }
         var end = blocks(need..<need + 1).upperBound
@@ -33,8 +35,8 @@ extension DownloadMachine {
         return min(end, pin?.total ?? end)
     }
 
-    /// Returns whether a probe can be served by a range starting at `offset`. The end of a file of unknown size can
-    /// only be found by a stream.
+    /// Returns whether a probe can be served by a range starting at `offset`. If the size of the file is unknown, its
+    /// end can only be found by a stream, which is a response from the start of the file on.
     func canProbe(at offset: Int64) -> Bool { canSeek(to: offset) && (pin == nil || pin?.total != nil) }
 
     /// Serves probes by a stream from the start of the file, up to `Limits.probeStream`, if no range can be requested
@@ -56,8 +58,8 @@ extension DownloadMachine {
         return dropAll() + start(at: present.firstMissing(from: 0), forReader: true, probeEnd: end, now: now)
     }
 
-    /// Fails the reads of probes that would need a download of everything before them, because no range can be
-    /// requested there.
+    /// Fails the reads of probes at or after `Limits.probeStream` for which no range can be requested. They would need
+    /// a download of everything before them.
     mutating func refuseProbes() -> [Action] {
         guard pin != nil, servesProbesOnly, connections.all.allSatisfy(\.isReceiving) else { return [] }
         let refused = readers.reads.filter { read in
