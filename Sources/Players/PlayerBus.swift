@@ -1,10 +1,11 @@
 internal import CSystemd
 internal import Listening
 
-/// The players on the session bus, by MPRIS 2.2 over sd-bus(3).
+/// A connection to the session bus, which finds the media players there and talks MPRIS 2.2 with them, by sd-bus(3).
 ///
-/// Subscribes to signals before it asks for the present players, so that no player is missed. Starts no player and no
-/// bus. Confined to one thread, as sd-bus requires; no call blocks for its reply.
+/// Subscribes to signals before it asks for the present players, so that no player is missed. Never makes the bus
+/// activate (start) a player, and starts no bus. Confined to one thread, as sd-bus requires; no call blocks for its
+/// reply.
 final class PlayerBus {
     static let prefix = "org.mpris.MediaPlayer2."
     private static let path = "/org/mpris/MediaPlayer2"
@@ -54,9 +55,10 @@ final class PlayerBus {
         connection = nil
     }
 
-    /// The descriptor to poll, its events, and the time at which `process` is due, in microseconds of CLOCK_MONOTONIC.
+    /// The descriptor to poll for `events`.
     var descriptor: Int32 { connection.map { sd_bus_get_fd($0) } ?? -1 }
     var events: Int16 { connection.map { Int16(truncatingIfNeeded: sd_bus_get_events($0)) } ?? 0 }
+    /// The time at which `process` is due, in microseconds of CLOCK_MONOTONIC; `nil` for none.
     var deadline: UInt64? {
         var time: UInt64 = 0
         guard let connection, sd_bus_get_timeout(connection, &time) >= 0, time != .max else { return nil }
@@ -163,7 +165,8 @@ final class PlayerBus {
             }
             if isSent { return }
         }
-        // Some players announce no track id, or one that is not an object path: ask for a relative seek.
+        // Some players announce no track id, or one that is not an object path. `SetPosition` needs one, `Seek` does
+        // not.
         var offset = target - Int64(position * 1_000_000)
         call(id.name, Self.path, Self.player, "Seek") { message in
             sd_bus_message_append_basic(message, MessageReader.Code.int64, &offset) >= 0
@@ -190,8 +193,8 @@ final class PlayerBus {
         }
     }
 
-    /// Adds the player that owns a name, unless it is the proxy, or `PlayerTracker.capacity` players are known. A known
-    /// player may own up to `nameLimit` names.
+    /// Adds the player that owns a name, unless the name is the proxy's, or `PlayerTracker.capacity` players are known.
+    /// If the player is already known, records the name as another of its names, up to `nameLimit`.
     private func found(_ name: String, _ owner: String) {
         guard name != Self.proxy else { return }
         let id = PlayerID(owner)

@@ -23,7 +23,7 @@ struct DamagedLibraryTests {
     @Test func aDamagedLibraryIsRestoredFromItsBackupWithAMessage() async throws {
         let downloaded = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
-        // The daemon makes a due backup when it exits.
+        // When the daemon exits, it makes a backup if one is due.
         try await endDaemon()
         try damage()
         let list = try await show.home.run("list")
@@ -44,7 +44,8 @@ struct DamagedLibraryTests {
         #expect(show.requests(1).count == before)
     }
 
-    /// The subscription list would restore the show, but not what was heard.
+    /// The file with the list of subscriptions could restore the show as well, but not which episodes were played. The
+    /// latter shows that the library was restored from its backup.
     @Test func aLostLibraryIsRestoredFromItsBackupWithAMessage() async throws {
         let marked = try await show.home.run("set", "Example Show/2026-01-01 Episode 1.mp3", "played=1")
         #expect(marked.exitCode == 0, "\(marked.error)")

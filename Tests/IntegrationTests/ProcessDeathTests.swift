@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The death of one process, as observed by the others.
+/// The effects that the death of the daemon or of a mount's process has on the other processes, and what `unmount`
+/// does to open files and waiting reads.
 @Suite(.timeLimit(.minutes(5))) struct ProcessDeathTests {
     private static let size = 4_000_000
     private static let content = MountedShow.content(1, size: size)
@@ -56,7 +57,8 @@ import Testing
         let show = try await Self.show()
         show.server.serve("/1.mp3", Self.resource) { $0.index == 0 ? .throttle(bytesPerSecond: 1_000_000) : .normal }
         #expect(try await show.home.run("download", show.path(1)).exitCode == 0)
-        // More than two seconds at that rate: a checkpoint of at least the first second has been written.
+        // These bytes take more than two seconds at that rate. By then the daemon has written a checkpoint that
+        // covers at least the first second.
         try await waitUntil(deadline: .seconds(60), description: "half of the episode is received") {
             Int(try await show.attribute("bytes_received", of: show.path(1)) ?? "") ?? 0 > 2_200_000
         }
@@ -105,8 +107,8 @@ import Testing
         show.server.serve("/1.mp3", Self.resource) { _ in .hold(gate) }
         let readers = try (1...10).map { _ in try ChildProcess("cat", [show.path(1)]) }
         try await gate.waitUntilReached()
-        // The server can reach the gate before any read: an open also sends a request, whose response may fill the
-        // socket's buffers. Only a read starts the task.
+        // The server can reach the gate before any reader has read: opening the file also makes the daemon send a
+        // request, and the socket's buffers may hold the response up to the gate. Only a read starts the task.
         try await show.waitForState("running", of: show.path(1))
         let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
         #expect(unmounted.exitCode == 0, "\(unmounted.error)")
@@ -133,7 +135,7 @@ import Testing
         #expect(refused.error.contains("perl (\(reader.processIdentifier))"), "\(refused.error)")
         #expect(refused.error.contains("--force"))
         #expect(show.mount.isMounted)
-        // Reads fail during the attempt to unmount; afterwards the reader is unaffected.
+        // Reads fail with EIO during the attempt to unmount, and succeed again soon after it has failed.
         var part = try await reader.read(2_000_000..<2_010_000)
         try await waitUntil(deadline: .seconds(60), description: "the reader gets data again") {
             if part.error == EIO { part = try await reader.read(2_000_000..<2_010_000) }

@@ -4,7 +4,8 @@ import TransferCore
 
 @testable import PodcastFilesystem
 
-/// The sizes in the daemon's responses to opens (grants), which replace the feed's guess until the library has them.
+/// Grants: the sizes in the daemon's responses to opens. A grant replaces the size that the feed states until the
+/// library has recorded the granted size.
 struct GrantedSizesTests {
     private let grants = Kept()
     private let guess = EpisodeEntry(
@@ -83,7 +84,7 @@ struct GrantedSizesTests {
     }
 }
 
-/// A class around `GrantedSizes`: `#expect` cannot call mutating functions of a value stored in the suite.
+/// A class around `GrantedSizes`, because `#expect` cannot call mutating functions of a value stored in the suite.
 private final class Kept {
     private var grants = GrantedSizes()
 

@@ -195,7 +195,8 @@ import TransferCore
         await daemon.stop()
     }
 
-    /// Uploads with a crash run one by one, so one that stayed in the journal would delay all later ones.
+    /// Uploads during which a daemon has crashed run one by one. So an upload that stayed in the journal would delay
+    /// all later ones.
     @Test func anUploadThatCannotBeLoadedIsNotInTheJournal() async throws {
         let library = try Library.openForWriting(at: home.paths.library)
         let gate = Gate(heldAt: 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Files with several sources.
+/// Downloads of a file that is available from several URLs (sources).
 @Suite struct DownloadMachineSourceTests {
     private let missing = TransferError(.missing, "the server answered 404")
 
@@ -60,8 +60,8 @@ import Testing
         _ = bench.received(1, 4_000)
         _ = bench.failed(1)
         _ = bench.tick()
-        // Connection 2 requests the address at the end of the redirects, connection 3 the address of the first source,
-        // the last connection that of the second source.
+        // Connection 2 requests the address to which the first source redirected, connection 3 the first source's own
+        // address, and the last connection the address of the second source.
         _ = bench.head(2, MachineBench.status(410))
         let actions = bench.head(3, MachineBench.status(410))
         guard case .connect(let id, let request)? = actions.last else {

@@ -7,7 +7,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Downloads without space for their bytes, and after space has become available.
+/// Downloads whose bytes cannot be stored, because the disk is full or their file fails, and how they continue
+/// afterwards.
 @Suite struct TransferEngineStorageTests {
     private let content = TestContent(seed: 21, size: 4_000_000)
     private let full = TransferError(.diskFull, "the cache has reached its limit")
@@ -111,8 +112,8 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// A sync for a checkpoint fails, and the later sync of the complete file succeeds: the kernel reports lost bytes
-    /// only once.
+    /// The kernel reports lost bytes to one sync only. Here the sync for a checkpoint fails, and the later sync of the
+    /// complete file succeeds although the bytes are lost.
     @Test func aFileWithBytesLostOnDiskIsNotComplete() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 3_900_000)

@@ -19,7 +19,8 @@ package enum Freshness {
         return min(max(.zero, stated - age), longest)
     }
 
-    /// Returns the stated lifetime, from the generation of the response at the origin server.
+    /// Returns the lifetime that the header states, counted from the time at which the origin server generated the
+    /// response; `nil` if it states none.
     private static func stated(_ head: ResponseHead, now: Int64) -> Duration? {
         let directives = directives(head["cache-control"] ?? "")
         // With an argument, `no-cache` applies only to the fields named there (RFC 9111 §5.2.2.4).

@@ -90,7 +90,7 @@ extension FeedReader {
         attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
     }
 
-    /// Returns a URL normalized like a title, for comparison: some programs write the URL as the title.
+    /// Returns a URL normalized like a title, for comparison with the title, because some programs write the URL there.
     private func title(ofAddress address: String) -> String? {
         var address = address
         return address.withUTF8 { title($0) }

@@ -6,7 +6,7 @@ package struct OPML: Sendable, Equatable {
     package struct Subscription: Sendable, Equatable {
         /// The absolute http or https URL; may contain a user name and a password.
         package var url: String
-        /// The show's name; `nil` if the list has none, or only the URL.
+        /// The show's name; `nil` if the list has none, or repeats the URL in its place.
         package var title: String?
         /// The displayed text: the attribute `text`. podfs writes the name of the show's folder; other programs write
         /// the title or a description.

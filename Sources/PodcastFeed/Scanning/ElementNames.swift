@@ -48,8 +48,8 @@ struct ElementNames {
         let local = String(decoding: Self.local(of: qualified), as: UTF8.self).lowercased()
         let namespace = namespace(ofPrefix: prefix)
         let rules = FeedRules.shared
-        // An element without a prefix belongs to RSS or Atom, even if the document's default namespace is another
-        // vocabulary that has no such element.
+        // If the document's default namespace is another known vocabulary, an element without a prefix that this
+        // vocabulary does not have is looked up in RSS and Atom.
         let fallback = prefix.isEmpty && namespace != .other ? rules.index(of: local, in: .core) : 0
         return FeedName(
             index: rules.index(of: local, in: namespace), fallback: fallback,

@@ -40,8 +40,9 @@ package final class DaemonLink: Sendable {
         var connection: DaemonConnection?
         /// The number of the request on that connection; `nil` until it is sent.
         var number: UInt32?
-        /// The number of connections that ended before the response, and the time when the first of them ended.
+        /// The number of connections that ended after the request was sent on them and before the response.
         var disconnects = 0
+        /// The time at which the first of these connections ended.
         var firstDisconnect: ContinuousClock.Instant?
     }
 
@@ -66,12 +67,15 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// The number of lost connections at which a request without a response fails, if the first of them was lost at
-    /// least `patience` ago: the request itself may crash the daemon. After the same number of lost connections or of
-    /// failed attempts to connect, the next start of a daemon is delayed.
+    /// The number of lost connections after which a request without a response fails, because the request itself may
+    /// crash the daemon. It does not fail before `patience` has passed since it lost the first of these connections.
+    ///
+    /// After the same number of lost connections without a response, or of failed attempts to connect, the link waits
+    /// before it starts the next daemon.
     private static let maxDisconnects = 3
     /// The number of consecutive failed attempts to connect after which waiting requests fail. They do not fail if the
-    /// last connection ended less than `patience` ago: daemons are then being killed, possibly while they start.
+    /// last connection ended less than `patience` ago. In that case, daemons are being killed, possibly while they
+    /// start.
     private static let maxFailedAttempts = 3
     /// The minimum time for which a request waits for a stable daemon while daemons die in quick succession.
     private let patience: Duration

@@ -4,7 +4,8 @@ package import TransferCore
 /// The facts that decide how an episode is opened.
 package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
-    /// Whether the show is an unsubscribed search result.
+    /// Whether the show is an unsubscribed search result. `false` for a show that another device has unsubscribed
+    /// recently (`sync_removed`).
     package var isEphemeral: Bool
     /// Whether the file is the playlist of a stream.
     package var isStream = false
@@ -16,7 +17,8 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var file: String?
     /// The total size of the cache file in bytes, if known.
     package var fileSize: Int64?
-    /// The recorded state of the complete cache file; opaque to this module.
+    /// The recorded metadata of the complete cache file. If the file's present metadata differ, the file has changed
+    /// since. This module does not parse the text.
     package var fileState: String?
 
     /// The size in bytes confirmed by a server.

@@ -83,7 +83,8 @@ extension Library {
 
     /// Returns the first episodes of a view, in its order.
     package func shelf(of view: ViewID, limit: Int) throws -> [ShelfEpisode] {
-        // CROSS JOIN keeps SQLite from reordering the tables: it reads the view's rows in their order, up to the limit.
+        // CROSS JOIN keeps SQLite from reordering the tables, so that it reads the view's rows in their order and stops
+        // at the limit.
         try shelf(
             from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
             "AND v.view = ? ORDER BY v.rank, v.tie LIMIT ?", [view, limit])

@@ -17,7 +17,7 @@ package struct Podcast: Sendable, Equatable {
     package var image: String?
     package var author: String?
     package var guid: String?
-    /// `episodic` or `serial` (`itunes:type`), as the feed has it.
+    /// `episodic` or `serial` (`itunes:type`), as the feed states it.
     package var type: String?
     package var explicit: Bool?
     /// `active`; `failed` after a failed refresh; `gone` if the feed is gone for good (410).
@@ -34,7 +34,8 @@ package struct Podcast: Sendable, Equatable {
     package var lastRefresh: Int64?
     /// The time of the next refresh; `nil` means as soon as possible, or never if `state` is `gone`.
     package var nextRefresh: Int64?
-    /// When the show was subscribed; for a search result, when a search last found it or it was last used.
+    /// The time at which the show was subscribed to. For a search result, the last time at which a search found the
+    /// show or a user used it.
     package var created: Int64
     /// The time of the last change that users can see.
     package var changed: Int64
@@ -101,7 +102,7 @@ package struct FolderEntry: Sendable, Equatable {
     package var name: String
     package var changed: Int64
     package var lastRefresh: Int64?
-    /// When the newest episode was published, or first seen if it is undated; `nil` without episodes.
+    /// The time at which the newest episode was published, or first seen if it is undated; `nil` without episodes.
     package var newest: Int64?
 
     package init(id: ShowID, name: String, changed: Int64, lastRefresh: Int64? = nil, newest: Int64? = nil) {

@@ -5,8 +5,8 @@ package import TransferCore
 package struct ViewFolder: Sendable, Equatable {
     package var id: ViewID
     package var name: String
-    /// When an episode last entered, left or moved, in seconds since 1970. Until then, the time at which a user created
-    /// the view, or 0 for a view that podfs created.
+    /// The last time at which an episode entered or left the folder, or moved within it, in seconds since 1970. Before
+    /// the first such change, it is the time at which a user created the view, or 0 for a view that podfs created.
     package var changed: Int64
     /// A number that grows whenever the links in the folder, or displayed facts of their episodes, may have changed.
     package var revision: Int64
@@ -162,7 +162,7 @@ extension Library {
         try write { db in try materializedViews.update(db, now: now) }
     }
 
-    /// The greatest id of a view: the node ids of links have 18 bits for it.
+    /// The greatest id of a view, because the node ids of links have 18 bits for it.
     private static let maxView: Int64 = 1 << 18 - 1
 
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {

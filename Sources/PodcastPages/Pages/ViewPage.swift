@@ -36,7 +36,8 @@ package enum ViewKind: String, CaseIterable, Sendable {
 
     /// The maximum number of episodes on one of these pages, and on the page in a view's folder.
     package static let limit = 500
-    /// The number of episodes to load for such a page: one more than its maximum shows that there are more.
+    /// The number of episodes to load for such a page. It is one more than `limit`, so that the page can show whether
+    /// there are more than it lists.
     package static let loadLimit = limit + 1
 
     /// Returns whether the name of a view is the title of one of these pages, ignoring case.

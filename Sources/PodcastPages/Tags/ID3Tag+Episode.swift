@@ -11,10 +11,10 @@ extension ID3Tag {
         add("TIT2", episode.title)
         add("TALB", show.title)
         add("TPE1", episode.author ?? maker)
-        // The album's artist: the same for all episodes, so that players keep the show together.
+        // The album's artist. It is the same for all episodes, so that players group them as one album.
         add("TPE2", maker)
         if let published = episode.published {
-            // `2026-11-20T10:00:00`: the format of ID3v2.4 has no zone.
+            // `2026-11-20T10:00:00` without the `Z`, because the format of ID3v2.4 has no zone.
             add("TDRC", String(TimeText.iso8601(published).prefix(19)))
         }
         add("TRCK", episode.episode.flatMap { Int(exactly: $0) }.map(String.init))

@@ -48,14 +48,14 @@ extension PodcastService {
         client.send(.welcome, number: frame.number, welcome)
     }
 
-    /// Cancels a request. This function runs on the thread that registers requests, so it finds an outstanding request
-    /// in `waits`, and a granted open in `opens`.
+    /// Cancels a request. This function runs on the thread that registers requests, so the request is already
+    /// registered: it is in `waits` while its result is outstanding, and in `opens` if it is an open that was granted.
     private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
         }
         if let wait, let requestID = wait.requestID { engine.cancelWait(MediaID(wait.episode), requestID) }
-        // The open was granted, but the client has cancelled it and will not send a close.
+        // The open was granted, but the client has given it up and will not send a close.
         if let opened { engine.close(MediaID(opened)) }
     }
 
@@ -92,9 +92,10 @@ extension PodcastService {
             case .success(let grant):
                 client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
             case .failure(let error):
-                // Reply after the preceding events are recorded, so that the client can look up the reason. A program
-                // that reopens a changed file must also find the new generation in the library: otherwise the kernel
-                // serves the old generation's first bytes and the read fails again.
+                // Reply after the preceding events are recorded, so that the client can look up the reason for the
+                // failure. If the server's file has changed, a program that reopens it must also find the new
+                // generation in the library: otherwise the kernel serves the first bytes of the old generation from
+                // its cache, and the next read fails again.
                 driver.events.enqueue(.marker { client.send(error.failure, number: number) })
             }
         }
@@ -132,12 +133,13 @@ extension PodcastService {
                 }
             }
             if case .success(let grant) = result, !grant.isNewGeneration {
-                // Reply at once: the grant contains everything that the preceding events will write to the library.
+                // Reply at once, because the grant contains everything that the client needs of what the preceding
+                // events will write to the library.
                 replyToOpen(episode, result, number: number, to: client)
                 if request.kind == .player { driver.events.enqueue(.opened(episode)) }
             } else {
-                // Reply after the preceding events are recorded: the name maps to a new inode only once the library
-                // has the new generation.
+                // Reply after the preceding events are recorded, because the file's name leads to a new inode only
+                // once the library has the new generation.
                 driver.events.enqueue(
                     .marker { [weak self] in
                         self?.replyToOpen(episode, result, number: number, to: client)
@@ -173,7 +175,8 @@ extension PodcastService {
     private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
         guard let request = EpisodeReference(payload: frame.payload) else { return }
         let wasOpen = client.state.withLock { state in
-            // Close the oldest open: a cancel of the newest may not have arrived yet.
+            // Close the episode's oldest open. The client may have cancelled the newest, and that cancel, which may
+            // not have arrived yet, has to find its own open here.
             let numbers = state.opens.lazy.filter { $0.value == request.episode }.map(\.key)
             guard let number = numbers.min() else { return false }
             state.opens[number] = nil

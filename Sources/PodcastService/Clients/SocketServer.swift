@@ -174,7 +174,7 @@ package final class SocketServer: Sendable {
     /// Accepts the next client with the spare descriptor and closes the connection, so that the client reads end of
     /// file instead of waiting.
     ///
-    /// - Returns: `false` if no client was pending.
+    /// - Returns: whether a client was accepted and its connection closed.
     private func rejectPending() -> Bool {
         spare.withLock { spare in
             close(spare)

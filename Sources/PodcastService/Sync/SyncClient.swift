@@ -32,8 +32,8 @@ struct SyncClient: Sendable {
     let credentials: Credentials?
     let userAgent: String?
 
-    /// Maximum size of a response in bytes: a hundred thousand actions of 300 bytes, and as much again for long
-    /// addresses.
+    /// Maximum size of a response in bytes: enough for a hundred thousand actions of 300 bytes, and as much again for
+    /// long addresses.
     private static let largestResponse = 64 << 20
     /// Timeout of a request.
     private static let timeout = Duration.seconds(120)
@@ -47,7 +47,8 @@ struct SyncClient: Sendable {
     /// Sends a request, and returns the response if its status is 2xx.
     ///
     /// - Parameter body: sent by POST; `nil` sends a GET.
-    /// - Throws: `SyncFailure`; `CancellationError` if the task was cancelled, so that the failure is not the server's.
+    /// - Throws: `SyncFailure`; or `CancellationError` if the task was cancelled, so that the caller does not blame the
+    ///   server.
     func send(_ url: String, body: [UInt8]? = nil) async throws -> Response {
         var request = DataRequest(url: url, limit: Self.largestResponse)
         request.credentials = credentials
@@ -56,7 +57,8 @@ struct SyncClient: Sendable {
         request.followsRedirects = false
         request.body = body
         request.fields = [("Accept", "application/json")]
-        // gpoddersync requires this field, which scripts of other sites cannot send.
+        // The Nextcloud app gpoddersync requires this field, because scripts of other web sites cannot make a browser
+        // send it.
         request.fields.append(("OCS-APIRequest", "true"))
         if body != nil { request.fields.append(("Content-Type", "application/json")) }
         var head: ResponseHead?

@@ -29,8 +29,8 @@ extension CoreDriver {
             if let item = rest.popFirst(), !queueBehindUnwritten(item) { process(item) }
         }
         unacknowledged += items.count { if case .transfer = $0 { true } else { false } }
-        // The engine retains downloads until their events are acknowledged: acknowledge none while an item is
-        // unwritten.
+        // The engine retains downloads until their events are acknowledged. While an item is unwritten, acknowledge
+        // none, so that the engine still has its download.
         guard unacknowledged > 0, unwritten.isEmpty else { return }
         engine.acknowledgeEvents(unacknowledged)
         unacknowledged = 0
@@ -197,7 +197,8 @@ extension CoreDriver {
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
     }
 
-    /// The path and the size of an episode, to display an open that waits: a waiting open has no task.
+    /// The path and the size of an episode, to display an open that waits. A waiting open has no task from which they
+    /// could be read.
     struct OpenFacts {
         /// `SHOW/EPISODE`.
         var path: String

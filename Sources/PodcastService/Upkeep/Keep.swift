@@ -14,8 +14,8 @@ package enum Keep: Sendable, Equatable {
     package static let forms =
         "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
 
-    /// The maximum number of episodes or days: the parser reads at most this many items of a feed
-    /// (`FeedLimits.items`), and 100,000 days are 270 years.
+    /// The maximum number of episodes or days. A larger number has no use: the parser reads at most this many items of
+    /// a feed (`FeedLimits.items`), and 100,000 days are 270 years.
     private static let largest = 100_000
 
     /// Parses one of `forms`, ignoring case; `nil` for everything else.

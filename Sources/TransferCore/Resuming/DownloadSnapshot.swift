@@ -3,7 +3,7 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var key: MediaID
     package var generation: Int
     package var state: TaskState
-    /// The number of present bytes.
+    /// The number of bytes in the cache file.
     package var received: Int64
     /// The size in bytes; `nil` while unknown.
     package var total: Int64?
@@ -11,7 +11,7 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var rate: Double?
     package var error: TransferError?
     package var present: ByteRanges
-    /// Whether there is a task: the whole file is wanted.
+    /// Whether the download has a task, which fetches the whole file.
     package var isTask: Bool
     /// The priority of the task. A player's read raises `automatic` to `asked`. A read of a probe (a program that reads
     /// only headers and tags) does not.
@@ -47,8 +47,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.retryIn = retryIn
     }
 
-    /// Returns whether the machine's number of present bytes differs from the snapshot's, or the snapshot shows a rate,
-    /// which falls with time while no bytes arrive.
+    /// Returns whether the machine's number of present bytes differs from the snapshot's, or the snapshot shows a rate.
+    /// A rate becomes outdated even if no bytes arrive, because it is an average that then falls with time.
     package func isOutdated(by machine: DownloadMachine) -> Bool {
         received != machine.present.byteCount || rate ?? 0 > 0
     }

@@ -2,11 +2,11 @@ internal import CCurl
 internal import Glibc
 internal import Platform
 
-/// The certificate authorities that servers are verified with, as files of the system.
+/// The files with the certificate authorities (CAs) by which the certificates of servers are verified.
 package struct Authorities: Sendable, Equatable {
-    /// A file with all authorities; `nil` if curl was built without one.
+    /// The path of a file with the certificates of all authorities; `nil` if curl was built without one.
     package var bundle: String?
-    /// A folder with one file for each authority, named by the hash of the authority's subject.
+    /// The path of a folder with one file for each authority, named by the hash of the authority's subject.
     package var folder: String?
 
     package init(bundle: String?, folder: String?) {
@@ -63,8 +63,8 @@ package struct Authorities: Sendable, Equatable {
         return stat(bundle, &status) == 0 && status.st_size > 0 && access(bundle, R_OK) == 0
     }
 
-    /// The remedy if there are no authorities, so that no https server can be verified. `nil` if there are: a failed
-    /// verification is then the server's fault.
+    /// An error message with a remedy if there are no authorities, so that no https server can be verified. `nil` if
+    /// there are some, because a failed verification is then the server's fault.
     package var advice: String? {
         isPresent
             ? nil

@@ -1,10 +1,10 @@
 internal import Platform
 internal import TransferCore
 
-/// One upload: the driver of its machine, and the request in progress.
+/// The driver of one upload's state machine (`UploadMachine`), with the request in progress.
 ///
-/// Confined to the engine's thread. curl's callbacks only record the head and count the bytes of the body; the response
-/// is processed when the exchange has ended.
+/// Confined to the engine's thread. curl's callbacks only record the head of a response and count the bytes of its
+/// body. The response is processed when curl has finished the exchange (`ended(_:)`).
 final class Upload: EasyHandleReceiver {
     let source: UploadSource
     private unowned let engine: EngineLoop
@@ -12,10 +12,10 @@ final class Upload: EasyHandleReceiver {
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
     /// The head of the response to the current request; `nil` until it has arrived.
     private var head: ResponseHead?
-    /// The least private address space that a response came from; `nil` before the first response, also after a
-    /// restart.
+    /// The least private address space of the servers that have responded so far: the internet, the local network or
+    /// this computer. `nil` before the first response. It is not persisted, so that it is `nil` again after a restart.
     private var space: AddressSpace?
-    /// The number of bytes of the response's body, which is ignored.
+    /// The number of bytes received of the response's body, whose content is ignored.
     private var ignored = 0
     private var rate = RateMeter()
     /// The number of sent bytes at the last `updateSent`.
@@ -24,8 +24,8 @@ final class Upload: EasyHandleReceiver {
     private var reported: UploadSnapshot?
     /// The time of the next progress report.
     private var reportDue = Instant.start
-    /// The start of an unbroken series of checks, each of which found that the server has closed its side and that no
-    /// bytes were sent since the previous check; `nil` if the last check found otherwise.
+    /// The time of the first of the latest consecutive checks that each found that the server has closed its side and
+    /// that no bytes were sent since the previous check; `nil` if the last check found otherwise.
     private var closedSince: Instant?
     /// The time of the next check of the connection, while a request is in progress.
     private var closeCheckDue = Instant.start
@@ -37,11 +37,13 @@ final class Upload: EasyHandleReceiver {
     /// The factor by which the stall limit exceeds that of downloads: a server that has received a large file may take
     /// a while to store it before it responds.
     private static let stallFactor = 6
-    /// The maximum number of bytes read from a response's body, so that the connection can be reused.
+    /// The maximum number of bytes read from a response's body. A body within this limit is read to its end, so that
+    /// the connection can be reused; a longer one ends the exchange.
     private static let maxResponseBody = 1 << 20
 
-    /// The interval of checks of the connection. Also the minimum time from the check that finds the connection closed
-    /// by the server to the end of the request. Meanwhile curl can read what the server sent before it closed.
+    /// The interval of checks of the connection. Also the minimum time from the first check that finds the connection
+    /// closed by the server until the request is aborted. Meanwhile curl can read a response that the server sent
+    /// before it closed.
     private static let closeCheckInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
@@ -88,8 +90,8 @@ final class Upload: EasyHandleReceiver {
     }
 
     /// Detects a server that closes the connection while it receives a request's body, and ends the request as lost.
-    /// Otherwise the sender may wait for a window that never opens: after the close, a Linux server answers window
-    /// probes with a closed window for a minute.
+    /// Without this check, the sender may wait for a TCP window that never opens: after the close, a Linux server
+    /// answers window probes with a closed window for a minute.
     private func checkForClose() {
         guard let (id, handle) = exchange else { return }
         let isUnchanged = counted == checkedCount
@@ -137,7 +139,7 @@ final class Upload: EasyHandleReceiver {
         asked.fields = fields(of: request)
         asked.reach = reach(for: request.url)
         asked.credentials = source.credentials
-        // The machine handles redirects: curl would turn a POST into a GET, and forward custom fields.
+        // The machine handles redirects, because curl would turn a POST into a GET, and forward custom fields.
         asked.followsRedirects = false
         guard let handle = EasyHandle(asked, in: engine.configuration.network) else {
             releaseExchange()
@@ -183,8 +185,9 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
-    /// Returns the address space of the server that named a URL (`EasyHandle.Request.reach`). `nil` for a URL with the
-    /// origin of the POST, since a person entered the URL of the POST.
+    /// Returns the address space from which a request's URL came, for `EasyHandle.Request.reach`. A person entered the
+    /// URL of the POST, so that the result is `nil` for a URL with the same origin. Any other URL came from a response,
+    /// so that the result is the least private address space of all responses, or `public` before the first response.
     private func reach(for url: String) -> AddressSpace? {
         if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
         return space ?? .public
@@ -239,7 +242,7 @@ final class Upload: EasyHandleReceiver {
     private func report() {
         let now = engine.now
         let state = machine.taskState
-        // The first sent bytes of the media are reported at once.
+        // The first sent bytes of the file are reported at once, without waiting for `reportDue`.
         let start = source.resumeData.offset
         let hasBegun = machine.sent > start && reported?.sent ?? start <= start
         let hasChanged = reported?.state != state || reported?.error != machine.error || hasBegun

@@ -31,8 +31,8 @@ enum PasswordPrompt {
         // Ctrl-C is ignored while echo is off.
         let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer { if isHidden { signal(SIGINT, interrupt) } }
-        // The other signals that end or stop the process would leave the terminal without echo, so they restore it
-        // first.
+        // The other signals that end or stop the process would leave the terminal without echo, so their handler
+        // restores the terminal's mode first.
         silenced = (terminal, before)
         let former = isHidden ? caught.map { ($0, signal($0, restoreEcho)) } : []
         defer { for (number, handler) in former { signal(number, handler) } }
@@ -57,7 +57,7 @@ enum PasswordPrompt {
         return answer
     }
 
-    /// The signals that end the process, except SIGINT, and the one of Ctrl-Z.
+    /// The signals that end the process, except SIGINT, and SIGTSTP (Ctrl-Z).
     private static let caught = [SIGQUIT, SIGTERM, SIGHUP, SIGTSTP]
 
     /// The terminal whose echo is off, and its former mode. `nonisolated(unsafe)`: `ask` writes it only while
@@ -79,7 +79,7 @@ enum PasswordPrompt {
         sigemptyset(&numbers)
         sigaddset(&numbers, number)
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
-        // After SIGCONT. In the background, the change of the terminal stops the process again, by SIGTTOU.
+        // Reached after SIGCONT only. If the process continues in the background, tcsetattr stops it again by SIGTTOU.
         signal(number, handler)
         tcsetattr(terminal, TCSAFLUSH, &current)
     }

@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// An owner of NetworkManager's name on a bus, which serves the property `Metered`. Leaves the bus at `stop` or
+/// A fake NetworkManager, which owns its name on a bus and serves the property `Metered`. Leaves the bus at `stop` or
 /// deinitialization.
 final class FakeNetworkManager: Sendable {
     private let state: State

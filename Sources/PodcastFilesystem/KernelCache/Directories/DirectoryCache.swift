@@ -1,7 +1,7 @@
 internal import Platform
 
-/// The kernel's cache of one folder's names, and the way in which directory streams (opendir(3)) of the folder must be
-/// opened.
+/// A model of the kernel's cache of one folder's names. It decides how directory streams (opendir(3)) of the folder are
+/// opened. A listing is the folder's names at one time, with the offsets assigned to them.
 ///
 /// The kernel caches the names that it lists for streams opened with FOPEN_CACHE_DIR. All these streams fill the same
 /// cache, and each of them that reads from the start gets the names from it (fuse_readdir_cached in
@@ -20,11 +20,12 @@ internal import Platform
 ///   end of its names, the next listing ends at the offset for which the kernel waits: the kernel then considers the
 ///   cache complete, finds that it is empty, and fills it from the start.
 ///
-/// Pure: the caller acts on the results.
+/// The functions have no side effects outside this value: the caller acts on their results.
 struct DirectoryCache: Sendable, Equatable {
-    /// The way to open a stream, and the offset to report after its last name, if not the usual one.
+    /// The way to open a stream.
     struct Answer: Sendable, Equatable {
         var use: Use
+        /// The offset to report after the stream's last name; `nil` for the offset that its listing assigned.
         var end: UInt64?
     }
 
@@ -76,7 +77,7 @@ struct DirectoryCache: Sendable, Equatable {
     private var reached: UInt64?
     /// The offset of the entry that the kernel expects next, which no open stream will send.
     private var awaited: UInt64?
-    /// The offset that the streams of `lastFill` report after their last name, if not the usual one.
+    /// The `Answer.end` of the streams that have the listing of `lastFill`.
     private var end: UInt64?
 
     private struct Stream: Sendable, Equatable {
