@@ -1,8 +1,8 @@
 import PodcastFeed
 import Testing
 
-/// Documents that are too large or too deep for fixture files. With a parser whose time is quadratic in their size,
-/// they would take hours; the limit is several times what all of them take on a busy machine.
+/// Documents that are too large or too deep for fixture files. A parser whose time is quadratic in their size would
+/// take hours for them. The time limit is several times what all of them take on a busy machine.
 @Suite(.timeLimit(.minutes(10))) struct LargeInputTests {
     /// Parses generated pieces of text.
     private func parse(_ pieces: some Sequence<String>, limits: FeedLimits = .standard) throws -> Feed {
@@ -112,15 +112,16 @@ import Testing
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
     }
 
-    /// References to characters that do not exist leave nothing of the values: if memory were reserved for each value,
-    /// each of these tags would take seconds.
+    /// The attribute values consist of references to characters that do not exist, so that they decode to nothing. If
+    /// the parser reserved memory for each value nevertheless, each of these tags would take seconds.
     @Test(.timeLimit(.minutes(1))) func manyAttributesThatDecodeToNothingAreRead() throws {
         let tag = "<x" + String(repeating: " a=\"&#0;\"", count: 25_000) + "/>"
         let feed = try parse([start] + Array(repeating: tag, count: 20) + [last, end])
         #expect(feed.items.map(\.guid) == ["1", "2"])
     }
 
-    /// If each bracket in a line of `FeedLimits.line` bytes were searched for its end, these items would take minutes.
+    /// If the parser searched the rest of the line for the end of each opening bracket, these items would take minutes.
+    /// Each line has about `FeedLimits.line` bytes.
     @Test(.timeLimit(.minutes(1))) func bracketsWithoutAnEndInNamesTakeLinearTime() throws {
         let title = String(repeating: "<b ", count: 1_300)
         let author = "@" + String(repeating: "<", count: 4_000)
