@@ -158,10 +158,11 @@ extension PlayerTracker {
             player.nextReading = nil
             return
         }
-        // A player that does not answer is perhaps not playing either.
+        // Report nothing if the player has not answered: perhaps it is not playing either.
         if position != nil, !isSeek { report(.playing, player.estimate(at: now), id, &player, at: now) }
         player.session?.isPaused = false
-        // Read again when the daemon's next write is due, so that the stored position is never older than the interval.
+        // Read again when the daemon's next write is due. During steady playback the stored position is therefore about
+        // one interval old at most.
         let due = (player.session?.lastWriteDue ?? now) + Self.readInterval
         player.nextReading = due > now ? due : now + Self.readInterval
     }

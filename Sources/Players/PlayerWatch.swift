@@ -7,16 +7,16 @@ package import TransferCore
 
 /// A watch of the players on the session bus while an episode is open, on a thread of its own. Thread-safe.
 ///
-/// The thread starts with the first open. After the last close it ends after `Options.linger` if it is connected to the
-/// bus, otherwise at once. It closes the connection before it ends. It waits in poll(2) for the bus, for inputs from
-/// other threads, and for the tracker's deadline.
+/// The thread starts with the first open. After the last close, it continues for `Options.linger` if it is connected to
+/// the bus, and ends at once if it is not. It closes the connection before it ends. It waits in poll(2) for the bus,
+/// for inputs from other threads, and for the deadline of its `PlayerTracker`.
 package final class PlayerWatch: Sendable {
     /// The parts of the mount that the watch uses.
     package struct Mount: Sendable {
         /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
         /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount may be a link
-        /// to the file. It is resolved only if its last component begins with the stem of this name.
+        /// to the file. The path is resolved only if its last component begins with this name without its extension.
         package var fileName: @Sendable (EpisodeID) -> String?
         /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
         /// player should seek, or with `nil`.
@@ -38,8 +38,8 @@ package final class PlayerWatch: Sendable {
         package var folder: String
         /// Returns the address of the bus; `nil` if there is none now.
         package var address: @Sendable () -> String?
-        /// The time for which the connection stays open after the last close: a player sends its last signals after it
-        /// has closed the file.
+        /// The time for which the connection stays open after the last close, because a player sends its last signals
+        /// after it has closed the file.
         package var linger: Duration = .seconds(10)
         /// Whether players are asked to seek to the stored position.
         package var resumes: Bool
@@ -59,11 +59,11 @@ package final class PlayerWatch: Sendable {
     }
 
     private struct State {
-        /// The number of opens by episode; never 0.
+        /// The number of current opens of each open episode. An episode that is not open has no entry.
         var open: [EpisodeID: Int] = [:]
         var isRunning = false
         var isEnded = false
-        /// Inputs from other threads.
+        /// Inputs for the tracker from other threads.
         var inbox: [PlayerTracker.Input] = []
         /// The number of running `resolve` calls.
         var resolving = 0
@@ -108,7 +108,7 @@ package final class PlayerWatch: Sendable {
             state.open[episode] = count > 1 ? count - 1 : nil
             return state.open.isEmpty
         }
-        // If the thread is connected, it ends after `linger`, otherwise at once. An open before that keeps it running.
+        // If the thread is connected, it ends after `linger`, otherwise now. If an episode is opened first, it goes on.
         if isLast { wake?.send() }
     }
 
@@ -246,8 +246,8 @@ package final class PlayerWatch: Sendable {
         }
     }
 
-    /// Whether the name may be that of an open episode's file, or of a link to it: it begins with the file's name
-    /// without the extension.
+    /// Whether the name begins with the name of an open episode's file without its extension. It may then be the name
+    /// of that file, or of a link to it.
     private func isNameOfOpenEpisode(_ name: String) -> Bool {
         state.withLock { Array($0.open.keys) }.contains { episode in
             guard let file = mount.fileName(episode) else { return false }

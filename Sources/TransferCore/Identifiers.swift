@@ -1,6 +1,6 @@
 /// An integer identifier. Each kind of object has its own type, so that an episode's id cannot be passed as a show's.
 ///
-/// Encoded as a plain number in JSON, in frames and in the library's columns.
+/// Encoded as a plain number in JSON, in the binary frames of the protocol and in the library's columns.
 package protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 where RawValue == Int64 {

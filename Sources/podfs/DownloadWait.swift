@@ -16,7 +16,7 @@ struct DownloadWait {
     /// The command fails after this number of consecutive daemons that have exited without sending an event.
     private static let maximumFailures = 6
 
-    /// - Parameter episodes: Different episodes.
+    /// - Parameter episodes: The episodes to wait for, without duplicates.
     init(installation: Installation, episodes: [EpisodeID]) {
         self.installation = installation
         self.episodes = episodes
@@ -43,7 +43,7 @@ struct DownloadWait {
                 return nil
             }
             guard let error = report.error else {
-                // Bytes have arrived: the next failure is printed, even if its reason is the same.
+                // Since bytes have arrived, the next failure is printed even if its reason is the same.
                 if report.state == .running, report.received ?? 0 > 0 { printed[task] = nil }
                 return nil
             }
@@ -126,7 +126,7 @@ struct DownloadWait {
             }
             tasks.append(try await session.downloadTask(episode: episode))
         }
-        // All tasks are created before the first is started: if one cannot be created, none is started.
+        // The first task is started only now, after all have been created. If one cannot be created, none is started.
         for task in tasks { try await task.resume() }
         onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {

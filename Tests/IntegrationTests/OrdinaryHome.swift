@@ -10,7 +10,7 @@ struct OrdinaryHome {
     static let isPossible = MountNamespace.isPossible
     static let requirement: Comment = "needs root, and a mount namespace with a device node of its own"
 
-    /// The number of `nobody` and `nogroup` on Debian.
+    /// The user id of `nobody` and the group id of `nogroup` on Debian.
     static let user = 65_534
 
     let home: PodfsHome
@@ -66,7 +66,7 @@ struct OrdinaryHome {
         return try #require(Int32(result.output), "\(result.error)")
     }
 
-    /// Returns the user number of a process according to /proc.
+    /// Returns the filesystem user id of a process: the last number of `Uid` in /proc/PID/status.
     func user(of process: Int32) throws -> String? {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return status.split(separator: "\n").first { $0.hasPrefix("Uid:") }

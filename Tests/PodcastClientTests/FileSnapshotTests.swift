@@ -6,7 +6,7 @@ import Testing
 
 @testable import PodcastClient
 
-/// Copies of files to publish.
+/// `FileSnapshot`, the copy that the client makes of a file to publish.
 struct FileSnapshotTests {
     private let directory: TemporaryDirectory
     private let folder: String

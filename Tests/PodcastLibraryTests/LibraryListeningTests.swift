@@ -68,7 +68,7 @@ import TransferCore
         #expect(byHand.started == 300 && byHand.position == 300)
     }
 
-    /// The feed claims 1,000 s for an episode of an hour: a position beyond 1,000 s is not the end.
+    /// The feed states 1,000 s for an episode of an hour. A position beyond 1,000 s does not mean that it was played.
     @Test func thePlayersDurationDeterminesTheEnd() throws {
         let (_, episodes) = try show()
         try logIn()

@@ -106,8 +106,8 @@ struct LibraryMergeTests {
             makeItem("cover", url: "https://e.com/0.mp3", published: nil),
         ]
         let id = try library.subscribe(items).podcast.id
-        // The undated episode is sorted by its first refresh. Of the episodes with equal titles, the oldest gets a name
-        // without a number.
+        // The undated episode is sorted by the time when it was first seen. Of the episodes with equal titles, the
+        // oldest gets a name without a number.
         #expect(
             try library.entries(of: id).map(\.name) == [
                 "cover (2).mp3", "2026-11-20 Same (3).ogg", "2026-11-20 same (2).mp3", "2026-11-20 Same.mp3",

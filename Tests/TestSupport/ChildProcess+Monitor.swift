@@ -17,7 +17,7 @@ final class ProcessMonitor: Sendable {
     }
 
     private let child: pid_t
-    /// A pidfd, readable when the child exits. The corresponding C function is `pidfd_open`.
+    /// A pidfd of the child (pidfd_open(2)). It becomes readable when the child exits.
     private let descriptor: Int32
     private let pipes: [Pipe]
     private let state = Mutex(State())
@@ -56,7 +56,7 @@ final class ProcessMonitor: Sendable {
         return result
     }
 
-    /// Sends a signal to the child, unless it has been reaped and its number may be reused.
+    /// Sends a signal to the child. Has no effect after the child was reaped, because its process id may be reused.
     func signal(_ signal: Int32) {
         state.withLock {
             if $0.status == nil { Glibc.kill(child, signal) }
@@ -93,7 +93,7 @@ final class ProcessMonitor: Sendable {
         }
     }
 
-    /// Reads the available bytes. Returns `false` at the end of the stream.
+    /// Reads the available bytes. Returns `false` at the end of the stream or after an error.
     private func drain(_ index: Int) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {

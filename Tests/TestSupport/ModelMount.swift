@@ -192,9 +192,10 @@ package final class ModelMount: ModelSubject {
         let folder = at(path.dropLast())
         let path = at(path)
         return try await call {
-            // The name begins with a dot: in `.search`, every other name is a folder.
+            // The name begins with a dot, so that it does not exist even in `.search`, where all others are folders.
             let fresh = (isFolder ? path : folder) + "/.nothing of that name"
-            // The new name is in the same folder: a move into itself or out of the mount would fail for other reasons.
+            // The new name is in the same folder. The move of a folder into itself, or of a file out of the mount,
+            // would fail for other reasons.
             let beside = folder + "/.nothing of that name"
             let result: Int32
             switch modification {

@@ -1,4 +1,4 @@
-// Views and tags, changed by commands.
+// Random changes of views and tags by podfs commands.
 extension ModelRun {
     private mutating func run(_ arguments: [String]) async throws {
         note(arguments.joined(separator: " "))
@@ -8,7 +8,7 @@ extension ModelRun {
         changed()
     }
 
-    /// Creates, changes or removes a view, and compares its folder at once.
+    /// Creates, changes or removes a view, and then compares its folder with the model.
     mutating func changeViews() async throws {
         let own = library.views.filter { $0.name.hasPrefix("View ") }
         if let view = pick(own), own.count > 6 || chance(20) { return try await remove(view) }
@@ -44,7 +44,8 @@ extension ModelRun {
         if let (_, link) = pick(tree.links(view)) { try await compareStatus([view.name, link]) }
     }
 
-    /// Returns a link to an episode, from a view that does not depend on downloads: downloads complete at any time.
+    /// Returns the path of a link to an episode in a view. Views of downloaded episodes are excluded, because downloads
+    /// complete at any time.
     mutating func anyLink(to episode: Int64) -> [String]? {
         let views = library.views.filter { !$0.isDownloaded }
         return pick(

@@ -65,7 +65,7 @@ package struct ModelErrno: Error, Equatable, CustomStringConvertible {
     package var description: String { code == 0 ? "success" : String(cString: strerror(code)) }
 }
 
-/// A call that would change the tree.
+/// A system call that would change the tree if the filesystem allowed it.
 package enum ModelModification: String, Sendable, CaseIterable {
     case create
     case makeFolder
@@ -86,8 +86,8 @@ package enum ModelModification: String, Sendable, CaseIterable {
 /// The subject of a comparison with the model (`ModelTree`, the expected tree): a mount accessed by system calls, or
 /// the filesystem without a kernel.
 ///
-/// Paths are names from the mount's root. All calls throw `ModelErrno` for errors of the filesystem, and other errors
-/// when the run itself fails.
+/// A path is the list of names below the mount's root. All calls throw `ModelErrno` for errors of the filesystem, and
+/// other errors when the run itself fails.
 package protocol ModelSubject: Sendable {
     associatedtype File: Sendable
     associatedtype Folder: Sendable
@@ -98,7 +98,7 @@ package protocol ModelSubject: Sendable {
     func read(_ file: File, offset: Int64, count: Int) async throws -> [UInt8]
     func close(_ file: File) async throws
     func openFolder(_ path: [String]) async throws -> Folder
-    /// Returns names from `offset` on, as many as fit; none at the end.
+    /// Returns the names from `offset` on that fit into a buffer of `size` bytes; an empty array at the end.
     func list(_ folder: Folder, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed]
     func closeFolder(_ folder: Folder) async throws
     func target(_ path: [String]) async throws -> String

@@ -27,11 +27,11 @@ import TransferCore
         Case("10, 10", .length(10)), Case("10,10", .length(10)), Case("10 ,\t10, 10", .length(10)),
         Case("10, 010", .length(10)), Case("10, 20", twoLengths), Case("10, 10, 11", twoLengths),
         Case("10,", noNumber), Case(",10", noNumber), Case("10, , 10", noNumber), Case("10, x", noNumber),
-        // Only digits are a number.
+        // A number consists of ASCII digits only.
         Case("", noNumber), Case(" ", noNumber), Case("+10", noNumber), Case("-10", noNumber), Case("-0", noNumber),
         Case("1 0", noNumber), Case("10 bytes", noNumber), Case("0x10", noNumber), Case("1e3", noNumber),
         Case("10.0", noNumber), Case("10;10", noNumber), Case("\u{0661}\u{0660}", noNumber), Case("ten", noNumber),
-        // A length that no file can have is excessive.
+        // A length that no file can have is excessive: the limit is 2^44 bytes.
         Case("17592186044416", .length(1 << 44)), Case("17592186044417", .excessive("17592186044417")),
         Case("9223372036854775807", .excessive("9223372036854775807")),
         Case("9223372036854775808", .excessive("9223372036854775808")),
@@ -39,7 +39,7 @@ import TransferCore
         Case("00018446744073709551626", .excessive("18446744073709551626")),
         Case("18446744073709551626, 18446744073709551626", .excessive("18446744073709551626")),
         Case("18446744073709551626, 10", twoLengths), Case("-9223372036854775809", noNumber),
-        // Transfer-Encoding overrides any Content-Length.
+        // `chunked` overrides any Content-Length, `identity` has no effect, and every other coding is an error.
         Case(nil, "chunked", .chunked), Case("10", "chunked", .chunked), Case("10, 20", "chunked", .chunked),
         Case("ten", "Chunked", .chunked), Case("9223372036854775808", " chunked ", .chunked),
         Case("10", "identity", .length(10)), Case(nil, "", .untilClose),

@@ -4,8 +4,8 @@ import Platform
 
 typealias Machine = DownloadMachine
 
-/// A reference to a machine, with a clock and short names for its events. The bench is a class, so that `#expect` can
-/// contain calls that change the machine.
+/// A `DownloadMachine` under test, with a clock and short names for its events. The bench is a class, so that `#expect`
+/// can contain calls that change the machine.
 final class MachineBench {
     var machine: Machine
     var now = Instant.seconds(1_000)
@@ -19,7 +19,7 @@ final class MachineBench {
         var limits = Machine.Limits()
         limits.reach = 1_000
         limits.overlap = 500
-        // Every byte counts as progress, since the files have only some thousand bytes.
+        // With the standard rate, a transfer of the few thousand bytes of a test file would not count as progress.
         limits.minRate = 0
         change(&limits)
         machine = Machine(
@@ -75,10 +75,10 @@ final class MachineBench {
 
     func finished() -> [Machine.Action] { machine.finished(nil, now: now) }
 
-    /// Advances the clock without ticks.
+    /// Advances the clock without calling the machine's `tick`.
     func pass(_ milliseconds: Int64) { now += .milliseconds(milliseconds) }
 
-    /// Advances the clock to the machine's deadline, and ticks.
+    /// Advances the clock to the machine's deadline, and calls its `tick`.
     func tick() -> [Machine.Action] {
         now = max(now, machine.deadline ?? now)
         return machine.tick(now: now, random: 0)

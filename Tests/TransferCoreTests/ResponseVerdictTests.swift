@@ -66,7 +66,7 @@ import TransferCore
                 == .replaced(pin: Pin(total: 999, validator: .entityTag(Self.tag), mediaType: "audio/mpeg")))
     }
 
-    /// Content-Range has no meaning in a 200 response, but it may be true: the body is then only a part.
+    /// Content-Range has no meaning in a 200 response. If a server sends one nevertheless, the body may be only a part.
     @Test(arguments: [
         ["content-range": "bytes 0-999/2000", "content-length": "1000"],
         ["content-range": "bytes 1000-1999/2000", "content-length": "1000"],

@@ -18,8 +18,8 @@ package enum Timers {
     /// Suspends the task for `duration`, which includes time during which the machine is suspended. Returns at once on
     /// cancellation.
     ///
-    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no timer can be created or armed,
-    /// `duration` does not include time during which the machine is suspended.
+    /// Uses timerfd_create(2) with `CLOCK_BOOTTIME`. If that timer cannot be created or armed, `after` is used instead,
+    /// and `duration` does not include time during which the machine is suspended.
     package static func sleep(for duration: Duration) async {
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
         let descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))

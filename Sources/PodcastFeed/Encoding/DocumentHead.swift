@@ -23,9 +23,9 @@ enum DocumentHead: Equatable {
 
     /// Returns the offset at which the XML starts; `nil` if there is no `<`.
     ///
-    /// The offset is 0 if the document begins like XML. Otherwise the XML starts at the XML declaration, or else at the
-    /// root tag of a feed or list of subscriptions, or else at the first `<`: other text, such as the warning of a web
-    /// server's script, may precede it.
+    /// The offset is 0 if the document begins like XML. Otherwise other text precedes the XML, such as the warning of a
+    /// web server's script. The XML then starts at the XML declaration, or else at the root tag of a feed or list of
+    /// subscriptions, or else at the first `<`.
     private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
         let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
@@ -35,8 +35,8 @@ enum DocumentHead: Equatable {
         return head.firstIndex(of: UInt8(ascii: "<"))
     }
 
-    /// Returns the length of the XML declaration, which is skipped: the text is UTF-8 by now, and a malformed
-    /// declaration may lack its `?>`.
+    /// Returns the length of the XML declaration, up to its `>`; 0 if there is none. The XML parser does not get the
+    /// declaration, because the text is already converted to UTF-8, and a malformed declaration may lack its `?>`.
     private static func declarationLength(_ head: UnsafeBufferPointer<UInt8>) -> Int {
         guard head.starts(with: "<?xml".utf8), head.count > 5, head[5].isXMLSpace || head[5] == UInt8(ascii: "?"),
             let end = head.firstIndex(of: UInt8(ascii: ">"))

@@ -1,4 +1,4 @@
-/// A streaming writer of JSON (RFC 8259) as UTF-8: callers can drain the text before the rest is known.
+/// A streaming writer of JSON (RFC 8259) as UTF-8. Callers can drain the text written so far before the rest is known.
 ///
 /// The caller is responsible for correct syntax: an object's member is a `name` and a value, and each value of an array
 /// follows an `element`.
@@ -36,7 +36,7 @@ struct JSONWriter {
 
     mutating func endArray() { end(UInt8(ascii: "]")) }
 
-    /// Records that values of the innermost open array were written elsewhere.
+    /// Records that values of the innermost open array were written elsewhere, so that a comma precedes the next one.
     mutating func skipElements() { isEmpty = false }
 
     /// Starts the next value of an array.
@@ -46,7 +46,7 @@ struct JSONWriter {
         breakLine()
     }
 
-    /// Starts a member of an object: its value follows. The name is written unescaped.
+    /// Writes the name of an object's member. Its value must be written next. The name is not escaped.
     mutating func name(_ name: StaticString) {
         element()
         bytes.append(UInt8(ascii: "\""))

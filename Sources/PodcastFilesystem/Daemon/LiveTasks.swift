@@ -6,17 +6,19 @@ package import PodcastProtocol
 internal import Synchronization
 package import TransferCore
 
-/// The daemon's tasks as last reported by its events, so that no request has to wait for the daemon.
+/// The daemon's tasks as last reported by its events, so that a FUSE request that shows their state need not wait for
+/// the daemon.
 package final class LiveTasks: Sendable {
     /// A task and its progress.
     package struct Task: Sendable, Equatable {
         package var info: TaskInfo
+        /// The number of the rendition (version of the media file) that is downloaded.
         package var generation: Int?
         /// The received byte ranges as text.
         package var ranges: String?
     }
 
-    /// The subject of a task: its episode, or, without one, the task itself.
+    /// The key of a task: its episode, or the task's own id if it has no episode.
     private enum Key: Hashable {
         case episode(EpisodeID)
         case task(TaskID)
@@ -25,7 +27,7 @@ package final class LiveTasks: Sendable {
     /// The error of the last open of an episode, or of a failed task.
     package struct RetryError: Sendable, Equatable {
         package var error: String
-        /// Whether the open or task has failed with this error. If not, the open waits while the server is retried.
+        /// Whether the open or task has failed with this error. If not, the open waits while the daemon tries again.
         package var isFinal: Bool
         /// The waiting open as a queued task; `nil` if the error is final or that of a task, or the path is unknown.
         var info: TaskInfo?
@@ -49,8 +51,8 @@ package final class LiveTasks: Sendable {
 
     package init() {}
 
-    /// Replaces all tasks and waiting opens: by those of a newly connected daemon, or by none after the connection was
-    /// lost. Final errors stay.
+    /// Replaces all tasks and waiting opens with those of a newly connected daemon, or with none after the connection
+    /// was lost. Errors other than those of waiting opens stay.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
@@ -69,7 +71,7 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    /// Clamps a number of bytes received from the daemon, so that the sum of all tasks does not overflow.
+    /// Clamps a byte count in a message of the daemon, so that the sum over all tasks does not overflow.
     package static func bytes(_ number: Int64) -> Int64 { min(max(number, 0), EpisodeSize.greatest) }
 
     private static func key(_ info: TaskInfo) -> Key { info.episode.map { .episode($0) } ?? .task(info.id) }
@@ -121,7 +123,8 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    /// Returns an open that waits for a failing server, as a queued task with number 0; `nil` for other events.
+    /// Returns a queued task with the id 0 for the event of an open that waits for a failing server; `nil` for any
+    /// other event.
     private static func waitingOpen(_ event: Event, _ error: String) -> TaskInfo? {
         guard event.kind != .failed, let report = event.task, report.id == nil, let path = report.path else {
             return nil
@@ -148,7 +151,8 @@ package final class LiveTasks: Sendable {
         state.withLock { $0.retryErrors[.episode(episode)] }
     }
 
-    /// The total rate of all tasks in bytes per second, for each of the last `RateHistory.length` seconds, newest last.
+    /// The total rate of the running tasks in bytes per second, for each of the last `RateHistory.length` seconds,
+    /// newest last.
     package var rates: [Double] {
         let now = SystemClock.monotonic.seconds
         return state.withLock { $0.rates.values(until: now) }

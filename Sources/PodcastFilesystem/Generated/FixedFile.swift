@@ -4,7 +4,7 @@ internal import PodcastProtocol
 internal import Synchronization
 internal import TransferCore
 
-/// The generated files in the root.
+/// The generated files in the root folder of the mount.
 enum FixedFile: Int64, CaseIterable, Sendable {
     case status = 2
     case statusJSON = 3
@@ -73,7 +73,8 @@ enum FixedFile: Int64, CaseIterable, Sendable {
 }
 
 extension NodeForm {
-    /// The form of files that change without an event: the kernel does not cache their attributes.
+    /// The form (permissions and cache timeouts) of files that change without an event. The kernel must not cache their
+    /// attributes.
     static let changing: NodeForm = {
         var form = NodeForm.file
         (form.attributeTimeout, form.pushesSize) = (0, false)
@@ -110,7 +111,7 @@ struct RootFile: GeneratedFile {
         try rendering(nil)
     }
 
-    /// - Parameter content: The content of an open handle, which is not rendered again; `nil` to render it now.
+    /// - Parameter content: The content that an open handle already has; `nil` to render it now.
     private func rendering(_ content: GeneratedContent?) throws -> Rendering? {
         guard let file = FixedFile(rawValue: node.row) else { return nil }
         let content = try content ?? file.content(mount)

@@ -1,4 +1,4 @@
-/// The type of an enclosure, derived from its MIME type and the path of its URL, without a request. Pure.
+/// The type of an enclosure, derived from its MIME type and the path of its URL, without a request.
 package struct MediaType: Sendable, Equatable {
     /// A major media type.
     package enum Major: Int, Sendable {
@@ -66,7 +66,7 @@ package struct MediaType: Sendable, Equatable {
     }
 
     /// Returns the MIME type that podfs reports for a file from a feed: `StreamFile.type` for the playlist of a stream,
-    /// otherwise the feed's type if it is a known type of media, otherwise that of the extension.
+    /// otherwise the feed's type if it is a known type of media, otherwise the type of the extension.
     ///
     /// Unknown types of the feed are not reported: some web servers use the attribute `user.mime_type` as the file's
     /// Content-Type, and browsers would run scripts in a feed's `image/svg+xml`.
@@ -76,7 +76,7 @@ package struct MediaType: Sendable, Equatable {
         return mimeType(forExtension: fileExtension)
     }
 
-    /// Whether a file is video, by its MIME type, otherwise by its extension. Used to estimate sizes.
+    /// Whether a file is video, by its MIME type, or by its extension if the MIME type is missing, invalid or generic.
     package static func isVideo(type: String?, fileExtension: String) -> Bool {
         if let type = essence(of: type), !generic.contains(type) { return major(of: type) == .video }
         return extensions[fileExtension.lowercased()]?.major == .video

@@ -111,8 +111,9 @@ extension Library {
     /// Moves a show to a new feed address (301, 308, `itunes:new-feed-url`). Removes the validators, which apply only
     /// to the old address, and an unsubscribed search result that has the new address.
     ///
-    /// - Parameter space: The address space of the new address. Since a server chose the address, the feed must not
-    ///   move to a more private space later.
+    /// - Parameter space: The address space of the new address: public, local network or loopback. A server chose the
+    ///   address, so the most private space allowed for the feed becomes the more public one of `space` and the stored
+    ///   one. With `nil` it stays.
     /// - Returns: The renditions of the search result, whose cache files are now unreferenced.
     /// - Throws: `alreadySubscribed` if another subscribed show has the new address; `noSuchPodcast`.
     package func move(
@@ -164,7 +165,7 @@ extension Library {
         }
     }
 
-    /// Records whether no subscribed show is left: see `wasEmptied()`.
+    /// Records whether no subscribed show is left, for `wasEmptied()`.
     static func recordEmptied(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -194,7 +195,7 @@ extension Library {
 
     /// Renames a show's folder.
     ///
-    /// - Returns: The new name in the form NFC, as stored.
+    /// - Returns: The new name in Unicode NFC, as stored.
     /// - Throws: `invalidName`, `nameTaken`, `noSuchPodcast`.
     @discardableResult
     package func renamePodcast(id: ShowID, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
@@ -277,8 +278,8 @@ enum PodcastSQL {
     static let select = "SELECT \(columns) FROM podcast p"
 
     static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Podcast? {
-        // `next().map` would convert the row too late: the row belongs to the statement, which is reset when the cursor
-        // is released.
+        // `next().map` would convert the row after the cursor is released. That resets the statement to which the row
+        // belongs.
         let statement = try db.cachedStatement(sql: select + " WHERE " + condition)
         return try Row.fetchCursor(statement, arguments: arguments).mapAll(podcast).first
     }

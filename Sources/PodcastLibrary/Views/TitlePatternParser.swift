@@ -1,4 +1,4 @@
-/// The parser and compiler of `TitlePattern`.
+/// The parser and compiler of `TitlePattern`, a regular expression that is searched for in titles, ignoring case.
 struct TitlePatternParser {
     /// A node of the syntax tree.
     indirect enum Node {
@@ -78,7 +78,7 @@ struct TitlePatternParser {
         return node
     }
 
-    /// Parses `{2}`, `{2,}` or `{2,4}`; `nil` for a literal brace.
+    /// Parses `{2}`, `{2,}` or `{2,4}`. Returns `nil` and consumes nothing if the brace is a literal.
     private mutating func braces() throws(ViewError) -> (Int, Int?)? {
         let start = position
         position += 1

@@ -60,7 +60,7 @@ struct ViewShow {
     var tags: Set<String>
 }
 
-/// A view with its tags and names of shows folded for comparison.
+/// A view whose tags and show names are folded for comparison.
 struct CompiledView {
     let id: ViewID
     let definition: ViewDefinition
@@ -82,7 +82,7 @@ struct CompiledView {
 
     /// Whether an episode meets all conditions of the view.
     ///
-    /// - Parameter hasTitle: Whether the view's expression matches the title; ignored if there is none.
+    /// - Parameter hasTitle: Whether the view's title pattern matches the episode's title; ignored without a pattern.
     func contains(_ episode: ViewCandidate, of show: ViewShow, hasTitle: Bool, now: Int64) -> Bool {
         guard !episode.isBuried, selects(show), definition.title == nil || hasTitle else { return false }
         for (flag, isWanted) in definition.flags where episode.flags.contains(flag) != isWanted { return false }
@@ -97,7 +97,7 @@ struct CompiledView {
         return true
     }
 
-    /// Returns the sort key of an episode in the view; the least comes first.
+    /// Returns the sort key of an episode in the view. The episode with the lowest key comes first.
     func place(_ episode: ViewCandidate) -> ViewPlace {
         let id = episode.id.rawValue
         let milliseconds = episode.duration.map { Int64(min(max($0, 0), 1e9) * 1_000) }
@@ -114,7 +114,7 @@ struct CompiledView {
 /// The sort key of an episode in a view.
 struct ViewPlace: Comparable {
     var rank: Int64
-    /// The order of equal ranks: the episode's id or its negative.
+    /// The second sort key, for equal ranks: the episode's id, negated in orders that begin with the highest value.
     var tie: Int64
 
     static func < (one: Self, other: Self) -> Bool { (one.rank, one.tie) < (other.rank, other.tie) }
@@ -132,7 +132,7 @@ enum ViewSQL {
     /// change of their renditions, shows or tags.
     ///
     /// No trigger records new episodes, since it would make their insertion slower. They are found by their ids, which
-    /// are greater than `last` in `known_episode`: SQLite never assigns an id of `episode` again (AUTOINCREMENT).
+    /// are greater than `last` in `known_episode`, because SQLite never reuses an id of `episode` (AUTOINCREMENT).
     static let changeTracking = """
         CREATE TEMP TABLE changed_episode (id INTEGER PRIMARY KEY);
         CREATE TEMP TABLE changed_title (id INTEGER PRIMARY KEY);
@@ -184,7 +184,7 @@ enum ViewSQL {
     ///
     /// - Parameters:
     ///   - shows: The shows that the view selects; `nil` for all.
-    ///   - place: The place after which to search. Used only for the orders `newest` and `oldest`.
+    ///   - place: The sort key after which to search; `nil` for all. Used only for the orders `newest` and `oldest`.
     static func search(_ view: CompiledView, shows: [ShowID]?, after place: ViewPlace?, now: Int64) -> String {
         let definition = view.definition
         var conditions = ["e.buried = 0"]

@@ -10,8 +10,8 @@ struct FeedProgress: Sendable, Equatable {
     var expected: Int64?
 }
 
-/// The progress reports of a feed download, sent at intervals while bytes arrive. The last bytes are reported within
-/// one interval, unless the download ends first.
+/// The progress reports of a feed download, sent at intervals while bytes arrive. Each received byte is included in a
+/// report within one interval, unless the download ends first.
 final class FeedMeter: Sendable {
     private struct State {
         var progress = FeedProgress()
@@ -24,7 +24,7 @@ final class FeedMeter: Sendable {
     private let onProgress: @Sendable (FeedProgress) -> Void
     private let state = Mutex(State())
 
-    /// Interval of reports, as for downloads. Most feeds arrive before the first report.
+    /// The interval of reports, the same as for downloads of episodes. Most feeds arrive before the first report.
     private static let interval = Duration.milliseconds(250)
 
     /// - Parameter onProgress: called on any thread.

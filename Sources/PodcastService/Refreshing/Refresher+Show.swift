@@ -198,8 +198,9 @@ extension Refresher {
         return result.inserted.count
     }
 
-    /// Fetches the further pages of a feed if the occasion requires them. A failure ends the list of pages. Throws
-    /// `CancellationError` if the task was cancelled, since later refreshes do not fetch the missing pages.
+    /// Fetches the further pages of a feed if the occasion requires them. If a page cannot be fetched, returns the
+    /// pages before it. But throws `CancellationError` if the task was cancelled, since later refreshes would not fetch
+    /// the missing pages.
     func pages(
         of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
     ) async throws -> PagedFeed {
@@ -285,7 +286,7 @@ extension Refresher {
         guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),
             let address = FeedMove.confirmedAddress(chain: found.chain, head: found.head, from: podcast.url)
         else {
-            // An address with a different show is recorded and not tried again; a failed fetch is retried later.
+            // An address with a different show is stored and not tried again; a failed fetch is retried later.
             if found.feed != nil { try library.store(address: candidate, of: podcast.id) }
             return
         }

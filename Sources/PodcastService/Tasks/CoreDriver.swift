@@ -9,16 +9,17 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// The driver of `DaemonCore`: passes it inputs, writes its rows, and performs its effects.
+/// The driver of `DaemonCore`: passes it inputs, writes the rows that it returns to the library, and performs its other
+/// effects.
 ///
-/// A batch of inputs is handled by a copy of the core. Its rows, and the library changes that go with them, are written
-/// in one transaction. If it succeeds, the copy is adopted and the effects are performed, in order. If it fails, the
-/// copy is dropped, and neither core nor library has changed.
+/// A batch of inputs is handled by a copy of the core. The batch's rows, and the library changes that go with them, are
+/// written in one transaction. If it succeeds, the copy is adopted and the effects are performed, in order. If it fails,
+/// the copy is dropped, and neither core nor library has changed.
 @ServiceActor
 final class CoreDriver: ServicePart {
     /// The driver's interface to the other parts of the service.
     @ServiceActor protocol Owner: AnyObject {
-        /// The due times of chores.
+        /// The due times of chores, the work that the daemon starts by itself.
         var schedule: [Chore: WallTime] { get }
         /// Whether feeds are being fetched, or fetched ones have not been processed.
         var isFetching: Bool { get }
@@ -149,7 +150,8 @@ final class CoreDriver: ServicePart {
     }
 
     private func reserveSequences() {
-        // Reserve many at a time: progress is broadcast four times a second, and each reservation is a transaction.
+        // Each event needs a sequence number. Reserve many at a time, because progress is broadcast four times a second
+        // and each reservation is a transaction.
         guard core.tasks.lacksSequences else { return }
         do {
             core.reserve(try library.reserveSequences(10_000))
@@ -166,7 +168,7 @@ final class CoreDriver: ServicePart {
         finishBatch()
     }
 
-    /// Lets the core decide once about all inputs so far, and performs the effects.
+    /// Collects the effects that the core derives from all inputs so far, such as starts of downloads. Performs them.
     private func finishBatch() {
         if isRunning {
             let moment = moment

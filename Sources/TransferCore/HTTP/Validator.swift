@@ -10,12 +10,12 @@ package enum Validator: Sendable, Hashable {
     /// A Last-Modified date that is strong, as sent.
     case lastModified(String)
 
-    /// The minimum age of a Last-Modified relative to the response's Date to be strong, in seconds. RFC 9110 §8.8.2.2
-    /// requires at least one second and synchronized clocks; RFC 7232 required 60 s if it is unknown whether the clocks
-    /// are synchronized, as it is here.
+    /// The minimum time in seconds by which a strong Last-Modified date precedes the Date of its response. RFC 9110
+    /// §8.8.2.2 requires at least one second and synchronized clocks. RFC 7232 required 60 s if it is unknown whether
+    /// the clocks are synchronized. Here it is unknown.
     private static let strongAfter: Int64 = 60
 
-    /// Returns the best strong validator in a response head.
+    /// Creates the validator of a response head: its strong entity tag, or else its strong Last-Modified date.
     package init?(_ head: ResponseHead) {
         if let tag = head["etag"], Self.isStrongTag(tag) {
             self = .entityTag(tag)
@@ -30,8 +30,8 @@ package enum Validator: Sendable, Hashable {
         return nil
     }
 
-    /// Returns whether a tag is strong according to RFC 9110 §8.8.3, without `obs-text`: non-ASCII bytes are not
-    /// preserved in text, so two such tags could become equal.
+    /// Returns whether a tag is strong according to RFC 9110 §8.8.3 and contains no `obs-text` (non-ASCII bytes). Such
+    /// bytes are not preserved in a string, so two different tags could become equal.
     private static func isStrongTag(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
@@ -40,8 +40,8 @@ package enum Validator: Sendable, Hashable {
 
     /// Returns whether a response is of the rendition that this validator identifies.
     ///
-    /// - Returns: `nil` if the response does not say: a server may omit the field, or only some of its machines may
-    ///   send it.
+    /// - Returns: `nil` if the response has no such field, or a weak tag. A server may omit the field in some
+    ///   responses, or only some of its machines may send it.
     package func agrees(with head: ResponseHead) -> Bool? {
         switch self {
         case .entityTag(let tag):

@@ -5,8 +5,9 @@ internal import TransferCore
 /// Confined to the engine's thread. curl's callbacks access only the buffer and the file, because they must not call
 /// curl; `Download.process` calls curl afterwards.
 ///
-/// The bytes of a paused connection stay in the buffer. When the buffer is full, or the rate limit is reached, the
-/// connection pauses curl.
+/// A full buffer is flushed to the file. But while the machine has paused the connection, or has not processed the
+/// response's head, the bytes stay in the buffer, and the connection pauses curl when the buffer is full. It also
+/// pauses curl when the rate limit is reached.
 final class DownloadConnection: EasyHandleReceiver {
     let id: DownloadMachine.ConnectionID
     let token: ConnectionPools.Token

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The checks of `podfs doctor`. They change nothing and start no daemon, unless their comments say otherwise.
+/// The checks of `podfs doctor`. A check changes nothing and starts no daemon, unless its own comment says so.
 struct Doctor: Sendable {
     let installation: Installation
 

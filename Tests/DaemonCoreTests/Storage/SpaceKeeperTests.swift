@@ -12,7 +12,8 @@ struct SpaceKeeperTests {
         #expect(keeper.adopt(StoragePlan()) == [])
     }
 
-    /// The engine refuses a person's request to write again until it gets the new reason.
+    /// The engine retries a write at a person's request only if the reason to stop is a refused write. So it must
+    /// receive this reason even if it has stopped already.
     @Test func aRefusedWriteReplacesAnEarlierReasonToStop() {
         var keeper = SpaceKeeper(limits: StorageLimits(capacity: 1_000, keepFree: 100))
         var floor = StoragePlan()
