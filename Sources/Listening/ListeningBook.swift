@@ -60,9 +60,10 @@ package struct ListeningBook: Sendable {
         var reported: Instant
         var rate: Double
         var isPlaying = true
-        /// Seconds of the episode played since the start.
+        /// Seconds of the episode played since the session began, or since a later reported seek to the beginning.
         var listened: Double = 0
-        /// Whether playback began at the beginning, and has neither set nor cleared the played mark since.
+        /// Whether the session started at the beginning, or the player has later sought there, and this session has
+        /// neither set nor cleared the played mark since that start or seek.
         var isFromBeginning: Bool
         /// Whether the player has started from the beginning and may still seek to the stored position, which is
         /// therefore not replaced yet.
@@ -73,7 +74,6 @@ package struct ListeningBook: Sendable {
         /// The time of the last report that was due to be written, even if it changed nothing.
         var lastWriteDue: Instant?
 
-        /// Begins a stretch.
         mutating func beginStretch(at position: Double) {
             stretch = position
             self.position = position
@@ -91,15 +91,17 @@ package struct ListeningBook: Sendable {
     private var owners: [EpisodeID: Key] = [:]
     /// The time of the last report from a script inside a player, by the player's process.
     private var scripts: [Int32: Instant] = [:]
-    /// The time after a script's last report during which the session bus's reports about the same process are ignored.
+    /// The time after a script's last report during which reports from the session bus (MPRIS) about the same process
+    /// are ignored.
     private static let scriptLifetime: Duration = .seconds(60)
 
     package init() {}
 
     /// Processes a report.
     ///
-    /// - Parameter now: The time of a clock that never goes back. If the clock also runs while the machine sleeps, a
-    ///   position may be written one interval late after a sleep.
+    /// - Parameter now: The time of a clock that never goes back. If this clock runs while the machine sleeps and the
+    ///   clock of the reports' sender does not, the two disagree after a sleep on when the next write is due. A
+    ///   position may then be written one interval late.
     package mutating func handle(
         _ report: ListeningReport, stored: StoredListening, at now: Instant
     ) -> Verdict {
@@ -210,7 +212,7 @@ package struct ListeningBook: Sendable {
 }
 
 extension ListeningBook.Session {
-    /// Processes a seek.
+    /// Processes a seek that the player has reported.
     mutating func seek(to position: Double, _ stored: StoredListening) {
         beginStretch(at: position)
         if position < ListeningRules.beginning {
@@ -227,8 +229,8 @@ extension ListeningBook.Session {
         stored.position.map { position <= $0 && position >= $0 - ListeningRules.beginning } ?? false
     }
 
-    /// Processes playback up to a position. A distance that the player cannot have played since its last report is a
-    /// seek that it did not report.
+    /// Processes playback up to a position. A distance that the player cannot have played since its last report
+    /// is regarded as a seek that it did not report.
     mutating func advance(to position: Double, _ stored: StoredListening, rate: Double, at now: Instant) {
         let elapsed = isPlaying ? max(0, Double((now - reported) / .milliseconds(1)) / 1_000) : 0
         // Allows a quarter more and five seconds, since reports may be delayed and positions may be estimates.

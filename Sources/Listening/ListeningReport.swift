@@ -16,9 +16,9 @@ package struct ListeningReport: Sendable, Codable, Equatable {
         case stopped
     }
 
-    /// The sender of a report.
+    /// The origin of a report.
     package enum Source: String, Sendable, Codable {
-        /// The session bus.
+        /// The player's MPRIS interface on the session bus.
         case mpris
         /// A script in the player. It knows more than the bus, so the bus's reports about its process are ignored.
         case script

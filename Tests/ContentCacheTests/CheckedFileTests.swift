@@ -94,7 +94,7 @@ import Testing
         #expect(try cache.reopen(name) == nil)
         #expect(cache.names() == [other])
         #expect(try cache.reopen(other)?.present == RangeSet(0..<200_000))
-        // The target of a link does not belong to the cache.
+        // The target of a link does not belong to the cache, so it is not removed.
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 

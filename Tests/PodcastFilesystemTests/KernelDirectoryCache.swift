@@ -1,4 +1,5 @@
-/// A model of the kernel's cache of one folder's names: `rdc` in fs/fuse/readdir.c, function by function.
+/// A model of the kernel's cache of one folder's names (the field `rdc` in fs/fuse/readdir.c). A method whose comment
+/// names a kernel function models that function.
 struct KernelDirectoryCache {
     struct Entry: Equatable {
         /// The version of the listing, and the index of the name in it.
@@ -37,7 +38,8 @@ struct KernelDirectoryCache {
     /// The entries by page and by offset in the page.
     private var pages: [Int: [Int: Entry]] = [:]
 
-    /// Returns the total size of entries with these lengths, in bytes.
+    /// Returns the total size in bytes of entries with these lengths, including the unused ends of pages: no entry
+    /// extends over two pages.
     static func size(of lengths: [Int]) -> Int {
         lengths.reduce(0) { size, length in
             let rest = pageSize - size % pageSize

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Alternates of episodes in the library: their names, their selection and their rows.
+/// Alternates in the library, which are further encodings of an episode: their names, their selection and their rows.
 struct AlternateTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -152,7 +152,7 @@ struct AlternateTests {
         let newest = try #require(merged.inserted.last)
         #expect(try library.source(of: newest)?.sources.map(\.url) == ["https://x.example/3.mp3"])
 
-        // The episodes that have alternates retain them, and a later item gets none.
+        // The episodes that have alternates retain them, and item 2, which this feed adds, gets none.
         let next = try FeedParser.parse(Array(self.feed(items: 2..<6, further: 8).utf8))
         let again = try library.merge(next.items, into: show, now: noon + 2 * day)
         #expect(again.inserted.count == 1 && again.updated.isEmpty)

@@ -23,7 +23,8 @@ struct TaskTests {
         return (daemon, client)
     }
 
-    /// Starts a daemon with an episode of 600,000 bytes. The server sends half of them until the gate opens.
+    /// Starts a daemon with an episode of 600,000 bytes. The server sends the first half, and the rest when the gate
+    /// opens.
     private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
@@ -111,7 +112,7 @@ struct TaskTests {
         #expect(home.web.requests.isEmpty)
         #expect(try await again.act(.resume, id).count == 1)
         try await again.completion(of: id)
-        // The download resumed at the position where it had stopped.
+        // No request after the restart begins at byte 0, so the received bytes were not fetched again.
         #expect(home.web.requests(for: "/feed-1.mp3").allSatisfy { ($0.range?.firstByte ?? 0) > 0 })
         #expect(try second.library.downloads().isEmpty)
         await second.stop()

@@ -47,7 +47,7 @@ package final class PodfsHome: Sendable {
             "XDG_RUNTIME_DIR": directory.file("run"),
             "LANG": "C.UTF-8",
         ]
-        // Needed to find programs and libraries, and to configure sanitizers.
+        // Needed to find programs and libraries, and to configure sanitizers and coverage profiles.
         let handedOn = ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE"]
         for name in handedOn { environment[name] = ProcessInfo.processInfo.environment[name] }
         return environment.merging(extraEnvironment) { _, extra in extra }
@@ -90,8 +90,8 @@ package final class PodfsHome: Sendable {
         return child
     }
 
-    /// Creates a folder to mount on, with a guard that removes the mount at the end. Other programs may use the mount,
-    /// but the test process itself must not make calls in it that could block.
+    /// Creates a folder to mount on. Returns a guard that removes the mount when this home is released. Other programs
+    /// may use the mount, but the test process itself must not make system calls on its files that could block.
     package func makeMountPoint(
         _ name: String = "mnt", in namespace: MountNamespace? = nil, deadline: Duration = .seconds(300)
     ) throws -> MountGuard {

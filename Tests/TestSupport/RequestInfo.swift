@@ -25,7 +25,7 @@ package enum RequestedRange: Sendable, Hashable {
         }
     }
 
-    /// The first requested byte, unless it is counted from the end.
+    /// The position of the first requested byte; `nil` for a suffix, which is counted from the end.
     package var firstByte: Int? {
         switch self {
         case .closed(let first, _), .from(let first): first
@@ -71,7 +71,7 @@ package struct LoggedRequest: Sendable {
     package internal(set) var bodyBytesWritten = 0
     /// Whether the response has ended, successfully or not.
     package internal(set) var isFinished = false
-    /// Whether the response was written as planned: ended neither by the client nor by `stop`.
+    /// Whether the response was written as planned. It is false if the client or `stop` ended the response early.
     package internal(set) var isWhole = false
 
     package var method: String { request.method }

@@ -68,7 +68,7 @@ extension UploadMachineTests {
         bench.doubt()
         let actions = bench.resolve(.unknown("it has no list"))
         #expect(bench.failure(of: actions)?.message.contains("(it has no list); check there") ?? false)
-        // A user who resumes the upload has checked the server's list.
+        // The machine posts again, since a user who resumes the upload is assumed to have checked the server's list.
         #expect(actions.first == .record(bench.lastID, UploadResumeData()))
         #expect(bench.resume() == [.record(bench.lastID, UploadResumeData(step: .posting))])
     }

@@ -1,4 +1,4 @@
-/// The kernel's number for an inode of this filesystem.
+/// The number by which the kernel refers to an inode of this filesystem.
 ///
 /// The filesystem chooses it in the reply to a lookup or to a listing with attributes, and receives it in every later
 /// request. It need not equal `Attributes.inode`. A number must not be reused for another file while the kernel may

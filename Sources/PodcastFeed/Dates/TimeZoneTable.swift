@@ -1,7 +1,8 @@
 /// The time zones of the IANA database: each current rule, in the syntax of POSIX's `TZ`, and the zones that use it.
 ///
 /// Generated from the last line of each file of tzdata 2025b (`/usr/share/zoneinfo`). Dates before a zone's last change
-/// of rules may be wrong by an hour or two; the diagnostic says that today's rules are used.
+/// of rules may be wrong by an hour or two, so the diagnostic for a date with such a zone says that today's rules are
+/// used.
 enum TimeZoneTable {
     static let text = """
         <+00>0<+02>-2,M3.5.0/1,M10.5.0/3 = Antarctica/Troll

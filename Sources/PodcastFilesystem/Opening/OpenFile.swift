@@ -75,7 +75,7 @@ final class OpenFile: Sendable {
         media = Mutex(Media())
     }
 
-    /// Creates an open file in `Tagged` from the open original.
+    /// Creates an open file in `Tagged`. `original` is the open episode whose bytes follow the tag.
     init(number: NodeNumber, tag: ReplacementTag, _ original: OpenFile) {
         self.number = number
         self.tag = tag

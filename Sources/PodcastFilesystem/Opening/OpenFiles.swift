@@ -2,12 +2,13 @@ internal import ContentCache
 internal import Fuse
 internal import SystemPackage
 
-/// The table of open files and folders by handle, with the files that the handles of a node share.
+/// The table of open files and folders by handle. It also stores the cache file that all handles of a node share.
 struct OpenFiles: Sendable {
-    /// The files that the handles of a node share until the last one is closed.
+    /// The cache file that all handles of a node share until the last handle is closed.
     struct Node: Sendable {
-        /// The cache file, once one of the handles has it. A handle that was opened before the cache file existed gets
-        /// it with a read, and has none as long as the kernel answers all reads of the handle from cached pages.
+        /// The cache file; `nil` until one of the handles has it. A handle that was opened before the cache file
+        /// existed gets it when a read of the handle reaches this filesystem. It has none as long as the kernel answers
+        /// all its reads from cached pages.
         var leased: LeasedFile?
         /// The cache file registered for passthrough.
         var backed: BackedFile?
@@ -21,10 +22,10 @@ struct OpenFiles: Sendable {
     private var lastHandle: UInt64 = 0
     /// The number of removed handles of each node whose close is not finished.
     private var closing: [NodeNumber: Int] = [:]
-    /// The shared files of each open node.
+    /// The shared cache file of each open node.
     var nodes: [NodeNumber: Node] = [:]
-    /// The last known name of each node's cache file. The library records a new file only a moment after its first
-    /// read.
+    /// The last known name of each node's cache file. An open uses it if the library has no name yet: the library
+    /// records a new file only a moment after its first read.
     private var names: [NodeNumber: String] = [:]
     /// The completions of the opens that wait for the invalidation of a node's attributes.
     var pendingOpens: [NodeNumber: [@Sendable (_ isInvalidated: Bool) -> Void]] = [:]
@@ -59,9 +60,10 @@ struct OpenFiles: Sendable {
     /// Whether the close of a removed handle of this node is not finished.
     func isClosing(_ number: NodeNumber) -> Bool { closing[number] != nil }
 
-    /// Leases the cache file of a handle, once known, until the node's last handle is closed.
+    /// Stores the cache file of a handle, if it is known, for all handles of the node. The file stays leased until the
+    /// node's last handle is closed.
     mutating func lease(_ file: OpenFile) {
-        // The daemon's response to a read may arrive after the last close.
+        // The node is missing if the daemon's response to a read arrives after the last close.
         guard file.isEpisode, let node = nodes[file.number], node.leased == nil, let leased = file.leased else {
             return
         }
@@ -85,7 +87,7 @@ struct OpenFiles: Sendable {
     mutating func replace(_ handle: FileHandle, with names: FolderSnapshot) { folders[handle]?.names = names }
 }
 
-/// A leased cache file, which the daemon therefore cannot remove.
+/// A cache file on which its reader has a lease, a lock that prevents the daemon from evicting the file.
 struct LeasedFile: Sendable {
     let reader: MediaReader
     let name: String

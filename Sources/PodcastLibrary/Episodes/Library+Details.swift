@@ -5,7 +5,7 @@ package import PodcastFeed
 package import TransferCore
 
 extension Schema {
-    /// The details of shows and episodes for pages, each as one JSON text.
+    /// The details of shows and episodes that the generated pages need: one JSON text for each show and each episode.
     static let details = """
         ALTER TABLE podcast ADD COLUMN quiet_times INTEGER;   -- QuietTimes
         CREATE TABLE show_details (

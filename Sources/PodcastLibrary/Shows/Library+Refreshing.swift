@@ -65,7 +65,7 @@ extension Library {
         try subjects("p.ephemeral = 0 ORDER BY p.folded, p.name", [], settingsOf: nil)
     }
 
-    /// Returns the show with this id; `nil` for a search result, unless `evenFound`.
+    /// Returns the show with this id. A show that is only a search result is returned only if `evenFound` is true.
     package func refreshSubject(of podcast: ShowID, evenFound: Bool = false) throws -> RefreshSubject? {
         try subjects("p.id = ? AND p.ephemeral <= ?", [podcast, evenFound], settingsOf: podcast).first
     }
@@ -173,8 +173,8 @@ extension Library {
         ).mapAll { $0[0] }
     }
 
-    /// Returns the shows with automatic downloads that are not complete: outstanding, failed, or stopped after a part.
-    /// A download that a user has requested since is not automatic any more.
+    /// Returns the shows with automatic downloads that are not complete: outstanding, failed, or stopped after a part
+    /// of the file. A download that a user has requested since is not automatic any more.
     package func podcastsFetchingAhead() throws -> Set<ShowID> {
         // CROSS JOIN, since SQLite would otherwise scan all episodes (https://www.sqlite.org/optoverview.html).
         try query { db in

@@ -1,14 +1,16 @@
 import GRDB
 import TransferCore
 
-/// An index that finds the episode of a sync action within the action's show: by guid, otherwise by media URL,
-/// otherwise by media URL without the query. The rows of a show are read once.
+/// An index that finds the episode of a sync action, an action on one episode that a sync server exchanges between
+/// devices. The episode is searched for in the action's show: by guid, otherwise by media URL, otherwise by media URL
+/// without the query. The rows of a show are read once.
 struct EpisodeIndex {
     /// The episodes of one show.
     private struct ShowEpisodes {
         var byGUID: [String: EpisodeID] = [:]
         var byURL: [String: EpisodeID] = [:]
-        /// Episodes by media URL without the query, which may be a rotating token; `nil` if several have the same.
+        /// Episodes by media URL without the query, since the query may be a rotating token. The value is `nil` if
+        /// several episodes have the same URL without the query.
         var byPath: [String: EpisodeID?] = [:]
         var withGUID: Set<EpisodeID> = []
     }
@@ -30,7 +32,7 @@ struct EpisodeIndex {
         let url = EpisodeMatcher.comparable(url: action.episode)
         if let found = show.byURL[url] { return found }
         guard let path = Self.mediaPath(url), let found = show.byPath[path] ?? nil else { return nil }
-        // Different guids mean different episodes.
+        // If both have a guid, the guids differ, since the lookup by guid found nothing. The episodes then differ, too.
         return action.guid != nil && show.withGUID.contains(found) ? nil : found
     }
 
@@ -51,8 +53,8 @@ struct EpisodeIndex {
     private mutating func podcast(_ url: String, _ db: Database) throws -> ShowID? {
         if showOfURL == nil {
             var known: [String: ShowID] = [:]
-            // Each query overrides the previous ones: former addresses, addresses as the server spells them, and the
-            // current addresses.
+            // The queries read former addresses, addresses as the sync server spells them, and current addresses. If
+            // an address is found for two shows, the later query decides.
             for sql in [
                 "SELECT a.url, a.podcast FROM address a JOIN podcast p ON p.id = a.podcast",
                 "SELECT f.url, f.podcast FROM sync_feed f JOIN podcast p ON p.id = f.podcast",

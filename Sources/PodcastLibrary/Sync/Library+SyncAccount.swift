@@ -120,7 +120,8 @@ enum SyncSQL {
         }
     }
 
-    /// Executes `body`, which writes changes from the server, without queueing them for sending.
+    /// Executes `body`, which writes changes from the server, without queueing them for sending. The triggers that
+    /// queue changes do nothing while `applying` is 1.
     static func applying<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
         // If the transaction fails, both updates are rolled back.
         try db.execute(sql: "UPDATE sync_account SET applying = 1")

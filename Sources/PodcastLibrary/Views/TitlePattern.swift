@@ -1,9 +1,9 @@
 /// A regular expression that is searched for in titles, ignoring case.
 ///
-/// The syntax is the common subset of POSIX's extended and Perl's expressions: `.`, `[…]`, `\d`, `\w`, `\s`, `\b` and
-/// their opposites, `^`, `$`, `|`, `(…)`, `(?:…)`, `*`, `+`, `?` and `{2,4}`. There are no back references and no
-/// lookaround: the matcher follows all alternatives at once (Thompson's algorithm, https://swtch.com/~rsc/regexp/), so
-/// its time is proportional to the length of the title, whatever the expression. Pure.
+/// The syntax is a subset of that of Perl's expressions: `.`, `[…]`, `\d`, `\w`, `\s`, `\b` and their opposites, `^`,
+/// `$`, `|`, `(…)`, `(?:…)`, `*`, `+`, `?` and `{2,4}`. There are no back references and no lookaround, because the
+/// matcher follows all alternatives at once (Thompson's algorithm, https://swtch.com/~rsc/regexp/). Its time is
+/// therefore proportional to the length of the title, whatever the expression. Pure.
 package struct TitlePattern: Sendable, Equatable {
     /// The expression as the user wrote it.
     package let text: String
@@ -66,7 +66,7 @@ package struct TitlePattern: Sendable, Equatable {
         var (current, next) = (Threads(program.count), Threads(program.count))
         var steps = 0
         for position in 0...scalars.count {
-            // A match may start at any position. If none is in progress, positions where none can begin are skipped.
+            // A match may begin at any position. If no match is in progress, skip positions where none can begin.
             if current.list.isEmpty, let beginnings {
                 guard position < scalars.count else { break }
                 let value = scalars[position].value

@@ -2,8 +2,9 @@ internal import Listening
 package import PodcastLibrary
 package import TransferCore
 
-/// The downloads and evictions required by `auto_download` for a show: the episodes that its rules select are to be
-/// cached; other automatic downloads are cancelled or evicted. Pure; each list is in listing order, newest first.
+/// The downloads and evictions that the setting `auto_download` requires for a show. The episodes that the rules select
+/// are downloaded, and other automatic downloads are cancelled or evicted. Pure. Each list is in listing order, newest
+/// first.
 package struct AutoDownload: Sendable, Equatable {
     /// The reason why an episode is or is not downloaded automatically.
     package enum Reason: String, Sendable, CaseIterable {
@@ -14,7 +15,7 @@ package struct AutoDownload: Sendable, Equatable {
         /// `auto_download` is 0.
         case off
         case notListed = "not_listed"
-        /// `keep` removes it.
+        /// The setting `keep` removes it from the library.
         case keep
         case type
         case title
@@ -43,10 +44,12 @@ package struct AutoDownload: Sendable, Equatable {
 
     /// - Parameters:
     ///   - episodes: all episodes of the show.
-    ///   - count: `auto_download`. With 0 (off) no download starts and incomplete ones are cancelled; complete ones
-    ///     stay until the cache needs the space, since turning the setting off does not ask for a deletion.
+    ///   - count: the value of `auto_download`, the maximum number of selected episodes. If it is 0 (off), no download
+    ///     starts, and incomplete automatic downloads are cancelled. Complete ones stay until the cache needs the
+    ///     space, since turning the setting off does not ask for a deletion.
     ///   - rules: the rules that select episodes.
-    ///   - keep: the show's `keep`; episodes that it would remove are not fetched.
+    ///   - keep: the show's setting `keep`, which selects the episodes that stay in the library. Episodes that it would
+    ///     remove are not fetched.
     package init(
         _ episodes: [RetainedEpisode], newest count: Int, rules: AutoDownloadRules = AutoDownloadRules(), keep: Keep,
         now: Int64

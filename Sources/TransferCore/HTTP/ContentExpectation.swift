@@ -29,7 +29,8 @@ package enum ContentExpectation: Sendable, Equatable {
     /// - Parameters:
     ///   - doubt: How strongly the response head suggests that the body is not media. If media are expected and the
     ///     doubt is strong, a binary body of unknown format is rejected.
-    ///   - head: The response head. Its content coding or media type is named in the reason for such a rejection.
+    ///   - head: The response head. Its content coding or media type is named in the reason for such a rejection. If
+    ///     it is `nil`, a binary body is not rejected.
     package func refusal(
         of content: BodyContent, doubt: ResponseHead.Doubt = .none, _ head: ResponseHead? = nil
     ) -> TransferError? {
@@ -42,7 +43,7 @@ package enum ContentExpectation: Sendable, Equatable {
         }
     }
 
-    /// Returns the reason to reject a body because of its head alone.
+    /// Returns the reason to reject a body because of the response head alone.
     static func refusal(_ head: ResponseHead) -> TransferError {
         if let coding = head.contentCoding {
             return TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)")

@@ -11,7 +11,7 @@ package struct ProxySettings: Sendable, Equatable {
 
     private let http: Proxy?
     private let https: Proxy?
-    /// The hosts and blocks of `no_proxy`.
+    /// The hosts and address blocks of `no_proxy`, to which requests go directly.
     private let direct: [Substring]
 
     /// - Parameter variable: Returns the value of an environment variable. An empty value is treated as unset.

@@ -10,7 +10,7 @@ package struct ResumeData: Codable, Sendable, Equatable {
     package var generation: Int
     /// The size in bytes; absent while unknown.
     package var total: Int64?
-    /// `Validator.text`; absent without a strong one.
+    /// The strong validator of the file, as `Validator.text`; absent if the server has sent none.
     package var validator: String?
     /// The present ranges, as `ByteRanges.text`.
     package var present: String

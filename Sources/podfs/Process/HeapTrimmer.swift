@@ -6,9 +6,9 @@ import Synchronization
 /// A scheduler of malloc_trim(3), which returns freed memory to the system once the process is idle after work.
 ///
 /// malloc retains freed memory: after a feed of 100,000 items the daemon had 480 MB, of which 6 MB were in use; after
-/// large pages a mount had 180 MB. Two measures fix that. First, all threads share one arena (`begin`), because malloc
-/// can shrink only the first arena. Second, `malloc_trim` runs once, some time after the last work. After that an idle
-/// process has no timer. Thread-safe.
+/// large pages a mount had 180 MB. Two measures fix that. First, all threads share one arena (`begin`), because
+/// `malloc_trim` shrinks only the heap of the first arena. Second, `malloc_trim` runs once, some time after the last
+/// work. After that no timer runs until there is work again. Thread-safe.
 final class HeapTrimmer: Sendable {
     private struct State {
         /// Whether a check is scheduled.
@@ -52,8 +52,9 @@ final class HeapTrimmer: Sendable {
         if isIdle { trim() } else { scheduleCheck() }
     }
 
-    /// Configures malloc for a long-running process; call it before the first thread starts. Limits that are set
-    /// explicitly are not raised by malloc when a large block is freed. The corresponding C function is `mallopt`.
+    /// Configures malloc for a long-running process; call it before the first thread starts. By default malloc raises
+    /// the trim and mmap thresholds when a large block is freed. It does not raise a threshold that was set explicitly.
+    /// The corresponding C function is `mallopt`.
     static func begin() {
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_TRIM_THRESHOLD, 256 << 10)

@@ -9,8 +9,8 @@ struct TerminalTraits: Equatable {
     var width: Int
     var height: Int
 
-    /// - Parameter environment: NO_COLOR (no-color.org), TERM, and COLUMNS and LINES for a terminal that does not
-    ///   report its size.
+    /// - Parameter environment: The environment variables: TERM and NO_COLOR (no-color.org) are read, and COLUMNS and
+    ///   LINES if the terminal reports no plausible size.
     init(descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
         // `struct winsize` of ioctl_tty(2): rows, columns, and two unused fields.
         var size: [UInt16] = [0, 0, 0, 0]
@@ -20,8 +20,8 @@ struct TerminalTraits: Equatable {
             environment: environment)
     }
 
-    /// The plausible widths and heights. Others are ignored: the status screen is padded with empty lines up to the
-    /// height, so an absurd height would produce a huge frame.
+    /// The plausible widths and heights. A value outside this range is ignored. The status screen is padded with empty
+    /// lines up to the height, so an absurd height would produce a huge frame.
     private static let sizes = 1...10_000
 
     /// - Parameters:

@@ -1,7 +1,7 @@
 import Foundation
 import PodcastFeed
 
-/// The feed's data of one episode, and its true identity, which real feeds do not contain.
+/// The data that a feed states about one episode, and the episode's true identity, which real feeds do not contain.
 struct Said: Sendable {
     enum Media: String, Sendable {
         case mp3 = "mp3"
@@ -31,8 +31,8 @@ struct Said: Sendable {
     let place: String
     var media: Media
     var length: Int64?
-    /// The notes, which contain the identity, so that a row's episode can be determined. The matching ignores show
-    /// notes.
+    /// The notes. They contain the identity, so that a test can determine the episode of a row in the library. The
+    /// library ignores show notes when it matches a feed's items to its rows.
     var notes: String
 
     init(_ episode: ModelEpisode, guid: String?, scheme: String, address: String) {
@@ -74,9 +74,9 @@ struct Said: Sendable {
     /// Whether both have the same data, including what a user does not see.
     func isSame(as other: Said) -> Bool { looksSame(as: other) && url == other.url }
 
-    /// Whether a user sees no difference: a query of the URL is invisible.
+    /// Whether a user sees no difference. The query of the URL is not compared, because users do not see it.
     func looksSame(as other: Said) -> Bool {
-        // Compared by bytes: `==` treats a composed and a decomposed title as equal, `ls` shows them as different.
+        // Titles are compared by bytes: `==` treats composed and decomposed ones as equal, but `ls` does not.
         (title.map { Array($0.utf8) }) == (other.title.map { Array($0.utf8) }) && guid == other.guid
             && published == other.published && duration == other.duration && media == other.media
             && length == other.length && notes == other.notes
@@ -110,7 +110,7 @@ struct ModelEpisode: Sendable {
     let identity: Int
     var guid = GUID.none
     var words: String?
-    /// The spelling of the title; its words stay.
+    /// The number of the title's spelling; see `title`. All spellings have the same words.
     var typesetting = 0
     var published: PublicationDate?
     var duration: Double?

@@ -6,15 +6,16 @@ internal import TransferCore
 ///
 /// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
 /// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
-/// with a probability of 1 in 50), the later gets the next free number. Bounded: beyond `capacity` the least recently
-/// used name that the kernel has forgotten is removed; if there is none, the least recently used is invalidated.
+/// with a probability of 1 in 50), the later gets the next free number. Once `capacity` names are stored, each new name
+/// removes the least recently used name that the kernel has forgotten. If the kernel knows all names, the results of
+/// the least recently used one are dropped, and the caller invalidates that name in the kernel.
 struct SearchTerms: Sendable {
-    /// The number of stored names from which on each new name displaces an older one. If the kernel knows the older
+    /// The number of stored names at which each new name begins to displace an older one. If the kernel knows the older
     /// name, only its results are removed. A thousand names with fifty results each use 10 MB at most.
     static let capacity = 1_000
-    /// The maximum number of names in the kernel: beyond it lookups of new names fail.
+    /// The maximum number of names that the kernel may know at once. Lookups of further names fail.
     private let limit: Int
-    /// The count of possible numbers. They are used as generations of nodes, which have 18 bits.
+    /// The count of possible numbers. The number of a name is the generation in its `NodeNumber`, which has 18 bits.
     private static let numberCount = 1 << 18
 
     private struct Term {
@@ -28,8 +29,8 @@ struct SearchTerms: Sendable {
     }
 
     private var terms: [Int: Term] = [:]
-    /// The numbers by the bytes of the name: Swift treats different spellings of a letter as equal, the kernel does
-    /// not.
+    /// The numbers by the bytes of the name. A `String` cannot be the key: Swift treats the composed and the decomposed
+    /// form of a letter as equal, but the kernel does not.
     private var byName: [[UInt8]: Int] = [:]
     /// The number of uses of all names so far.
     private var uses = 0

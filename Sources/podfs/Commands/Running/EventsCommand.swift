@@ -57,7 +57,7 @@ struct EventsCommand: PodfsCommand {
                 try print(event)
                 last = event.sequence
             }
-            // The daemon has exited. The next one has the stored final events of tasks that ended in the meantime.
+            // The daemon has exited. The next one returns the stored final events of tasks that ended in the meantime.
             // Without `--since`, events that were stored before the first connection are not printed.
             last = last ?? newestStored
         }

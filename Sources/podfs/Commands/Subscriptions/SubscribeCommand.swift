@@ -66,8 +66,9 @@ struct SubscribeCommand: PodfsCommand {
         throw ExitCode(failures.count < urls.count ? CommandError.Code.partlyFailed.rawValue : first.code.rawValue)
     }
 
-    /// Returns the URL of a feed; for the folder of a search result in a mount, the URL of its feed. The extended
-    /// attribute has the full URL, because a URL from a catalogue contains no credentials to redact.
+    /// Returns the feed URL for an argument. If the argument is the folder of a search result in a mount, the URL is
+    /// read from the folder's extended attribute `user.xdg.origin.url`. That attribute has the full URL, because a URL
+    /// from a catalogue contains no credentials to redact.
     private static func address(_ text: String) throws -> String {
         guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
             return try FeedArgument.address(text)
