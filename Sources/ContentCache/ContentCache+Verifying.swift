@@ -3,7 +3,7 @@ internal import SystemPackage
 
 // Checks of files that should be complete.
 extension ContentCache {
-    /// Returns the first difference of a file from the expectation; `nil` if there is none.
+    /// Returns the first difference between a file and the expectation; `nil` if there is none.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         do {
             try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor
@@ -27,8 +27,8 @@ extension ContentCache {
 
     /// Reads a whole file. If the file's digest equals the one in `checkpoint`, writes a new checkpoint.
     ///
-    /// For files whose inode or mtime differs from the checkpoint, such as a file restored from a backup. The call
-    /// takes as long as reading the whole file from the disk.
+    /// With the new checkpoint, a file whose inode or mtime differs from the recorded one is accepted again, for
+    /// example a file restored from a backup. The call takes as long as reading the whole file from the disk.
     ///
     /// - Parameter checkpoint: The checkpoint of the complete file. Its inode, mtime and ranges are ignored.
     /// - Returns: The file's state before the read.
@@ -52,7 +52,7 @@ extension ContentCache {
         fresh.setReceived(all)
         fresh.setSynced(all)
         do {
-            // Records the state before the read, so that the next check detects a write during the read.
+            // Records the file's state from before the read, so that the next check detects a write during the read.
             try save(fresh, of: file, durably: true, state: opened.state)
         } catch {
             throw .checkpointNotWritten(code: (error as? Errno)?.rawValue ?? EIO)

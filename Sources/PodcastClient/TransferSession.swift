@@ -13,7 +13,7 @@ package final class TransferSession: Sendable {
 
     /// A caller that waits for the end of a task.
     private struct Waiter {
-        /// Whether an event with `TaskReport.waitsForSpace` ends the wait, too.
+        /// Whether an event with `TaskReport.waitsForSpace` also ends the wait.
         var includesSpaceWait: Bool
         var continuation: CheckedContinuation<Event, any Error>
     }
@@ -73,9 +73,11 @@ package final class TransferSession: Sendable {
 
     let connection: DaemonConnection
     private let inbox: Inbox
-    /// Tasks of a background session that earlier connections have created: running, queued, suspended or failed.
+    /// The running, queued, suspended and failed tasks that earlier connections of a background session have created.
+    /// The tasks of a background session continue while no client is connected.
     package let outstanding: [TaskInfo]
-    /// Final events of a background session since the last acknowledged one, oldest first; see `acknowledge`.
+    /// The final events of a background session that are newer than the last acknowledged one, oldest first; see
+    /// `acknowledge`.
     package let missedEvents: [Event]
 
     /// Connects, and starts a daemon if none runs. Throws `ClientError` or `Failure`.
@@ -139,8 +141,8 @@ package final class TransferSession: Sendable {
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
         let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
             episodes)
-        // The other episodes no longer wait for space: remove their stored events, except those received since the
-        // request. They may be newer than the reply.
+        // The other episodes no longer wait for space, so remove their stored events. Events that arrived after the
+        // request was sent stay, because they may be newer than the reply.
         inbox.state.withLock { state in
             for episode in episodes.subtracting(waitingForSpace)
             where state.waitingForSpace[episode] == before[episode] {
@@ -172,7 +174,7 @@ package final class TransferSession: Sendable {
 /// The download of one episode in a session.
 package struct DownloadTask: Sendable {
     private let session: TransferSession
-    /// The state when the task was created or found.
+    /// The task's state when this value was created.
     package let info: TaskInfo
     package let episode: EpisodeID
 

@@ -57,7 +57,8 @@ import Testing
     @Test func aHeadSentByteByByteTimesOut() async throws {
         let show = try await MountedShow(
             episodes: 1, length: nil, configuration: MountedShow.patience(stall: 1, reader: 3))
-        // The head arrives faster than one byte a second, so curl reports no stall: it does so only below this rate.
+        // curl reports a stall only below one byte per second. The head arrives faster, so curl does not end the
+        // request.
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .slowHead(bytesPerSecond: 10) }
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == ETIMEDOUT)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import podfs
 
-/// Output of commands that goes to a full disk, and output that is pasted into a shell.
+/// Tests of commands that write to a full disk, and of the quoting of words that the user may paste into a shell.
 @Suite struct OutputTests {
     @Test(arguments: ["export > /dev/full", "export /dev/full", "list --json > /dev/full", "--version > /dev/null"])
     func truncatedOutputIsAFailure(_ arguments: String) async throws {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import podfs
 
-/// The release of a process's program pages.
+/// Tests that pages of the program's code and constants are released after the start.
 @Suite(.serialized) struct ProgramPagesTests {
-    /// Returns the resident bytes of mapped files of this process; proc(5).
+    /// Returns the number of resident bytes of the files that this process has mapped (RssFile in proc(5)).
     private func residentFiles() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssFile:") })

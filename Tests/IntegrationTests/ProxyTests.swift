@@ -51,7 +51,7 @@ import Testing
         #expect(proxy.requests.count == count)
     }
 
-    /// A feed on the internet does not cause requests to private hosts through the proxy. Two of the URLs in the feeds
+    /// A feed on the internet must not cause requests to private hosts through the proxy. Two of the three media URLs
     /// lead to the proxy itself.
     @Test func aFeedLeadsToNoPrivateHostThroughAProxy() async throws {
         let web = HTTPTestServer()
@@ -78,8 +78,8 @@ import Testing
         #expect(web.requests(for: "/1.mp3").isEmpty)
     }
 
-    /// With TLS the proxy sees only the host's name, and a certificate of the authority in `transfers.ca_file` is
-    /// accepted.
+    /// With TLS the proxy sees only the host's name, and podfs accepts a certificate that the authority in
+    /// `transfers.ca_file` has issued.
     @Test func aCertificateOfTheGivenAuthorityIsAcceptedThroughAProxy() async throws {
         let server = try await SecureServer(names: ["DNS:pod.example"])
         try server.write("1.mp3", content.bytes)

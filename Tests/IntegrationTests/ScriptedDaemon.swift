@@ -10,7 +10,7 @@ final class ScriptedDaemon: Sendable {
         var frame: Frame
         /// Frames that the daemon sends immediately after this one.
         var following: [Frame] = []
-        /// Whether the daemon closes the connection after this frame.
+        /// Whether the daemon closes the connection after these frames.
         var isLast = false
     }
 

@@ -22,7 +22,7 @@ import Testing
         #expect(reason.hasPrefix("no space left in the cache: the cache is full"))
         #expect(try await show.status().contains(reason))
         #expect(try await show.home.run("status").output.contains(reason))
-        // A read is served completely.
+        // A read of an episode whose download waits is served completely.
         let read = try await show.read(show.path(waiting))
         #expect(MountedShow.content(waiting, size: Self.size).matches(read.standardOutput), "\(read.error)")
     }

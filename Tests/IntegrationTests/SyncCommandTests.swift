@@ -65,7 +65,8 @@ import Testing
     }
 
     @Test func aPasswordPromptStoppedByCtrlZIsHiddenAgainAfterwards() async throws {
-        // A shell with job control: the kernel does not stop a process without a parent in its session.
+        // Start the command from a shell with job control. On Ctrl-Z, the kernel does not stop a process whose parent
+        // is not in its session.
         let script = "\"$0\" sync login \"$1\" --user anna; echo stopped; read -r; fg"
         let terminal = try PseudoTerminal(
             "/bin/bash", ["-mc", script, PodfsHome.executable, server.url], environment: home.environment, columns: 80,

@@ -28,7 +28,7 @@ struct LiveTaskTests {
         #expect(live.all.map(\.id) == [8])
         live.apply(event(.state(report(.remote, id: 8))))
         #expect(live.all.isEmpty)
-        // An open that has failed for good is no task.
+        // An open that has failed for good is no longer listed.
         live.apply(event(.failed(report(.failed, error: "no route"))))
         #expect(live.all.isEmpty && live.retryError(of: 5)?.isFinal == true)
     }

@@ -51,7 +51,7 @@ struct FileNameTests {
         let family = "👩‍👩‍👧‍👦"  // 25 bytes
         let stem = FileName.stem(String(repeating: family, count: 20))
         #expect(stem == String(repeating: family, count: 235 / family.utf8.count))
-        // Flags are pairs of scalars of 4 bytes: an odd byte limit must not split one.
+        // A flag is a pair of scalars of 4 bytes each. The limit falls into the second flag, which must not be split.
         #expect(FileName.cut("a🇩🇪🇫🇷", to: 13) == "a🇩🇪")
     }
 
@@ -238,7 +238,8 @@ struct MediaTypeTests {
         #expect(MediaType(type: type, url: url).fileExtension == expected)
     }
 
-    /// Extensions that browsers, desktops and shells run or render, and those of the files beside an episode.
+    /// Extensions that browsers, desktops and shells run or render, and those of the files that podfs shows beside
+    /// an episode.
     private static let others = """
         svg svgz xht xhtml xml xsl xslt rss atom rdf opml xspf asx wax wpl smil smi html htm shtml shtm mht mhtml hta htc js \
         mjs cjs css wasm php phtml cgi pl py rb lua sh bash bat cmd ps1 vbs vbe wsf exe com scr msi dll so jar class jnlp lnk \
@@ -283,7 +284,7 @@ struct MediaTypeTests {
         #expect(Set(Self.others).isDisjoint(with: MediaType.mediaExtensions))
     }
 
-    /// Web servers may send the value of `user.mime_type`.
+    /// The reported type is the extended attribute `user.mime_type`, which web servers may send as the Content-Type.
     @Test(
         arguments: [
             ("audio/mpeg", "mp3", "audio/mpeg"), ("Audio/MPEG; x=y", "mp3", "audio/mpeg"), (nil, "opus", "audio/ogg"),

@@ -8,8 +8,8 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// A network whose portal shows a login page in place of everything: it answers each request with the page, or with a
-/// redirect to it.
+/// Tests in a network with a captive portal, which answers every request with its login page or with a redirect to that
+/// page.
 @Suite struct CaptivePortalTests {
     private let home: ServiceHome
 

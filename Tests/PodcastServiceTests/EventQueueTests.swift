@@ -11,7 +11,7 @@ struct EventQueueTests {
     private let queue = EventQueue()
     private let wakes = Journal<Int>()
 
-    /// Counts the signals to drain the queue.
+    /// Starts a task that appends an entry to `wakes` for each signal to drain the queue.
     private func watch() -> Task<Void, Never> {
         Task { [queue, wakes] in for await _ in queue.wakes { wakes.append(1) } }
     }
@@ -63,7 +63,7 @@ struct EventQueueTests {
         #expect(queue.scheduleDelivery(now: .seconds(2)) == .milliseconds(10))
         queue.enqueue(.opened(2))
         #expect(queue.scheduleDelivery(now: .milliseconds(2_004)) == .milliseconds(6))
-        // A call from another thread leaves the delivery to the engine.
+        // The engine's thread already times the delay, so a call from another thread starts no timer.
         queue.scheduleDelivery()
         #expect(queue.scheduleDelivery(now: .milliseconds(2_009)) == .milliseconds(1))
         #expect(wakes.entries.isEmpty)

@@ -176,7 +176,7 @@ struct ServiceClient: Sendable {
         return (count, problems)
     }
 
-    /// Waits for an event that satisfies `predicate`, and returns it. Earlier events count, too.
+    /// Waits for an event that satisfies `predicate`, and returns it. The event may have arrived before the call.
     @discardableResult
     func event(_ description: String, where predicate: (Event) -> Bool) async throws -> Event {
         var found: Event?

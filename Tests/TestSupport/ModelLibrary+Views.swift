@@ -1,4 +1,5 @@
-/// A view of the model: conditions, order and limit, as in `podfs view set`.
+/// A view in a `ModelLibrary`, the library that a test expects. It has conditions, an order and a limit, as in
+/// `podfs view set`.
 package struct ModelView: Sendable {
     /// The id of the view's row in the library.
     package let id: Int64
@@ -6,12 +7,12 @@ package struct ModelView: Sendable {
     package var isUnplayed: Bool?
     package var isInProgress: Bool?
     package var isPinned: Bool?
-    /// Whether it contains the downloaded episodes only.
+    /// Whether the view contains downloaded episodes only.
     package var isDownloaded = false
     package var tag: String?
     /// The name of a show's folder, or its title.
     package var show: String?
-    /// Whether the oldest come first; `nil` for `order=recently_played`, which is not modelled.
+    /// Whether the oldest episodes come first; `nil` for `order=recently_played`, which is not modelled.
     package var isOldestFirst: Bool? = false
     package var limit: Int? = 200
 

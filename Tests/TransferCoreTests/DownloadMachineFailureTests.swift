@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Failing connections, and the user's commands afterwards.
+/// Tests of failing connections, and of the user's commands: retry, suspend and cancel.
 @Suite struct DownloadMachineFailureTests {
     private func filling(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         let bench = MachineBench(change)
@@ -296,7 +296,8 @@ import Testing
 }
 
 extension DownloadMachine.ConnectRequest {
-    /// Returns the request with a start that is `count` bytes earlier, for comparing the overlap.
+    /// Returns the request with its start moved `count` bytes back. The machine fetches these bytes again to compare
+    /// them with the ones that it has.
     fileprivate func overlapping(_ count: Int64) -> Self {
         var copy = self
         copy.offset -= count

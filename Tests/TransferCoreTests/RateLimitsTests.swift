@@ -5,7 +5,8 @@ import Testing
 @testable import TransferCore
 
 @Suite struct RateLimitsTests {
-    /// Connections that read all permitted bytes in pieces of `piece` bytes, limited by the rate of each server.
+    /// A simulation of connections. Each connection receives what its server has sent, as far as `limits` permits it,
+    /// in pieces of `piece` bytes.
     private struct Model {
         var limits: RateLimits
         var now = Instant.seconds(1_000)
@@ -30,7 +31,7 @@ import Testing
             servers[id] = nil
         }
 
-        /// Advances the clock, with refills when they are due.
+        /// Advances the clock in steps of 1 ms, and refills the credit of `limits` when a refill is due.
         mutating func run(_ milliseconds: Int64) {
             let end = now + .milliseconds(milliseconds)
             while now < end {
@@ -38,7 +39,7 @@ import Testing
                 if let due = limits.deadline, due <= now { _ = limits.refill(now: now) }
                 for id in servers.keys.sorted() {
                     // Bytes sent by a server wait in the socket buffers, which are bounded. `waiting` is in thousandths
-                    // of a byte: bytes a second times milliseconds.
+                    // of a byte, the product of bytes per second and milliseconds.
                     waiting[id] = min(waiting[id, default: 0] + servers[id, default: 0], 1_000 * 1_000_000)
                     while limits.canReceive(id), waiting[id, default: 0] >= piece * 1_000 {
                         waiting[id, default: 0] -= piece * 1_000
@@ -90,7 +91,7 @@ import Testing
         var model = Model(limit: 2_000_000)
         for id in 1...connections { model.add(id) }
         model.run(5_000)
-        // At most one piece of each connection arrives before it is accounted for.
+        // Each connection may exceed its credit by at most one piece.
         #expect(model.total <= 10_000_000 + Int64(connections) * model.piece)
         #expect(model.total >= 9_500_000)
         let share = 10_000_000 / Int64(connections)

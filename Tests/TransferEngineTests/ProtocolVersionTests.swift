@@ -6,7 +6,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The protocols offered over TLS, by the bytes of the ClientHello (RFC 8446 §4.1.2) and its ALPN (RFC 7301 §3.1).
+/// Tests which HTTP versions the engine offers to a TLS server. The ALPN extension (RFC 7301 §3.1) lists them in
+/// the ClientHello (RFC 8446 §4.1.2).
 struct ProtocolVersionTests {
     @Test func onlyHTTP11IsOffered() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -22,7 +22,8 @@ package struct HostQueue: Sendable {
         /// Returns whether the last pause ended at `time` or later, or has not ended.
         func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
 
-        /// Removes the consumed prefix once it has 64 feeds, since each removal moves all feeds that still wait.
+        /// Removes the started feeds from `waiting`, but only if there are 64 of them or no feed still waits, because
+        /// each removal moves all feeds that still wait.
         mutating func compact() {
             guard first >= 64 || first == waiting.count else { return }
             waiting.removeFirst(first)
@@ -41,9 +42,9 @@ package struct HostQueue: Sendable {
     /// The minimum pause after a first refusal, doubled with each further one. A minute, since most servers count
     /// requests per minute.
     private static let firstPause = Duration.seconds(60)
-    /// The maximum pause without Retry-After: after an hour one more request is no burden.
+    /// The maximum pause without Retry-After. One request per hour is no burden on a server.
     private static let longestPause = Duration.seconds(3_600)
-    /// The time after a pause within which a further refusal counts as consecutive: as long as the longest pause.
+    /// The time after a pause within which a further refusal counts as consecutive.
     private static let refusalWindow = longestPause
 
     /// A host and the number of its first waiting feed. Stale if the host's state has changed since.
@@ -85,7 +86,7 @@ package struct HostQueue: Sendable {
     /// Appends a feed to the queue.
     ///
     /// - Parameter host: `FeedAddress.host(of:)`.
-    /// - Returns: `false` if it is already queued or running: one fetch serves both requests.
+    /// - Returns: `false` if the feed is already queued or running, so that one fetch serves both requests.
     @discardableResult
     package mutating func enqueue(_ id: ShowID, host: String) -> Bool {
         guard hostOf[id] == nil else { return false }
@@ -161,7 +162,8 @@ package struct HostQueue: Sendable {
     private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
         guard var host = hosts[name] else { return }
         if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
-        // If two concurrent fetches are refused, the first refusal pauses the host, and `refusals` omits the second.
+        // If two concurrent fetches are refused, the first refusal pauses the host, and `refusals` does not count the
+        // second.
         if !host.isPaused(at: now) { host.refusals += 1 }
         let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
         let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)
@@ -188,7 +190,7 @@ package struct HostQueue: Sendable {
     /// Returns when `start` has to be called again: at the earliest end of a pause of a host with waiting feeds.
     /// Returns `nil` if no such host is paused: only the end of a fetch or a new feed then requires a call.
     ///
-    /// Also removes hosts without queued or running feeds whose last pause ended long ago.
+    /// Also removes hosts without queued or running feeds whose last pause ended more than `refusalWindow` ago.
     package mutating func nextWake(now: Instant) -> Instant? {
         hosts = hosts.filter { _, host in
             host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.refusalWindow)

@@ -3,21 +3,23 @@ package import TransferCore
 /// The policy that decides which downloads may write to the cache, which wait, and which files are evicted. Pure: it
 /// performs no IO.
 ///
-/// Space is *reserved*. A background download starts only when its whole size fits, after eviction, beside the other
-/// reservations; downloads that do not fit wait. Otherwise the cache could fill with partial files, none of which could
-/// be completed.
+/// Space is *reserved*. A background download (no program has its file open) starts only if its whole size fits beside
+/// the other reservations, if necessary after evictions. Downloads that do not fit wait. Otherwise the cache could fill
+/// with partial files, none of which could be completed.
 ///
 /// - A download whose file a program has open takes precedence. Its bytes may make the cache larger than `cache.limit`,
 ///   but the disk must keep its minimum free space.
 /// - A download of unknown size reserves space as it grows, `growthReservation` bytes at a time.
 /// - A download larger than `cache.limit` fails, unless a program has the file open.
-/// - Files are evicted in this order: played files, then other files that are not being downloaded, both least recently
-///   used first; then the partial files of downloads, lowest precedence first. Open and pinned files are never evicted.
+/// - Files are evicted in this order: played files, then other files that are not being downloaded, then the partial
+///   files of downloads. The first two groups are evicted least recently used first, the last lowest precedence first.
+///   Open and pinned files are never evicted.
 /// - A background download evicts no unplayed file that was opened or completed after the download was requested. So if
 ///   a show is larger than the cache, the episodes downloaded first stay, and the others wait.
 ///
-/// The owner removes a plan's first file, updates the snapshot, and plans again until no eviction is left. Then it
-/// calls `adopt`. A file that turns out to be open is marked as such:
+/// The caller removes the first file of a plan, updates the snapshot and computes a new plan, until a plan has no
+/// evictions. Then it calls `adopt`. If a file turns out to be open, the caller marks it as open in the snapshot
+/// instead:
 ///
 ///     var plan = policy.plan(for: snapshot)
 ///     while let file = plan.evictions.first {
@@ -28,7 +30,7 @@ package import TransferCore
 package struct StoragePolicy: Sendable, Equatable {
     package let limits: StorageLimits
 
-    /// Downloads with a reservation, which an equally ranked download cannot take from them.
+    /// The downloads that have a reservation. A download of equal rank cannot take it from them.
     package private(set) var reserved: Set<MediaID> = []
     /// Downloads that wait for space, with the reason.
     package private(set) var waiting: [MediaID: StorageShortage] = [:]
@@ -36,17 +38,18 @@ package struct StoragePolicy: Sendable, Equatable {
     package private(set) var stopReason: StorageShortage?
     /// Whether the adopted plan leaves a limit exceeded.
     package private(set) var exceedsLimits = false
-    /// The free space on the disk, in bytes, when a write within the limits failed; `nil` if none has failed since the
-    /// last plan that permitted writes. More than this must be free before the next attempt.
+    /// The free space on the disk, in bytes, when a write failed for lack of space; `nil` if no write has failed since
+    /// the last plan that permitted writes. More than this must be free before the next attempt.
     package private(set) var freeAtFailedWrite: Int64?
 
     package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
-    /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for an open
-    /// one that does not fit as a whole. A fast link transfers them in a few seconds.
+    /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for a
+    /// download that a program has open and that does not fit as a whole. A fast link transfers them in a few seconds.
     static let lookAhead: Int64 = 16 << 20
     /// The number of bytes that must become free after a failed write before the next attempt. With fewer, the disk
-    /// would be full again at once. If the readers or the downloads need fewer, that many suffice.
+    /// would be full again at once. Fewer are enough if the downloads that programs have open need
+    /// fewer, or if no download is open and the reservations add up to fewer.
     static let minRegained: Int64 = 8 << 20
 
     /// The number of bytes reserved in advance for a download of unknown size: a twentieth of the cache's
@@ -75,12 +78,12 @@ package struct StoragePolicy: Sendable, Equatable {
     }
 
     /// Returns whether the adopted plan is still valid and needs no eviction. Called for progress events, which are
-    /// frequent; the snapshot may then omit the files.
+    /// frequent; for such a call, the snapshot may omit the files.
     package func isPlanValid(in snapshot: StorageSnapshot) -> Bool {
         guard stopReason == nil else { return false }
         let plan = plan(for: snapshot)
-        // The bytes that probes fetch have no reservation, so they may exceed a limit although the reservations are
-        // unchanged.
+        // The bytes fetched for probes (programs that only read tags) have no reservation, so they may exceed a limit
+        // although the reservations are unchanged.
         guard exceedsLimits || !plan.exceedsLimits else { return false }
         return plan.evictions.isEmpty && plan.failures.isEmpty && plan.stopReason == nil && plan.reserved == reserved
             && plan.waiting.count == waiting.count && plan.waiting.keys.allSatisfy { waiting[$0] != nil }

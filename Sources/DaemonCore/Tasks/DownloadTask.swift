@@ -6,11 +6,11 @@ package import TransferCore
 package struct DownloadTask: Sendable, Equatable {
     package let id: TaskID
     package let show: ShowID
-    /// `SHOW/EPISODE`.
+    /// The file's path relative to the mount: `SHOW/EPISODE` for an episode.
     package internal(set) var path: String
     /// The identifier of the client session to which the task belongs.
     package let session: String
-    /// Whether a person has suspended it; stored in the library, and valid after a restart.
+    /// Whether the user has suspended it. The library stores this, so the suspension outlasts a restart of the daemon.
     package internal(set) var isSuspended: Bool
     /// Whether `auto_download` started it, rather than a person or program.
     package let isAutomatic: Bool
@@ -23,9 +23,9 @@ package struct DownloadTask: Sendable, Equatable {
     package internal(set) var snapshot: DownloadSnapshot
     /// The time of the next attempt after a failure, in whole seconds; `nil` if none is scheduled.
     var nextTry: WallTime?
-    /// The time at which `received` was last written to the library.
+    /// The time at which `snapshot.received` was last written to the library.
     var recordedAt: Instant?
-    /// The value of `received` that was last written to the library.
+    /// The value of `snapshot.received` that was last written to the library.
     package internal(set) var recordedBytes: Int64
 
     package init(

@@ -1,8 +1,9 @@
 package import TransferCore
 
-/// Suspensions of downloads by clients: they nest for each client, and end with its connection.
+/// Suspensions of downloads by clients. A client that has suspended a download several times must resume it as often.
+/// When a client's connection ends, its suspensions are removed.
 ///
-/// A person's suspension, which outlives clients, is `DownloadTask.isSuspended`.
+/// A suspension by the user, which remains when the clients have disconnected, is `DownloadTask.isSuspended`.
 package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     /// A download, identified by its media file.
     package typealias Task = MediaID
@@ -33,7 +34,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Removes all suspensions of a client whose connection has ended.
+    /// Removes all suspensions by a client whose connection has ended.
     ///
     /// - Returns: The tasks that no client suspends any more, in order.
     package mutating func removeAll(by client: Client) -> [Task] {
@@ -47,6 +48,6 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
         return freed.sorted()
     }
 
-    /// Removes a task that has ended.
+    /// Removes all suspensions of a task that has ended.
     package mutating func remove(_ task: Task) { counts[task] = nil }
 }

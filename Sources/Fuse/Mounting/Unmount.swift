@@ -38,8 +38,8 @@ package enum Unmount {
             : SessionError(.busy, "\(path) is in use")
     }
 
-    /// Aborts a connection to the kernel: every request fails with ECONNABORTED. Does nothing if fusectl is not
-    /// mounted.
+    /// Aborts a FUSE connection, so that every request to the mount fails with ECONNABORTED. Does nothing if fusectl is
+    /// not mounted.
     static func abort(connection: UInt32) {
         let descriptor = open("/sys/fs/fuse/connections/\(connection)/abort", O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -50,8 +50,8 @@ package enum Unmount {
 
 /// The signal that interrupts read(2) in the threads of a session's loop.
 ///
-/// SIGURG, because it is ignored by default: a signal that arrives without a handler has no effect. The handler does
-/// nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG for
+/// SIGURG is ignored by default, so it has no effect if it arrives before the handler is installed. The handler does
+/// nothing; it is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG for
 /// anything else.
 enum WakeSignal {
     static let number = SIGURG

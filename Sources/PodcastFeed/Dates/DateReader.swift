@@ -30,7 +30,7 @@ struct DateReader {
         self.bytes = bytes
     }
 
-    /// Reads the whole text; `nil` if it names no day, or an invalid time.
+    /// Reads the whole text. Returns `nil` if it does not state a day, or states an invalid time.
     mutating func read() -> PublicationDate? {
         while index < bytes.count {
             let byte = bytes[index]
@@ -112,8 +112,9 @@ struct DateReader {
         return months == 0 ? nil : months
     }
 
-    /// Returns the only month in the set, or the one whose date falls on the named weekday: some names mean one month
-    /// in Croatian and another in Polish and Czech. `nil` if the month is ambiguous.
+    /// Returns the only month in the set, or the one whose date falls on the named weekday; `nil` if the month is
+    /// still ambiguous. The set has several months because some names mean one month in Croatian and another in Polish
+    /// and Czech.
     private mutating func month(among months: Int, year: Int, day: Int) -> Int? {
         guard months & (months - 1) != 0 else { return months.trailingZeroBitCount + 1 }
         var weekdays = 0x7F

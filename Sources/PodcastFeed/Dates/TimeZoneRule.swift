@@ -1,6 +1,7 @@
 internal import Platform
 
-/// A time zone's UTC offset throughout the year, in the syntax of POSIX's `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// The rule for a time zone's UTC offset throughout the year. It is parsed from the syntax of the environment variable
+/// `TZ` in POSIX, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct TimeZoneRule {
     /// The local date and time of a change between standard and daylight saving time.
     private struct Change {
@@ -77,8 +78,8 @@ struct TimeZoneRule {
         return isDaylight ? daylight : standard
     }
 
-    /// Parses a zone such as `CET-1` or `<+0530>-5:30`, whose numbers are hours west of UTC. Returns seconds east of
-    /// UTC; `nil` if no number follows the name.
+    /// Parses a zone such as `CET-1` or `<+0530>-5:30`, in which the number is the offset in hours west of UTC. Returns
+    /// the offset in seconds east of UTC; `nil` if no number follows the name.
     private static func zone(_ text: inout Substring) -> Int? {
         if text.first == "<" {
             text = text.drop { $0 != ">" }.dropFirst()

@@ -5,7 +5,7 @@ enum PlainLine {
     static func withoutTags(_ line: String) -> String? {
         guard line.utf8.contains(UInt8(ascii: "<")) else { return line }
         let bytes = Array(line.utf8)
-        // No tag starts after the last `>`. A search for its end there would make the time quadratic.
+        // After the last `>`, no tag can end. If each `<` there started a search for `>`, the time would be quadratic.
         let lastEnd = bytes.lastIndex(of: UInt8(ascii: ">")) ?? 0
         var output: [UInt8] = []
         var index = 0
@@ -22,7 +22,8 @@ enum PlainLine {
         return FeedValues.line(output, replacingReferences: false)
     }
 
-    /// Returns the index after the tag that starts here, and its name in lower case; `nil` if there is none.
+    /// Returns the index after the tag that starts at `start`, and its name in lower case; `nil` if no known tag starts
+    /// there.
     private static func tag(in bytes: [UInt8], at start: Int) -> (end: Int, name: String)? {
         var index = start + 1
         if index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }
@@ -55,7 +56,7 @@ enum PlainLine {
             let open = text[index]
             if open == "<" || open == "(" {
                 let close: Character = open == "<" ? ">" : ")"
-                // Another bracket ends the search, so that its time stays linear.
+                // Another bracket of this kind ends the search, so that the time stays linear.
                 let inside = text[text.index(after: index)...].prefix { $0 != close && $0 != open }
                 if inside.contains("@"), !inside.contains(" "), text[inside.endIndex...].first == close {
                     index = text.index(after: inside.endIndex)

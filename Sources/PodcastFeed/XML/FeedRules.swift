@@ -50,8 +50,8 @@ enum FeedHandler: UInt8 {
     case value, timeSplit, recipient, remoteItem, podrollItem, publisherItem, splitItem, socialInteract, chat, podping
     case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
     case opml, outline
-    // At the end tag; some, such as `guid`, have an attribute that is read at the start tag. `FeedReader` collects text
-    // for these and the following cases, and for `imageAttribute`.
+    // At the end tag. Some of these elements, such as `guid`, have an attribute that is read at the start tag.
+    // `FeedReader` collects the text for all cases from here on, and for `imageAttribute`.
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated
@@ -70,7 +70,7 @@ enum FeedHandler: UInt8 {
     /// Whether the text is HTML, so that tags inside the element are part of the text.
     var isHTML: Bool { self >= .description && self <= .mediaDescription }
 
-    /// Whether the text is a URL: too long a URL is ignored, since a truncated one is useless.
+    /// Whether the text is a URL. A URL that is too long is ignored, since a truncated one is useless.
     var isURL: Bool {
         switch self {
         case .link, .imageURL, .imageText, .imageAttribute, .newFeedURL: true
@@ -95,7 +95,7 @@ struct FeedRule {
     var isIgnored: Bool { handler == .none && inside == .nothing }
 }
 
-/// The table that maps an element's scope, vocabulary and name to its processing.
+/// The table that maps an element's scope, namespace and name to its processing.
 ///
 /// A new element is a new row here and, unless an existing handler fits, a case of ``FeedHandler``.
 struct FeedRules: Sendable {
@@ -151,7 +151,7 @@ struct FeedRules: Sendable {
         ([.document], .core, "rss", .rss, .root),
         ([.document], .rdf, "rdf", .rdf, .root),
         ([.document, .root], .core, "channel", .channel, .channel),
-        // Also in unexpected scopes: an element that is not closed must not hide the items after it.
+        // Also in unexpected scopes, because an element that is not closed must not hide the items after it.
         (FeedScope.allCases.filter { !nonRSSScopes.contains($0) }, .core, "item", .item, .item),
         ([.root, .channel, .item], .core, "title", .title, .nothing),
         ([.root, .channel, .item], .core, "link", .link, .nothing),

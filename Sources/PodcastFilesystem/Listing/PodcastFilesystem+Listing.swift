@@ -67,8 +67,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the names of a folder: those listed last if nothing has changed since; `nil` if the folder does not
-    /// exist.
+    /// Returns the names in a folder; `nil` if the folder does not exist. For a folder whose listing is cacheable,
+    /// these are the stored names of the last call if nothing that determines them has changed since.
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         let behaviour = behaviour(of: number)
         // The basis (the inputs that determine the names) is read before any row, so that concurrent changes are
@@ -120,8 +120,8 @@ extension PodcastFilesystem {
                 names = page.withAttributes && others.change != lastChange ? try upToDate(others) : others
             }
             guard let position = names.position(of: page.offset) else {
-                // The error of a removed folder: readdir(3) treats it as the end of the listing, but the kernel does
-                // not cache it as the end.
+                // No listing has this offset. The error is the one for a removed folder: readdir(3) treats it as the
+                // end of the listing, but the kernel does not cache it as the end.
                 throw Errno.noSuchFileOrDirectory
             }
             let isStale =
@@ -141,8 +141,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Invalidates the attributes of items that have changed while they were being sent: the invalidation of the change
-    /// may have preceded the reply.
+    /// Invalidates the attributes of items that have changed while they were being sent. The invalidation that each
+    /// change itself causes may have reached the kernel before the reply with the old attributes.
     private func invalidate(_ items: ArraySlice<FolderSnapshot.Item>, changedSince change: UInt64) {
         let changed = state.withLock { state in
             if state.kernel.changes.last == change { return [] as [NodeNumber] }
@@ -154,7 +154,7 @@ extension PodcastFilesystem {
     }
 
     /// Returns the names with current attributes. The kernel caches attributes from a listing for up to a day, so they
-    /// must not be older than the last change reported to it.
+    /// must not be older than the last change of which the kernel has been notified.
     private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
         names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
     }
@@ -197,9 +197,9 @@ extension PodcastFilesystem {
         return last
     }
 
-    /// Returns an item's current attributes, which are read again if they may have changed since the snapshot. The
-    /// kernel caches attributes from a listing as long as those from a lookup, so the attributes must be current. The
-    /// names are those of the snapshot.
+    /// Returns an item's current attributes. They are read from the library again if the item may have changed since
+    /// the snapshot, because the kernel caches attributes from a listing as long as those from a lookup. The item's
+    /// name remains the one in the snapshot.
     private func current(_ facts: NodeFacts, since change: UInt64) -> NodeFacts {
         guard facts.number.kind == .episode,
             state.withLock({ $0.kernel.isOutdated(facts.number, since: change) }),

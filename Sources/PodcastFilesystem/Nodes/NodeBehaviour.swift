@@ -3,11 +3,11 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
-/// The behavior of one node. Every kind of node has an implementation; the defaults are those of a regular file
-/// without extended attributes, except that of `opening`, which rejects the open of a folder or link.
+/// The behavior of one node. Every kind of node has an implementation. The defaults in the extension below are those
+/// of a regular file without extended attributes, except that of `opening`, which rejects the open of a folder or link.
 ///
-/// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent as the
-/// reply.
+/// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent to the
+/// kernel as the reply.
 protocol NodeBehaviour {
     var node: NodeNumber { get }
     var mount: PodcastFilesystem { get }
@@ -29,7 +29,8 @@ protocol NodeBehaviour {
     /// Returns the entries of a folder, without `.` and `..`.
     func items() throws -> [FolderSnapshot.Item]?
 
-    /// Whether the kernel may cache the folder's names: only for a subscribed show's folder and the subfolders of it.
+    /// Whether the kernel may cache the folder's names. This is so only for the folder of a subscribed show and for its
+    /// direct subfolders.
     var isListingCacheable: Bool { get }
 
     /// Returns the command to send to the daemon before the folder is listed; `nil` if none is needed.

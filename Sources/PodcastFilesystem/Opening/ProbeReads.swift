@@ -1,17 +1,19 @@
 internal import Platform
 
-/// The reads of one open file by a program that is assumed to be a probe, until they show that it is a player. Pure.
+/// The reads of one open file by a program that is assumed to be a probe (a program that reads only headers and tags),
+/// until the reads show that it is a player. Pure.
 ///
-/// A program that scans a library and plays from it (mpd, minidlnad) is recognized by what it reads: a probe reads the
-/// start of a file and a few other places, a player reads on.
+/// Some programs (mpd, minidlnad) both scan a library and play from it. What they read shows which of the two they do:
+/// a scan reads the start of a file and a few other places, whereas a player reads on.
 struct ProbeReads: Sendable, Equatable {
     /// The number of bytes read in sequence after which a program counts as a player.
     static let sequence: Int64 = 1 << 20
-    /// The time since the open after which a program that still reads counts as a player. Time for which its reads
-    /// waited for the server is not included.
+    /// The time since the open after which a program that still reads counts as a player. The time during
+    /// which its reads waited for the server is not included.
     static let duration = Duration.seconds(5)
-    /// The distance in bytes within which a read continues a sequence: the kernel sends the reads of its readahead in
-    /// any order, and none for pages that it has cached.
+    /// The maximum distance in bytes between the end of a sequence and a read that continues it. Reads of one sequence
+    /// can be apart because the kernel sends the reads of its readahead in any order, and none for pages that it has
+    /// cached.
     static let reach: Int64 = 256 * 1024
 
     private let opened: Instant

@@ -12,7 +12,8 @@ extension Identifier where Self: DatabaseValueConvertible {
     }
 }
 
-/// Subscripts for identifiers, bounded like all numbers of a row. They take precedence over GRDB's.
+/// Subscripts that read identifiers. The values are clamped to `StoredNumber.range`, like all numbers of a row. These
+/// subscripts take precedence over GRDB's.
 extension Row {
     subscript<ID: Identifier & DatabaseValueConvertible>(_ index: Int) -> ID? {
         (self[index] as Int64?).map { ID(rawValue: $0) }

@@ -1,6 +1,7 @@
 import GRDB
 
-/// The bounds of numbers in a row: arithmetic on times, sizes and counts must not overflow.
+/// The range to which numbers read from a row are clamped, so that arithmetic on times, sizes and counts cannot
+/// overflow.
 enum StoredNumber {
     /// The whole numbers that a `Double` represents exactly. Sums, differences and small multiples of two such numbers
     /// fit 64 bits.
@@ -22,8 +23,8 @@ enum StoredNumber {
 }
 
 /// Safe conversions of columns. An earlier version may have stored unbounded numbers, and a damaged disk may change a
-/// row: no number and no missing value may crash the process that reads it. These subscripts take precedence over
-/// GRDB's, which trap for an unexpected NULL.
+/// row. Neither such a number nor a missing value may crash the process that reads the row. These subscripts take
+/// precedence over GRDB's, which trap for an unexpected NULL.
 extension Row {
     subscript(_ index: Int) -> Int64? { (self[index] as StoredInteger?)?.value }
     subscript(_ index: Int) -> Double? { (self[index] as StoredDouble?)?.value }
@@ -39,15 +40,15 @@ extension Row {
         (self[index] as Int64?).flatMap { (0...EpisodeSize.greatest).contains($0) ? $0 : nil }
     }
 
-    /// Returns all 64 bits of a digest.
+    /// Returns a digest with all its 64 bits, without clamping.
     func bits(_ index: Int) -> Int64 { Int64.fromDatabaseValue(self[index] as DatabaseValue) ?? 0 }
 }
 
 /// A column as a whole number.
 ///
-/// The conformance to `StatementColumnConvertible` lets GRDB read the column of a running statement directly: through a
-/// `DatabaseValue`, numbers took 9 % of the mount's time in `find -ls` over 300 shows (perf). In a direct read, SQLite
-/// converts other types to a number: text without digits is 0.
+/// The conformance to `StatementColumnConvertible` lets GRDB read the column of a running statement directly. When
+/// numbers were read through a `DatabaseValue`, reading them took 9 % of the mount's time in `find -ls` over 300 shows
+/// (perf). In a direct read, SQLite converts values of other types to numbers, for example text without digits to 0.
 private struct StoredInteger: DatabaseValueConvertible, StatementColumnConvertible {
     /// `nil` if the column of a copied row (`fromDatabaseValue`) contains something other than a number.
     let value: Int64?

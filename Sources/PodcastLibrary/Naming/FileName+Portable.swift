@@ -1,6 +1,7 @@
 // Names for filesystems and systems with stricter rules than Linux: FAT, exFAT, NTFS, Windows, Samba.
 extension FileName {
-    /// Converts a stem (`stem(_:)`) to one that Windows, Samba, FAT and exFAT accept.
+    /// Converts a stem, a file name without its extension (see `stem(_:)`), to one that Windows, Samba, FAT and exFAT
+    /// accept.
     ///
     /// Replaces or removes `: * ? " < > \ |`, removes trailing dots and spaces, and changes the names of devices
     /// (`CON`, `NUL`), which are reserved with any extension.
@@ -19,7 +20,7 @@ extension FileName {
             default: result.unicodeScalars.append(scalar)
             }
         }
-        // One byte less, for the underscore after a device's name.
+        // Leave one byte for the underscore that may be added after a device's name.
         var name = cut(trimmed(replacing(result)), to: stemLimit - 1)
         while let last = name.unicodeScalars.last, last == "." || last.properties.isWhitespace {
             name.unicodeScalars.removeLast()

@@ -11,7 +11,7 @@ extension Library {
         try query { db in try Self.uploads(db, "id = ?", [id]).first }
     }
 
-    /// Returns the upload whose snapshot of the media file has this name.
+    /// Returns the upload whose snapshot (copy made for the upload) of the media file has this name.
     package func upload(file: String) throws -> Upload? {
         try query { db in try Self.uploads(db, "file = ?", [file]).first }
     }
@@ -51,7 +51,8 @@ extension Library {
         }
     }
 
-    /// Suspends or resumes an upload for a person; a suspension persists across restarts. Resuming clears a failure.
+    /// Suspends or resumes an upload at the user's request. A suspension persists across restarts. Resuming clears the
+    /// error of a failed upload.
     package func setSuspended(upload: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2")

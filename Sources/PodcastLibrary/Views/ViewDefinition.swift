@@ -1,4 +1,5 @@
-/// The rejection of a view's name, key or value, or of a tag: one line with the reason, and what to write instead.
+/// The error for a rejected tag, or for a rejected name, key or value of a view. `message` is one line with the reason
+/// and with what to write instead.
 package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
     package let message: String
     package var description: String { message }
@@ -6,7 +7,8 @@ package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
     package init(message: String) { self.message = message }
 }
 
-/// The episodes that a view contains, and their order. Pure.
+/// The definition of a view, a folder of the episodes that satisfy the user's conditions: the conditions, the order of
+/// the episodes and their maximum number. Pure.
 ///
 /// A `nil` or empty condition holds for every episode.
 package struct ViewDefinition: Sendable, Equatable {
@@ -103,7 +105,8 @@ extension ViewDefinition {
         }
     }
 
-    /// Sets one key by an assignment `KEY=VALUE`; `KEY=` removes the condition.
+    /// Sets one key by an assignment `KEY=VALUE`; `KEY=` removes the condition, or restores the default of
+    /// `order` or `limit`.
     package mutating func set(_ assignment: String) throws(ViewError) {
         guard let equals = assignment.firstIndex(of: "=") else {
             throw ViewError(

@@ -12,7 +12,7 @@ package struct PodcastIndexCatalogue: Catalogue {
     private let secret: String
 
     /// - Parameters:
-    ///   - key, secret: `search.podcastindex.key` and `search.podcastindex.secret`.
+    ///   - key, secret: The settings `search.podcastindex.key` and `search.podcastindex.secret`.
     ///   - url: the server's address without the API's path.
     package init(key: String, secret: String, url: String = PodcastIndexCatalogue.standardURL) {
         self.key = key
@@ -30,7 +30,8 @@ package struct PodcastIndexCatalogue: Catalogue {
         return try request("podcasts/byfeedid", [("id", String(id))], now: now)
     }
 
-    /// Signs a request with the time, which must be correct to five minutes.
+    /// Returns a request for an API method, signed with the key, the secret and the time. The API rejects the request
+    /// if the time is wrong by more than five minutes.
     ///
     /// The API also requires User-Agent, which the engine always sends.
     private func request(

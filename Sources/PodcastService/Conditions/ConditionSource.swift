@@ -2,8 +2,8 @@ internal import Dispatch
 
 /// A source of the network and power conditions: the system, or a test double.
 package struct ConditionSource: Sendable {
-    /// Reads the conditions. Blocks: normally for a millisecond, but for 90 s (BUS_AUTH_TIMEOUT of sd-bus) if the bus
-    /// accepts the connection and does not authenticate it.
+    /// Reads the conditions. The call normally blocks for a millisecond, but for 90 s (BUS_AUTH_TIMEOUT of sd-bus) if
+    /// the bus accepts the connection and does not authenticate it.
     package var read: @Sendable () -> LinkConditions
 
     package init(read: @escaping @Sendable () -> LinkConditions) { self.read = read }

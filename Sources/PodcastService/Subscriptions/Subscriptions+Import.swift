@@ -8,22 +8,22 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Importing lists. Each show is a command of its own. If the client disconnects, the fetches that have begun continue,
-// and the other imports fail.
+// Imports of shows from lists. Each show of a list is imported by its own command. If the client disconnects, the
+// fetches that have begun continue, and the other imports fail.
 extension Subscriptions {
     /// The sync server that lists a show.
     struct ListingServer: Sendable {
         /// The show's address on the server.
         var address: String
-        /// The server's address space.
+        /// The network in which the server is: the internet, the local network or this computer.
         var space: AddressSpace
     }
 
-    /// Subscribes to a show of a list.
+    /// Subscribes to one show of a list, or adds the tags of the list to a show that is already subscribed to.
     ///
     /// - Parameters:
-    ///   - client: the requesting client; `nil` if none waits. If it has disconnected before the fetch, the import
-    ///     fails.
+    ///   - client: the requesting client; `nil` if none waits for the result. If the client has disconnected before the
+    ///     fetch begins, the import fails.
     ///   - server: the sync server, if it lists the show.
     func importShow(
         _ item: ImportItem, for client: ClientConnection? = nil, from server: ListingServer? = nil
@@ -53,7 +53,7 @@ extension Subscriptions {
                 outcome = .refused(retryAfter: failure.head.flatMap { Freshness.retryAfter($0, now: now()) })
             }
             result = Result {
-                // A cancelled request says nothing about the show.
+                // A fetch that failed because it was cancelled says nothing about the show.
                 try Task.checkCancellation()
                 return try handle(failure, item, address, server)
             }
@@ -96,8 +96,8 @@ extension Subscriptions {
         }
     }
 
-    /// Handles a failed fetch: subscribes to the show without episodes, since a list must not lose a show because its
-    /// server is unavailable. A feed without audio or video files, or one that is gone for good, is refused.
+    /// Handles a failed fetch. Subscribes to the show without episodes, so that the import does not omit a show only
+    /// because its server is unavailable. A feed that has no audio or video files, or is gone for good, is refused.
     private func handle(
         _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
     ) throws -> ImportResult {

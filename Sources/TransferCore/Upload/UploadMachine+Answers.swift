@@ -5,8 +5,8 @@ extension UploadMachine {
     /// Handles the response to a request.
     ///
     /// - Parameters:
-    ///   - head: The head of the final response; redirects were not followed.
-    ///   - location: Its Location as an absolute URL; `nil` if there is none, or if it is not http or https.
+    ///   - head: The head of the final response. It may be a redirect, since the caller follows none.
+    ///   - location: The response's Location as an absolute URL; `nil` if there is none, or if it is not http or https.
     package mutating func answered(
         _ id: RequestID, _ head: ResponseHead, location: String?, now: Instant, random: Double
     ) -> [Action] {
@@ -24,7 +24,7 @@ extension UploadMachine {
     /// Handles a request that ended without a response.
     ///
     /// - Parameters:
-    ///   - wasSent: Whether some of it reached the network, so that the server may have processed it.
+    ///   - wasSent: Whether a part of the request reached the network, so that the server may have processed it.
     ///   - isTransient: Whether a retry may help.
     package mutating func lost(
         _ id: RequestID, _ error: TransferError, wasSent: Bool, isTransient: Bool, now: Instant, random: Double
@@ -37,8 +37,9 @@ extension UploadMachine {
 
     // MARK: Redirects
 
-    /// Handles a redirect. 301, 307 and 308 move the request unchanged. So does 302, except for a POST: before 303
-    /// existed, programs sent 302 instead, and browsers treat it as a 303 (RFC 9110 §15.4.3).
+    /// Handles a redirect. The same request is sent to the new address after 301, 307 or 308, and after 302 unless the
+    /// request is a POST. A 302 to a POST counts as a 303, because programs sent it as such before 303 existed, and
+    /// browsers treat it as a 303 (RFC 9110 §15.4.3).
     ///
     /// - Returns: `nil` if the response is none of these redirects.
     private mutating func redirected(_ request: Request, _ head: ResponseHead, to location: String?) -> [Action]? {
@@ -196,7 +197,7 @@ extension UploadMachine {
         return [.completed]
     }
 
-    /// Falls back to PUT, since the server does not support tus after all.
+    /// Falls back to a PUT of the whole file, since the server does not support tus (resumable uploads) after all.
     private mutating func sendWhole(to mediaURL: String) -> [Action] {
         resumeData.speaksTus = false
         resumeData.offset = 0

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Platform
 
-/// The execution of many easy handles on one thread by libcurl's multi interface; it reuses their connections.
+/// A multi handle of libcurl, which runs many transfers (easy handles) on one thread and reuses their connections.
 ///
 /// Confined to the engine's thread.
 final class MultiHandle {
@@ -9,8 +9,9 @@ final class MultiHandle {
     private var handles: [OpaquePointer: EasyHandle] = [:]
     private let sessions = TLSSessions()
 
-    /// The maximum number of idle connections: for all readers and background downloads (64 + 3), and for the feeds of
-    /// a hundred hosts. With fewer, the refresh of a long list would close the connections needed for the next episode.
+    /// The maximum number of idle connections. It is enough for all readers and background downloads (64 + 3), and for
+    /// the feeds of a hundred hosts. With fewer, a refresh of many feeds would close the connections needed for the
+    /// next episode.
     private static let maxConnections = 256
 
     init?() {

@@ -6,8 +6,8 @@ internal import TransferCore
 /// A failed write to a file of the cache.
 struct StorageFailure: Error {
     var error: TransferError
-    /// Whether the disk has rejected bytes that the kernel had accepted: they may be lost, although their write
-    /// succeeded.
+    /// Whether the disk has rejected bytes that the kernel had accepted. Such bytes may be lost, although the write(2)
+    /// that contained them succeeded.
     var losesBytes: Bool
 
     init(_ error: any Error, losesBytes: Bool) {
@@ -15,7 +15,8 @@ struct StorageFailure: Error {
         self.losesBytes = losesBytes
     }
 
-    /// Converts the error of a failed write: to `diskFull` if waiting for space helps, otherwise to `failed`.
+    /// Converts the error of a failed write to `diskFull` if the write may succeed once space is free, otherwise to
+    /// `failed`.
     static func describe(_ error: any Error) -> TransferError {
         if lacksSpace(error) { return TransferError(.diskFull, "no space left in the cache") }
         return TransferError(.failed, "cannot write to the cache: \(error)")

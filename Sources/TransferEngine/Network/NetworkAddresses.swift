@@ -5,10 +5,11 @@ internal import TransferCore
 struct NetworkAddresses {
     /// The effect of a batch of messages on connections.
     struct Change: Equatable {
-        /// Addresses that were removed: connections from them are dead, even if the addresses are assigned again.
+        /// The addresses that were removed. Connections from such an address are dead, even if the address is assigned
+        /// again.
         var lost: Set<NetworkAddress> = []
-        /// Whether servers that were unreachable may be reachable now: there is a new address, carrier or default
-        /// route.
+        /// Whether servers that were unreachable may be reachable now, because there is a new address, carrier or
+        /// default route.
         var isBack = false
 
         var isNone: Bool { lost.isEmpty && !isBack }

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The log of a process: standard error, which is a file if the process runs in the background.
 ///
-/// Messages contain text of feeds and servers. They are escaped only here: characters that could control a terminal or
-/// forge a line are written as escapes such as `\u{1B}`.
+/// Messages contain text from feeds and servers. Callers do not escape it; the log writes characters that could control
+/// a terminal or forge a line as escapes such as `\u{1B}`.
 struct ProcessLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.info

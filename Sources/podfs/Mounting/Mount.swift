@@ -71,8 +71,8 @@ final class Mount: Sendable {
         }
     }
 
-    /// Serves requests until the folder is unmounted, by this or another process; SIGTERM, SIGINT and SIGHUP unmount
-    /// it. SIGUSR1 fails all requests that wait for the network, so that programs can close their files.
+    /// Serves requests until this or another process unmounts the folder. On SIGTERM, SIGINT or SIGHUP, this process
+    /// unmounts it. SIGUSR1 fails all requests that wait for the network, so that programs can close their files.
     ///
     /// - Parameter ready: Called once the mount answers requests.
     func run(ready: @escaping @Sendable () -> Void) throws {

@@ -11,7 +11,8 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Alternate media of an episode. The daemon downloads them like episodes; each has an identifier of its own.
+/// Tests of the alternate media of an episode. Each alternate has an episode identifier of its own, and the daemon
+/// downloads it like an episode.
 struct AlternateTests {
     private let home: ServiceHome
     private let content = TestContent(seed: 1, size: 200_000)
@@ -102,7 +103,7 @@ struct AlternateTests {
         await second.stop()
     }
 
-    /// Downloads the first half of the alternate; the server sends no more.
+    /// Downloads the first 30,000 bytes of the alternate. The server then stops sending.
     private func downloadPart(of alternate: EpisodeID, _ daemon: RunningService, _ client: ServiceClient) async throws {
         let gate = Gate(heldAt: 30_000)
         home.web.serve("/a.opus", Resource(small, contentType: "audio/opus", etag: "\"a\"")) { _ in .hold(gate) }
@@ -159,7 +160,8 @@ struct AlternateTests {
 
     // MARK: Libraries of earlier versions
 
-    /// Copies the library into the tables of an earlier version, and copies the stored feeds.
+    /// Creates another installation whose library has the tables of an earlier version. Copies the library's rows and
+    /// the stored feeds to it.
     private func copied(by version: String) throws -> ServiceHome {
         let copy = try ServiceHome()
         let database = try DatabaseQueue(path: copy.paths.library)
@@ -170,7 +172,7 @@ struct AlternateTests {
                 let columns = try db.columns(in: table).map(\.name).joined(separator: ", ")
                 try db.execute(sql: "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM whole.\(table)")
             }
-            // The earlier version stored no alternates. Its digest of an item covered less, so the digests differ.
+            // The earlier version stored no alternates. Its digest of an item covered less, so it differs from today's.
             try db.execute(
                 sql: """
                     DELETE FROM main.episode WHERE buried = \(EpisodeSQL.alternate);

@@ -15,7 +15,7 @@ struct SourceTests {
 
     /// Serves a feed with one episode, whose main address is `/main.mp3`. Serves no media.
     ///
-    /// - Parameter alternate: the XML of the episode's alternates.
+    /// - Parameter alternate: The XML of the episode's `podcast:alternateEnclosure` elements.
     private func publish(_ alternate: String) {
         var feed = FeedBuilder.show("Show", episodes: 1, length: content.size) { _ in home.web.url("/main.mp3") }
         feed.items[0].raw = alternate
