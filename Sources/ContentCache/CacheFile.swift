@@ -37,7 +37,8 @@ package final class CacheFile: Sendable {
         }
     }
 
-    /// Reads up to the buffer's size at `offset`; fewer bytes only at the end of the file.
+    /// Fills the buffer with the file's bytes from `offset` on. Returns the number of bytes read, which is less than
+    /// the buffer's size only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
     }
@@ -57,8 +58,8 @@ package final class CacheFile: Sendable {
     /// The kernel reports a failed write to one sync only (fsync(2)); the next sync succeeds although bytes are lost.
     /// This call therefore also fails if the number of failed syncs differs from `known`.
     ///
-    /// - Parameter known: The number of failed syncs that the caller has handled: it has discarded the bytes that they
-    ///   may have lost.
+    /// - Parameter known: The number of failed syncs that the caller has handled by discarding the bytes that they may
+    ///   have lost.
     package func synchronize(knownFailures known: Int) throws(Errno) {
         try syncing.withLock { _ throws(Errno) in
             guard fdatasync(descriptor.rawValue) == 0 else {

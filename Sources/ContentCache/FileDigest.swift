@@ -2,14 +2,14 @@ internal import CCrypto
 internal import Platform
 internal import SystemPackage
 
-/// Digests of whole files, computed by OpenSSL's libcrypto with the processor's SHA instructions if available.
+/// Digests of files, computed by OpenSSL's libcrypto, which uses the processor's SHA instructions if it has them.
 enum FileDigest {
     /// The size of a read in bytes: large enough to make the cost of the calls negligible, small enough to fit into the
     /// L2 cache.
     private static let bufferSize = 256 * 1024
 
-    /// Computes the digest of the first `size` bytes, in lower-case hexadecimal. Throws `Errno`: `ioError` if the file
-    /// is shorter.
+    /// Computes the digest of a file's first `size` bytes, in lower-case hexadecimal. Throws `Errno`: `ioError` if the
+    /// file is shorter.
     ///
     /// - Parameter progress: Called with the number of bytes read since its previous call.
     static func digest(

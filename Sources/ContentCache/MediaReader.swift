@@ -13,7 +13,7 @@ package final class MediaReader: Sendable {
 
     /// Opens a file and checks it against `expectation`.
     ///
-    /// - Throws: The difference from the expectation; `missing` also if the file is being evicted.
+    /// - Throws: The way in which the file differs from the expectation; `missing` also if it is being evicted.
     package init(
         name: String, in directory: FilePath, expecting expectation: CacheExpectation
     ) throws(CacheFileDefect) {
@@ -27,7 +27,7 @@ package final class MediaReader: Sendable {
         }
     }
 
-    /// Opens a file that may be incomplete, without checking its size: the caller must know which ranges are present.
+    /// Opens a file that may be incomplete, without checking its size. The caller must know which ranges are present.
     /// Throws `Errno`: `noSuchFileOrDirectory` if the file has been evicted.
     package convenience init(name: String, in directory: FilePath) throws(Errno) {
         do {
@@ -38,8 +38,8 @@ package final class MediaReader: Sendable {
     }
 
     deinit {
-        // A child process between fork and exec has a copy of the descriptor. While it does, closing this one would not
-        // release the lock.
+        // A child process has a copy of the descriptor between fork and exec. Until that copy is closed, closing this
+        // one alone would not release the lock.
         _ = clinux_ofd_lock(descriptor.rawValue, Int16(F_UNLCK))
         try? descriptor.close()
     }
@@ -47,8 +47,8 @@ package final class MediaReader: Sendable {
     /// Calls `body` with the descriptor, which must not be used after the call.
     package func withDescriptor<Result>(_ body: (FileDescriptor) -> Result) -> Result { body(descriptor) }
 
-    /// Fills the buffer from `offset` on. Returns the number of bytes read, which is less than the buffer's size only
-    /// at the end of the file.
+    /// Fills the buffer with the file's bytes from `offset` on. Returns the number of bytes read, which is less
+    /// than the buffer's size only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
     }

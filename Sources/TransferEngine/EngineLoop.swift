@@ -4,9 +4,10 @@ internal import Glibc
 internal import Platform
 internal import TransferCore
 
-/// The loop of the engine's thread: one curl multi handle, all downloads, uploads and data requests.
+/// The event loop of the engine's thread. With one curl multi handle it drives all downloads, uploads and data
+/// requests (requests whose responses go to their callers and not into the media cache).
 ///
-/// Confined to that thread. `run` returns after `stop` was called through the mailbox.
+/// Confined to that thread. `run` returns after a closure in the mailbox has called `stop`.
 final class EngineLoop {
     let configuration: TransferConfiguration
     let cache: ContentCache
@@ -20,7 +21,7 @@ final class EngineLoop {
     private let network = NetworkMonitor()
     /// The time of the current iteration by the monotonic clock.
     private(set) var now = Instant.start
-    /// The number of iterations of the loop; constant while it is idle.
+    /// The number of iterations of the loop. It does not grow while the thread sleeps.
     private(set) var rounds = 0
     /// Whether `stop` was called.
     private(set) var isStopping = false
@@ -53,7 +54,8 @@ final class EngineLoop {
             downloads.removeIdle()
             if isStopping { break }
             var pause = reports.finishIteration(now: now)
-            // Start new requests before waiting: curl's timer for them has a resolution of milliseconds.
+            // Start new requests before waiting. Otherwise curl would start them by its timer, which has a resolution
+            // of milliseconds.
             if exchanges.hasNew { continue }
             // If `pause` stays `nil`, only curl and the descriptors wake the thread.
             if let deadline { pause = min(pause ?? deadline - now, deadline - now) }
@@ -70,7 +72,7 @@ final class EngineLoop {
         downloads = Downloads()
         uploads = Uploads()
         queues.storage.sync { cache.removeReserve() }
-        // Requests that arrived meanwhile are answered with a failure.
+        // Requests that reached the mailbox meanwhile are answered with a failure.
         for work in mailbox.close() { work(self) }
     }
 
@@ -81,20 +83,21 @@ final class EngineLoop {
 
     static let stopped = TransferError(.failed, "the daemon is stopping")
 
-    /// Sends an event to the owner.
+    /// Sends an event to the engine's owner.
     ///
-    /// - Returns: Its number, for `isAcknowledged`.
+    /// - Returns: The event's number, for `isAcknowledged`.
     @discardableResult
     func emit(_ event: TransferEvent) -> Int { reports.emit(event) }
 
     func acknowledgeEvents(_ count: Int) { reports.acknowledge(count) }
 
-    /// Whether the owner has processed the event with this number, so that its loaders reflect it.
+    /// Whether the owner has processed the event with this number. The sources that its loaders return then reflect
+    /// the event.
     func isAcknowledged(_ event: Int) -> Bool { reports.isAcknowledged(event) }
 
     private func readClock() { now = SystemClock.monotonic.now }
 
-    /// Performs the work deferred by curl's callbacks, and ends connections that must free their slots.
+    /// Performs the work deferred by curl's callbacks, and ends connections whose slots others need.
     private func processDeferred() {
         while true {
             for download in downloads.drainDirty() {
@@ -140,13 +143,14 @@ final class EngineLoop {
     /// Starts a request of a download.
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
         exchanges.add(handle, owner: .download(owner))
-        // Prepare files while the server is contacted: its response may need two, a cache file and its checkpoint.
+        // Create files in advance while curl contacts the server, since the response may need two: a cache file and its
+        // checkpoint.
         if cache.isLowOnFiles { queues.storage.async { [cache] in cache.prepare() } }
     }
 
     /// Starts a data request.
     ///
-    /// - Parameter number: Its number, for `cancelData`.
+    /// - Parameter number: The request's number, for `cancelData`.
     func start(_ exchange: DataExchange, number: Int64) {
         if isStopping {
             exchange.fail(Self.stopped)
@@ -158,7 +162,7 @@ final class EngineLoop {
 
 /// The queues on which the engine waits for the disk.
 struct StorageQueues {
-    /// Checkpoints and syncs; separate from hashing, which takes longer.
+    /// The queue for checkpoints and syncs. They do not wait behind hashing, which takes longer.
     let storage = DispatchQueue(label: "podfs.checkpoints")
     let hashing = DispatchQueue(label: "podfs.hashing", qos: .utility)
 }

@@ -5,22 +5,24 @@ internal import Synchronization
 internal import SystemPackage
 package import TransferCore
 
-/// The execution of downloads, uploads and data requests, on a thread of its own.
+/// The engine that executes downloads, uploads and data requests, on a thread of its own. The response to a data
+/// request goes to the caller and not into the media cache.
 ///
 /// Every method may be called from any thread. `shutDown` and the methods that access cache files may block; the others
 /// return at once or are `async`. Answers and events are delivered on the engine's thread, and their handlers must not
 /// block it. Events are delivered in order; the owner reports the number of processed ones with `acknowledgeEvents`.
 package final class TransferEngine: Sendable {
-    /// The handler of an open's or a read's result, called on the engine's thread; on the caller's if the engine has
-    /// ended.
+    /// The handler of an open's or a read's result. It is called on the engine's thread, or on the caller's thread if
+    /// the engine has ended.
     package typealias Answer = @Sendable (Result<ReadGrant, TransferError>) -> Void
-    /// Loads the source of a file for which the engine has no `Download`. Called on the engine's thread: it may read
-    /// the disk, but not use the network.
+    /// Loads the source of a file for which the engine has no `Download`. Called on the engine's thread, so it
+    /// may read the disk, but not use the network.
     package typealias Loader = @Sendable () throws -> DownloadSource
 
     let cache: ContentCache
     let mailbox = Mailbox()
-    /// The last number assigned to a wait, or to the data requests of one call.
+    /// The last number assigned to a wait (an open or a read that is not answered yet), or to the data requests of one
+    /// call.
     private let lastWait = Atomic<Int64>(0)
     /// Signalled when the engine's thread has ended.
     private let ended = DispatchSemaphore(value: 0)
@@ -28,7 +30,7 @@ package final class TransferEngine: Sendable {
     /// - Parameters:
     ///   - cacheFolder: The folder of the cache files, created if it does not exist. The caller holds its
     ///     `FolderLease`.
-    ///   - iterationEnded: Called with the engine's time when all pending events and answers have been delivered,
+    ///   - iterationEnded: Called with the monotonic time when all pending events and answers have been delivered,
     ///     before the engine waits. Returns the maximum delay until the next call, if any.
     package init(
         configuration: TransferConfiguration, cacheFolder: String,
@@ -60,8 +62,9 @@ package final class TransferEngine: Sendable {
         ended.wait()
     }
 
-    /// Reports that the owner has processed this many further events, so that its loaders now reflect them. Downloads
-    /// are retained until then, because reloading one earlier would start a new file.
+    /// Reports that the owner has processed this many further events, so that its loaders now reflect them. Until
+    /// then the engine retains the downloads. If it reloaded one earlier, the loader would not know its cache file yet,
+    /// and the download would create a second one.
     package func acknowledgeEvents(_ count: Int) { mailbox.post { $0.acknowledgeEvents(count) } }
 
     // MARK: Readers
@@ -114,9 +117,9 @@ package final class TransferEngine: Sendable {
 
     /// Downloads the whole file in the background.
     ///
-    /// - Parameter priority: `asked` if a person requests it: this clears a failure and a suspension, and permits
-    ///   another write after the disk was full. An `automatic` task runs when conditions permit, yields its slots to
-    ///   others, and becomes an `asked` one at the first request or read.
+    /// - Parameter priority: `asked` if a person requests the download. This clears a failure and a suspension, and
+    ///   permits another write after the disk was full. An `automatic` task runs when conditions permit, yields its
+    ///   slots to others, and becomes an `asked` one at the first request or read.
     package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
         if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {
@@ -151,7 +154,7 @@ package final class TransferEngine: Sendable {
     /// Cancels the task like `cancel`, and returns its resume data, with the ranges that a written checkpoint contains.
     ///
     /// - Parameter load: As for `fill`; without it, the result is `nil` for a download that the engine does not have.
-    /// - Returns: `nil` if no byte is in a checkpoint, or everything is present: there is nothing to resume then.
+    /// - Returns: `nil` if there is nothing to resume, because no byte is in a checkpoint or every byte is present.
     package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
@@ -192,8 +195,9 @@ package final class TransferEngine: Sendable {
     /// Sets whether automatic tasks may run; initially they may. While they may not, no connection fills their files.
     package func setDiscretionary(allowed: Bool) { mailbox.post { $0.setDiscretionary(allowed: allowed) } }
 
-    /// Sets the error that no space is left for any bytes; `nil` if there is space. While it is set, downloads that
-    /// would have to write are *suspended*, including later ones, and readers of missing bytes get the error.
+    /// Sets the error to report while there is no space for any more bytes; `nil` if there is space. While it is set,
+    /// downloads that would have to write are *suspended*, including later ones, and readers of missing bytes get the
+    /// error.
     ///
     /// - Parameter allowsRetry: Whether a person's request permits another write nevertheless; see `fill`.
     package func setStorageFull(_ error: TransferError?, allowsRetry: Bool = false) {

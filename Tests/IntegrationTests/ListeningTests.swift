@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Real players on a mounted episode of five minutes: podfs stores their last position, and the next player continues
-/// there.
+/// Tests with real players that play a mounted episode of five minutes. podfs stores the last position of a player, and
+/// the next player continues there.
 @Suite(
     .timeLimit(.minutes(3)), .enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))
 struct ListeningTests {
@@ -12,7 +12,7 @@ struct ListeningTests {
     private static let mpris = "/usr/lib/mpv-mpris/mpris.so"
 
     /// A mount with an episode of five minutes, and a D-Bus session bus. If the tests run as root, the mount admits
-    /// other users.
+    /// other users, since one test runs its player as `nobody`.
     private struct Station {
         let bus: PrivateBus
         let show: MountedShow
@@ -91,8 +91,8 @@ struct ListeningTests {
             return begin.duration(to: .now) / .seconds(1)
         }
 
-        /// Plays a few seconds, then plays again without a start position: podfs moves the player to the stored
-        /// position.
+        /// Plays a few seconds, then plays again without a start position, and expects that podfs moves the player to
+        /// the stored position.
         func expectResumed(tolerance: Double, _ play: (_ start: Int?, _ end: Int) async throws -> Double) async throws {
             _ = try await play(100, 106)
             try await expectPosition(106, tolerance: tolerance)

@@ -7,7 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Two installations of podfs (`homes`) with one sync server, and a random schedule of events.
+/// A randomized test of synchronization. Two installations of podfs (`homes`) use one sync server. After random
+/// actions, killed daemons and failures of the server, both must have the same subscriptions and playback states.
 ///
 /// The seed determines the actions and the faults, but neither the time at which a killed daemon dies nor which
 /// response is lost.
@@ -90,7 +91,7 @@ final class SyncConvergence {
 
     private func feed(_ show: Int) -> String { web.url("/\(show).xml") }
 
-    /// Serves the feeds with the current media addresses.
+    /// Serves the feeds. The media addresses contain a token that changes with `rotation`.
     private func publish() {
         for show in 0..<Self.shows {
             let items = (0..<Self.episodes).map { number in
@@ -239,7 +240,7 @@ final class SyncConvergence {
         daemon.close()
     }
 
-    /// Adds random faults to the next requests.
+    /// Adds a random fault to the next request, and sometimes one to a later request.
     private func arm() {
         report.faults += 1
         report.trail.append("fault")

@@ -13,7 +13,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The filesystem of a separate installation, without a kernel: the test makes the requests.
+/// The filesystem of a temporary installation, without a kernel: the test itself issues the FUSE requests.
 final class Mounted: Sendable {
     let directory: TemporaryDirectory
     let paths: InstallationPaths
@@ -55,10 +55,10 @@ final class Mounted: Sendable {
 
     deinit { filesystem.stop() }
 
-    /// Whether a script that touches `$0.started` was run.
+    /// Whether the script in place of the daemon was run. The script must create the file `$0.started`.
     var wasStarted: Bool { FileManager.default.fileExists(atPath: directory.file("podfs.started")) }
 
-    /// Starts the filesystem with the notifier. It connects to a daemon that runs, but starts none.
+    /// Starts the filesystem with the notifier. It connects to a running daemon, but starts none.
     func start() { filesystem.start(notifier: notifier, startsDaemon: false) }
 
     /// Starts the mount, and returns when it is connected to the daemon and up to date. Clears the notifier's record.
@@ -140,7 +140,7 @@ final class Mounted: Sendable {
         return file
     }
 
-    /// Returns the daemon's grant for a stored file.
+    /// Returns a grant (the daemon's answer to an open or a read) that permits reads of `present` in a stored file.
     func grant(_ file: CacheFile, _ content: TestContent, present: Range<Int>? = nil, generation: Int = 1) -> Grant {
         var ranges = ByteRanges()
         let present = present ?? 0..<content.size
@@ -193,8 +193,8 @@ final class Mounted: Sendable {
         request { filesystem.read($0, node: node, handle: handle, offset: offset, size: size) }
     }
 
-    /// Reads beyond the end of a file, as the kernel does to fill its page cache. The filesystem may refuse the first
-    /// attempt with EIO; this function then repeats the read once, and the filesystem returns no bytes.
+    /// Reads beyond the end of a file, as the kernel reads ahead if it has cached a larger size. The filesystem may
+    /// refuse the first attempt with EIO. This function then repeats the read once, which returns no bytes.
     func readTail(
         _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
     ) -> RecordedReply.Answer? {

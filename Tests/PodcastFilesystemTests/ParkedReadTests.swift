@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Reads of missing bytes: they are parked until the daemon grants the bytes.
+/// Reads of missing bytes, which the filesystem parks until an answer of the daemon (a grant) permits reading them.
 struct ParkedReadTests {
     private let mounted: Mounted
     private let content = TestContent(seed: 8, size: 500_000)
@@ -122,7 +122,7 @@ struct ParkedReadTests {
     }
 
     @Test(arguments: [false, true]) func theFirstBytesInAnswerToAReadAreFollowedByTheFile(fails: Bool) async throws {
-        // The library has no record of a file.
+        // Remove the library's record of a cache file for the episode.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_400)
         try mounted.library.confirm(episode: id, size: 500_000, now: 1_700_000_401)
         let generation = try mounted.episode().generation
@@ -141,7 +141,7 @@ struct ParkedReadTests {
         let handle = try await mounted.open(node).handle()
         let read = mounted.read(node, handle, 4_096, 4_096)
         #expect(try await read.answered() == expected(4_096..<8_192))
-        // The mount sends the read again: the daemon starts the download, and its answer names the cache file.
+        // The mount sends the read again, so that the daemon starts the download and names the cache file.
         try await daemon.wait(for: .read, count: 2)
         // Bytes that are present remain readable.
         #expect(mounted.read(node, handle, 0, 16_384).answer == expected(0..<16_384))
@@ -292,7 +292,7 @@ struct ParkedReadTests {
         for frame in frames { daemon.answer(frame, mounted.grant(file, content)) }
         #expect(try await second.answered() == expected(4_096..<8_192))
         second.interrupt()
-        // The frames of a connection arrive in order: a cancellation would be here before this command.
+        // The frames of a connection arrive in order, so a cancellation would arrive before this command.
         _ = mounted.setxattr(node, "user.podfs.task", "resume")
         try await daemon.wait(for: .command)
         #expect(first.answer == .error(.interrupted) && daemon.frames.count { $0.kind == .cancel } == 1)
@@ -384,7 +384,7 @@ struct ParkedReadTests {
 
     @Test func aDaemonStartedByAnotherProcessIsNoticed() async throws {
         mounted.start()
-        // The pid file is noticed only after a thread of the mount has started to watch the folder.
+        // Write the pid file repeatedly, since a thread of the mount has to start watching the folder first.
         var daemon: FakeDaemon?
         try await waitUntil(description: "the daemon is found") {
             if daemon == nil { daemon = try FakeDaemon(mounted.paths) }

@@ -70,7 +70,7 @@ import TransferCore
             let numbers = frame.body.drop { $0 != 0 }.dropFirst()
             return [numbers.prefix(4), numbers.dropFirst(4).prefix(4)].map { Self.number($0, bits: 8) }
         }
-        // The last chapter starts after the end of the episode, at 120 seconds, so its end is its start.
+        // The episode ends at 120 s. The last chapter starts later, so its end is its start.
         #expect(times == [[0, 100_000], [100_000, 150_000], [150_000, 150_000]])
     }
 

@@ -141,7 +141,8 @@ struct AssetTests {
         }
         async let reply = size(other, .cover, show)
         try await gate.waitUntilReached()
-        // The daemon renames the received file over the old one at the end. Delete the file, so that the rename fails.
+        // At the end the daemon renames the received file over the old one. Delete the received file, so that the
+        // rename fails.
         let manager = FileManager.default
         for name in try manager.contentsOfDirectory(atPath: home.paths.assets) where name.hasPrefix("new-") {
             try manager.removeItem(atPath: "\(home.paths.assets)/\(name)")

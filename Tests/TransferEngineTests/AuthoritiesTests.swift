@@ -32,7 +32,7 @@ import Testing
         #expect(Authorities(bundle: folder.file("nowhere"), folder: certificates).advice == nil)
     }
 
-    /// If there is a bundle, the system's folder is not used: curl would parse both for each connection.
+    /// If there is a bundle, the system's folder is not used, because curl would parse both for each connection.
     @Test func theEnvironmentReplacesTheSystemsFiles() throws {
         let bundle = try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
         let standard = Authorities(bundle: bundle, folder: "/certs")

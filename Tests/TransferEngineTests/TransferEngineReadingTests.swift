@@ -154,8 +154,8 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         let digest = bench.completed[1]
         bench.shutDown()
-        // Simulate a kill after the last byte and before the engine verified the file. The user had suspended the task:
-        // the bytes were fetched for a program's reads.
+        // Simulate a kill after the last byte and before the engine verified the file. The user had suspended the task,
+        // so the bytes were fetched for a program's reads.
         var source = try #require(bench.source(1))
         let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
         let file = try #require(source.file)

@@ -5,7 +5,7 @@ extension PublicationDate {
     package var iso8601: String {
         let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = day.components
-        // Written to a single buffer: formatting dates is a significant cost of listing a large feed.
+        // Write to a single buffer, because formatting dates is a significant cost of listing a large feed.
         var text: [UInt8] = []
         text.reserveCapacity(20)
         func append(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {

@@ -32,7 +32,7 @@ package struct Feed: Sendable, Equatable {
     /// The URL of the next page of a paged feed (RFC 5005, `rel="next"`).
     package var next: String?
     /// The refresh interval in seconds that the publisher asks for: the longest of `ttl`, `sy:updatePeriod` and
-    /// `podcast:updateFrequency`; at least a day if no more episodes are expected. `nil` if there is none.
+    /// `podcast:updateFrequency`; at least a day if no more episodes are expected. `nil` if the feed states none.
     package var updateInterval: Int?
     /// The URL of the previous document of an archived feed (RFC 5005, `rel="prev-archive"`).
     package var previousArchive: String?
@@ -47,7 +47,7 @@ package struct Feed: Sendable, Equatable {
     package var persons: [Person]
     package var funding: [Funding]
     package var trailers: [Trailer]
-    /// Live streams (`podcast:liveItem`). They are not episodes: a live stream is not a file.
+    /// Live streams (`podcast:liveItem`). They are not episodes, because a live stream is not a file.
     package var liveItems: [LiveItem]
     package var categories: [String]
     /// Further `podcast:` elements of the show.
@@ -118,9 +118,9 @@ package struct Item: Sendable, Equatable {
     /// `media:description` and `itunes:subtitle`.
     package var description: String?
     package var image: String?
-    /// The author of this episode; in `Feed.items`, `nil` if it is the show's.
+    /// The author of this episode. In `Feed.items` it is `nil` if it would only repeat the show's author.
     package var author: String?
-    /// The playable enclosures; the first audio or video comes first.
+    /// The playable enclosures. The first one that is audio or video is moved to the front.
     package var enclosures: [Enclosure]
     /// Enclosures that cannot be played: images, documents, torrents, URLs that are not http or https.
     package var attachments: [Enclosure]
@@ -215,7 +215,7 @@ package struct Chapter: Sendable, Equatable {
     }
 }
 
-/// A mistake that the parser has corrected or skipped.
+/// A mistake in the document that the parser has corrected or skipped.
 package struct Diagnostic: Sendable, Equatable {
     /// The line of the document, from 1; 0 if unknown.
     package var line: Int

@@ -5,7 +5,8 @@ package struct PodcastTags: Sendable, Equatable, Codable {
     /// `podcast:txt`: free text for programs, such as proofs of the feed's ownership.
     package var texts: [TextRecord] = []
     package var values: [ValueBlock] = []
-    /// Pictures of any shape and purpose (`podcast:image`), including square art that may also be the `image`.
+    /// Pictures of any shape and purpose (`podcast:image`), including the square art that the parser may have chosen as
+    /// the `image` of the show or the episode.
     package var images: [PodcastImage] = []
     package var chats: [Chat] = []
     package var socialInteracts: [SocialInteract] = []
@@ -111,7 +112,7 @@ package struct Chat: Sendable, Equatable, Codable {
     }
 }
 
-/// A feed, or an item of a feed, by its identifiers (`podcast:remoteItem`).
+/// A reference to another feed, or to an item of one (`podcast:remoteItem`).
 package struct RemoteItem: Sendable, Equatable, Codable {
     /// `podcast:guid` of the feed.
     package var feedGUID: String?

@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// The bytes not scanned yet, including the rest of earlier pieces. Line breaks of any kind become line feeds (XML 1.0,
-/// section 2.11).
+/// The bytes of a document that have arrived and that the scanner has not consumed yet. `append` replaces line breaks
+/// of any kind by line feeds (XML 1.0, section 2.11).
 struct ScanBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private var start = 0
     private var end = 0
-    /// Whether the last byte was a carriage return: a line feed after it belongs to the same line break.
+    /// Whether the last byte appended was a carriage return. A line feed that follows belongs to the same line break,
+    /// and is dropped.
     private var endsInReturn = false
 
     init() {

@@ -30,7 +30,7 @@ struct XMLScanner: ~Copyable {
     private var hasReportedText = false
     private var hasReportedDeclaration = false
 
-    /// Maximum length of a tag in bytes. The scanned part of a longer start tag is text.
+    /// Maximum length of a tag in bytes. The bytes of a longer start tag that have arrived are processed as text.
     static let tagLimit = 256 << 10
 
     /// - Parameter skippedLines: The number of line breaks before the first byte pushed.
@@ -223,8 +223,8 @@ struct XMLScanner: ~Copyable {
         guard end - position >= 3, position[2].isLetter || position[2] == UInt8(ascii: "[") else {
             return loneBracket(position)
         }
-        // After the root element's start tag, a document type declaration is misplaced and assumed to have no subset:
-        // its first `>` ends it.
+        // After the root element's start tag, a document type declaration is misplaced. It is assumed to have no
+        // subset, so its first `>` ends it.
         mode = .declaration(reader.root == nil ? DocumentType() : DocumentType(endsAtTag: true))
         return position + 2
     }
@@ -279,8 +279,8 @@ struct XMLScanner: ~Copyable {
         return next
     }
 
-    /// Processes the start of a tag that is too long as text, with every `<` in it: these are in quoted values. If each
-    /// of them were read as the start of a tag, the same bytes would be scanned again and again.
+    /// Processes as text what has arrived of a tag that exceeds `tagLimit`, including every `<` in it. Each of these is
+    /// in a quoted value. If each were read as the start of a tag, the same bytes would be scanned again and again.
     private mutating func endlessTag(
         from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
     ) -> UnsafePointer<UInt8> {
@@ -338,7 +338,7 @@ struct XMLScanner: ~Copyable {
                     mode = .instruction(inDeclaration: true)
                     return position + 2
                 }
-                // Declarations contain no tags: this one is unterminated, and the document starts here.
+                // Declarations contain no tags, so this one is unterminated, and the root element starts here.
                 if end - position > 1, TagReader.beginsName(position[1]) {
                     reader.diagnosticLog.lines.cursor = position
                     reader.diagnose("a document type declaration has no end")

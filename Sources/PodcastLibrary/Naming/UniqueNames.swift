@@ -1,21 +1,21 @@
-/// An allocator of stems that are unique in a folder, ignoring case.
+/// An allocator of stems that are unique in a folder, ignoring case. A stem is a file's name without its extension, or
+/// the name of a folder.
 ///
 /// Stems rather than whole names are unique, because the transcript, art, notes and chapters of an episode have its
-/// stem. The sidecar files of two episodes whose names differ only in the extension would otherwise collide. A value;
-/// not shared between threads.
+/// stem. The sidecar files of two episodes whose names differ only in the extension would otherwise collide.
 package struct UniqueNames: Sendable {
     /// Stems reserved in a show's folder for generated files: `cover.jpg`, `playlist.m3u8`, `index.html`.
     package static let reservedInShow: Set<String> = ["cover", "playlist", "index"]
     /// Names reserved in the root folder, folded. Names with a leading dot need no entry, since no show's name has one.
     package static let reservedInRoot: Set<String> = ["latest", "downloaded", "index.html"]
 
-    /// The used folded stems.
+    /// The stems in use, folded (`FileName.folded`) to be compared without regard to case.
     private var taken: Set<String>
-    /// The next number to try for a used folded stem. A thousand episodes with one title need a thousand lookups with
-    /// this table, and half a million without it.
+    /// The next number to try for each folded stem that was claimed more than once. A thousand episodes with one title
+    /// need a thousand lookups with this table, and half a million without it.
     private var next: [String: Int] = [:]
 
-    /// - Parameter taken: The used folded stems (`FileName.folded`), including the reserved ones.
+    /// - Parameter taken: The stems in use, folded by `FileName.folded`, including the reserved ones.
     package init(taken: Set<String>) {
         self.taken = taken
     }
@@ -26,7 +26,7 @@ package struct UniqueNames: Sendable {
     }
 
     /// Reserves and returns the stem itself if it is free, otherwise the stem with a free suffix: ` (2)`, ` (3)`, ….
-    /// The suffix is the lowest free one, unless many are used.
+    /// The number is the lowest free one; if many are used, it may be a higher one.
     package mutating func claim(_ stem: String) -> String { claim(stem) { _ in false } }
 
     /// Reserves a stem like `claim(_:)`.
@@ -41,8 +41,8 @@ package struct UniqueNames: Sendable {
         }
         var number = next[folded] ?? 2
         let first = number
-        // Tries a few numbers in turn, then searches exponentially: otherwise each of thousands of equal stems, claimed
-        // one by one, would look up all previous ones.
+        // Try a few numbers in turn, then search exponentially. `next` starts empty in each new value, so if thousands
+        // of equal stems were claimed one by one, each with a new value, each would look up all previous ones.
         while number - first < Self.linearTries, try !isFree(number) { number += 1 }
         if number - first == Self.linearTries {
             var (lastTaken, step) = (number - 1, 1)

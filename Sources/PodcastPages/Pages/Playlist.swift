@@ -37,7 +37,7 @@ package struct Playlist: Sendable {
     }
 
     /// Percent-encodes `#`, `?` and percent signs in a name that contains `#`, `?` or a percent sign that looks like an
-    /// encoded character. Other names stay unchanged: VLC encodes percent signs by itself unless all of them look
+    /// encoded character. Other names stay unchanged, because VLC itself encodes percent signs unless all of them look
     /// encoded.
     static func encodedForVLC(_ name: String) -> String {
         let bytes = Array(name.utf8)

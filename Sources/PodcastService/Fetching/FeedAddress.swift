@@ -15,8 +15,8 @@ package struct FeedAddress: Sendable, Hashable {
     /// Whether there is a `user:password@` (RFC 3986 §3.2.1).
     package let hasUserInfo: Bool
     private let hasWrittenPort: Bool
-    /// Comparison key: addresses with equal keys are the same feed. Consists of host, path and query, without scheme,
-    /// user info, fragment, default port, and trailing slashes of the path.
+    /// The key for comparisons: addresses with equal keys are the same feed. It consists of host, path and query,
+    /// without scheme, user info, fragment, default port, and trailing slashes of the path.
     package let key: String
 
     /// Parses an address; `nil` for one that podfs never requests: another scheme, no host, an invalid port, white
@@ -46,11 +46,11 @@ package struct FeedAddress: Sendable, Hashable {
         key = (isStandard ? host : "\(host):\(port)") + Self.comparable(rest[authority.endIndex...])
     }
 
-    /// Returns the host of an address for per-host limits; for an invalid address the text itself.
+    /// Returns the host of an address, for example to limit requests per host; for an invalid address the text itself.
     package static func host(of text: String) -> String { plainHost(of: text) ?? FeedAddress(text)?.host ?? text }
 
-    /// Fast path of `host(of:)` for ordinary addresses, since a refresh calls that function for a thousand shows at
-    /// once. Parses bytes.
+    /// Returns the host like `host(of:)`, but faster, since a refresh calls that function for a thousand shows at once;
+    /// `nil` for an unusual address, which needs the full parser.
     private static func plainHost(of text: String) -> String? {
         var text = text
         return text.withUTF8 { bytes in
@@ -93,7 +93,7 @@ package struct FeedAddress: Sendable, Hashable {
         }
     }
 
-    /// This address with the scheme https; `nil` for http with an explicit port, which serves one scheme only.
+    /// This address with the scheme https; `nil` for http with an explicit port, since a port serves one scheme only.
     package var secured: FeedAddress? {
         if isSecure { return self }
         guard !hasWrittenPort, let colon = text.firstIndex(of: ":") else { return nil }

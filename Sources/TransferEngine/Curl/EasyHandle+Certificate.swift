@@ -8,9 +8,9 @@ extension EasyHandle {
         ccurl_set_string(pointer, CURLOPT_CAPATH, network.authorities.folder)
     }
 
-    /// Returns the error of an exchange that ended because a certificate was not accepted.
+    /// Returns the error of an exchange that ended because the certificate of the server or the proxy was rejected.
     func certificateFailure() -> (error: TransferError, isTransient: Bool) {
-        // A retry succeeds once authorities are installed.
+        // There is advice if the system has no CA certificates. A retry succeeds once they are installed.
         if let advice = network.authorities.advice { return (TransferError(.unreachable, advice), true) }
         var (host, proxy) = (0, 0)
         ccurl_get_long(pointer, CURLINFO_SSL_VERIFYRESULT, &host)
@@ -21,7 +21,7 @@ extension EasyHandle {
     }
 }
 
-/// The reason why a certificate is not accepted.
+/// The reason why a server's or a proxy's certificate was rejected.
 struct CertificateRejection: Equatable {
     let reason: String
 

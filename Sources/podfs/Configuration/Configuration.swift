@@ -29,9 +29,10 @@ struct Configuration: Sendable, Equatable {
         var stall = Duration.seconds(20)
         /// The time without progress after which a task fails.
         var giveUp = Duration.seconds(24 * 3_600)
-        /// Private hosts and networks to which the feeds of less private networks may refer.
+        /// Private hosts and networks to which feeds and servers in less private networks, such as the internet, may
+        /// refer.
         var allowPrivate: [ReachPolicy.Exception] = []
-        /// A file of certificate authorities that are trusted in addition to the system's.
+        /// The path of a file of CA certificates that are trusted in addition to the system's.
         var authorities: String?
     }
 

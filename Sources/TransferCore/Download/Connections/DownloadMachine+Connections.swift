@@ -39,7 +39,8 @@ extension DownloadMachine {
         if var body = connection.body, !body.hasWritten {
             body.hasWritten = true
             connection.body = body
-            // The comparison has succeeded: this response's validator applies to the whole file.
+            // The bytes that were already present equal those of this response. Its validator therefore applies to the
+            // whole file.
             if connection.compares, pin?.validator == nil, let found = body.found { rendition.pin?.validator = found }
             isNowProven = rendition.isForeign && connection.compares
             if isNowProven { rendition.isForeign = false }
@@ -54,13 +55,14 @@ extension DownloadMachine {
         return answers.isEmpty && !isNowProven ? [] : answers + plan(now)
     }
 
-    /// Handles a connection whose bytes differ from present ones: it serves another rendition.
+    /// Handles a connection whose bytes differ from those already present. The server now serves another version
+    /// of the file, so a new generation begins.
     package mutating func differs(_ id: ConnectionID, now: Instant) -> [Action] {
         guard connections[id] != nil else { return [] }
         return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
     }
 
-    /// Handles the end of a connection that was not ended by the machine.
+    /// Handles the end of a connection, unless the machine itself has ended the connection.
     package mutating func ended(_ id: ConnectionID, _ ending: Ending, now: Instant, random: Double) -> [Action] {
         guard let connection = connections[id] else { return [] }
         switch ending {
@@ -80,7 +82,8 @@ extension DownloadMachine {
             let error = TransferError(.failed, "the server closed the connection without an answer")
             return lost(id, error, after: nil, now: now, random: random)
         }
-        // The limit of a stream for probes is not the end of the file, so the body may end before that limit.
+        // If no range can be requested, a stream from the start of the file serves the probes (readers of headers and
+        // tags) up to the limit `Limits.probeStream`. A file of unknown size may end before that limit.
         let isCut = connection.isProbe && body.end == nil && pin?.total == nil
         if let limit = connection.limit, connection.position < limit, !isCut {
             let error = TransferError(.failed, "the server ended \(limit - connection.position) bytes early")
@@ -91,7 +94,8 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         if body.isPart, !body.hasWritten, let total = pin?.total, connection.position < total {
-            // The part ended before the first new byte: an immediate retry would return the same.
+            // The part ended before the first new byte. An immediate retry would return the same, so treat this as a
+            // failure, after which the retry is delayed.
             let error = TransferError(.failed, "the server sent fewer bytes than requested")
             return endedEarly(id, connection, error, now: now, random: random)
         }
@@ -112,9 +116,9 @@ extension DownloadMachine {
     }
 
     /// Handles a connection that was lost, or that ended before its last expected byte. If `Limits.sameEnds` bodies in
-    /// a row end at the same byte, and no other connection receives bytes, the machine gives up the source: the server
-    /// has no more bytes, whatever it announces. Bodies that end by a timeout do not matter, since the transfer may
-    /// continue after a stall.
+    /// a row end at the same byte, and no other connection receives bytes, the machine gives up the source (one of
+    /// the file's addresses), because the server has no more bytes, whatever it announces. Bodies that end by a timeout
+    /// do not count, since the transfer may continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Instant, random: Double
     ) -> [Action] {
@@ -251,7 +255,7 @@ extension DownloadMachine {
         let actions = error.code == .unreachable ? readers.answerOpens(error) : []
         if isWanted, case .fetching = phase {
             var pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
-            // During an outage frequent attempts burden no server, and a reader waits for the network's return.
+            // During an outage, frequent attempts burden no server, and a reader is waiting for the network to return.
             if error.isOutage, hasBlockedReaders { pause = min(pause, limits.reachRetry) }
             phase = .fetching(retry: Retry(at: now + pause, isServers: after != nil))
         }
@@ -262,13 +266,14 @@ extension DownloadMachine {
     mutating func refused(_ id: ConnectionID, _ error: TransferError, now: Instant, random: Double) -> [Action] {
         guard let connection = connections[id] else { return [] }
         if connection.request.direct {
-            // The redirect's target may have expired: request the feed's address before giving up.
+            // The remembered target of a redirect may have expired. Before giving up, request the file's address as the
+            // feed states it.
             connections[id] = nil
             address.clearDirectAddress()
             return plan(now)
         }
-        // While another connection receives bytes, the file exists: the server may have refused this connection because
-        // it exceeds a limit.
+        // While another connection receives bytes, the file exists, so this is no permanent failure: the server may
+        // limit the number of connections.
         if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
         // This source was given up before, when another connection to it was refused.
