@@ -2,7 +2,7 @@ package import Platform
 package import PodcastProtocol
 package import TransferCore
 
-/// An action for the driver.
+/// An action that the core returns, and that its driver (`CoreDriver`) performs.
 package enum Effect: Sendable, Equatable {
     /// A row to write in the batch's transaction. The other effects are performed after the commit, in order.
     case write(Row)
@@ -22,7 +22,7 @@ package enum Effect: Sendable, Equatable {
     /// remove the episode's cache file, too, unless the episode is pinned.
     case abandon(MediaID, isEphemeral: Bool)
 
-    // Queries: each is answered by an input.
+    // Queries. The driver answers each by an input to the core.
     /// Computes a storage plan. `isProgress`: whether the only change is that bytes have arrived.
     case assessSpace(isProgress: Bool)
     case readSchedule
@@ -37,7 +37,7 @@ package enum Effect: Sendable, Equatable {
     case clearFutureSchedules
     /// Shifts the dates of changes not yet sent to the sync server, after the clock was set.
     case moveUnsent(by: Duration)
-    /// Schedules the next `tick`, replacing any earlier `wake`.
+    /// Schedules the next `tick` input to the core, and replaces any earlier `wake`.
     case wake(at: Instant)
     /// Reports the end of work that may have used much memory, so that the process can return it to the system.
     case workEnded

@@ -16,7 +16,7 @@ package struct LinkedPath {
 
     /// The file system types by mount point.
     private let mounts: [String: String]
-    /// Returns a link's target; `nil` for anything else.
+    /// Returns the target of the symbolic link at a path; `nil` if there is no link or it cannot be read.
     private let readLink: (String) -> String?
 
     /// - Parameter mountInfo: The content of `/proc/self/mountinfo`.

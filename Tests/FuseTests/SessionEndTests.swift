@@ -49,8 +49,8 @@ struct SessionEndTests {
     }
 
     @Test func aProtocolMismatchIsAnError() throws {
-        // libfuse parses this as 65536. The binding does not accept it as a number, and leaves the default in the init
-        // callback. So the two values differ.
+        // libfuse parses this option as 65536. `SessionOptions` does not accept it as a number, so the init callback
+        // leaves the default, and the two values differ.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["max_read=65536x"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
         #expect(kernel.initReply.error == -EPROTO)

@@ -39,7 +39,7 @@ import Testing
         #expect(try await show.home.run("unmount", show.mount.mountPoint).exitCode == 0)
         show.home.killDaemon(SIGTERM)
         try await show.home.waitUntilDaemonHasEnded()
-        // Replace the library by a copy in one file, as after a checkpoint of SQLite.
+        // Replace the library with a copy in a single file without a WAL, as after a checkpoint of SQLite.
         let copy = show.home.library + ".copy"
         try Library.openForReading(at: show.home.library).backup(to: copy)
         for suffix in ["-wal", "-shm"] { unlink(show.home.library + suffix) }

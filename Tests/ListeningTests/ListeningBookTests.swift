@@ -132,7 +132,8 @@ import TransferCore
         #expect(ListeningRules.resume(room.stored, duration: 1_000) == nil, "there is nothing left to listen to")
     }
 
-    /// The position jumps further than the player can have played, so it must have sought into the tail.
+    /// The position advances further than the player can have played in that time, so the player must have sought into
+    /// the tail.
     @Test func aSeekThatWasNotReportedDoesNotCount() {
         var room = Room()
         room.report(.started, 0)
@@ -364,7 +365,7 @@ import TransferCore
         #expect(report(.script, .started, 0, at: 0).resume == 497)
         #expect(report(.script, .seeked, 200, at: 1).change?.position == 200)
         #expect(report(.mpris, .seeked, 200, at: 1) == .init())
-        // Paused for an hour.
+        // The player has been paused for an hour.
         #expect(report(.mpris, .playing, 203, at: 3_600) == .init())
         #expect(report(.script, .stopped, 205, at: 3_605).change?.started == 200)
         #expect(report(.mpris, .stopped, 205, at: 3_606) == .init())

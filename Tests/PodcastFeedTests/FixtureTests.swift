@@ -28,7 +28,7 @@ import Testing
         let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
         let stem = name.prefix { $0 != "." }
         let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
-        // Output in pieces, and with leading members, contains the same JSON.
+        // The JSON is the same if it is written in pieces, and if other members are written before it.
         var pieces: [UInt8] = []
         feed.writeInspectJSON { pieces += $0 }
         #expect(String(decoding: pieces, as: UTF8.self) == written)
@@ -73,8 +73,8 @@ import Testing
         #expect(feed.items.isEmpty)
         var text: [UInt8] = []
         feed.writeInspectJSON(items: inspected) { text += $0 }
-        // The parser may deliver an item before it has parsed the show's author. So a delivered item keeps an author
-        // that equals the show's, and the feed's own items do not.
+        // The parser removes an item's author if it equals the show's. It may deliver an item before it has parsed the
+        // show's author, so a delivered item keeps such an author, unlike an item in the complete feed.
         func withoutAuthors(_ text: [UInt8]) -> [Substring] {
             String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("      \"author\"") }
         }

@@ -9,7 +9,8 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The daemon's events, as displayed by the mount and as notified to the kernel.
+/// The effects of the daemon's events on a mount: the content of its status files, and the invalidations that it sends
+/// to the kernel.
 struct StatusAndChangeTests {
     private let mounted: Mounted
 
@@ -98,7 +99,7 @@ struct StatusAndChangeTests {
         #expect(try mounted.entry(name).attributes.modified == entry.attributes.modified)
         try mounted.library.renamePodcast(id: show.id, to: "Other")
         #expect(try await content(of: name).contains("text=\"Other\" title=\"Show\""))
-        // The attributes are redacted likewise.
+        // The secrets are removed from the URLs in extended attributes too.
         let folder = try mounted.entry("Private").node
         #expect(mounted.fact(folder, "user.xdg.origin.url") == "http://127.0.0.1:9/private.xml")
         let episode = try mounted.entry("Private", "2026-01-01 Episode 1.mp3").node
@@ -133,7 +134,8 @@ struct StatusAndChangeTests {
         daemon.send(
             self.event(.show(other.id, name: "Other", formerName: nil)))
         let last = RecordingNotifier.Message.entry(parent: .root, name: "Other")
-        // Wait for the second event's last message too, so that it does not count as one of the next event.
+        // Wait for the second event's last message too. Otherwise it might arrive after the next call of this function
+        // has cleared the messages.
         try await waitUntil {
             mounted.notifier.messages.drop { $0 != last }.contains(.attributes(.root))
         }

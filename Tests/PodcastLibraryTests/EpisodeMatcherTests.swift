@@ -49,7 +49,7 @@ struct EpisodeMatcherTests {
         let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
         let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [nil, 1])
-        // A feed of one item does not show whether paths distinguish episodes: title and day decide.
+        // A feed of one item does not show whether its episodes have different paths, so title and day decide.
         let single = [facts(nil, "play?id=2", "Two", noon + day)]
         #expect(EpisodeMatcher.match(items: single, rows: [rows[0]]) == [nil])
     }

@@ -141,7 +141,7 @@ struct ImportTests {
         try await withThrowingTaskGroup(of: ImportResult.self) { group in
             for number in 1...6 { group.addTask { try await self.add("/\(number).xml", to: client) } }
             try await waitUntil(description: "two feeds are requested") { web.requests.count == 2 }
-            // Other requests are answered meanwhile.
+            // The daemon answers other commands while the feeds are being fetched.
             #expect(try await client.tasks().count == 2)
             gate.open()
             for try await result in group { if case .added = result { continue } else { Issue.record("\(result)") } }
@@ -208,7 +208,7 @@ struct ImportTests {
         client.connection.close()
         // The daemon handles the disconnect before it answers the second of these commands, at the latest.
         for _ in 0..<3 { #expect(try await other.tasks().count == 2) }
-        // The daemon was idle before any client connected, and will be idle again at the end.
+        // The daemon was idle before any client connected, and becomes idle again after the last import.
         let before = daemon.idle.entries.count
         other.connection.close()
         gate.open()

@@ -57,7 +57,7 @@ struct RefreshBatchTests {
         try #require(try daemon.library.podcast(named: "Show \(number)"))
     }
 
-    /// Makes SQLite refuse a statement.
+    /// Makes SQLite reject a statement. `what` is the event and the condition of a trigger, such as `BEFORE INSERT ON`.
     private func forbid(_ what: String) throws {
         try execute("CREATE TRIGGER forbid \(what) BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
     }
@@ -202,7 +202,8 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
-    /// Returns whether the daemon is receiving the response with a show's feed.
+    /// Returns whether the response with a show's feed has begun. No request is running then, but the feed still
+    /// occupies its slot in the queue.
     @ServiceActor private func isReceiving(_ id: ShowID, _ daemon: RunningService) -> Bool {
         let feeds = daemon.service.refresher.feeds
         return feeds.tasks.isEmpty && feeds.withQueue { $0.contains(id) }

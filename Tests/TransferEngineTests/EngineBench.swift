@@ -8,7 +8,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// An engine with its own cache, a test server, and an owner that stores all events, as a library does.
+/// An engine with its own cache, a test server, and a test double of the engine's owner, which is the daemon. The test
+/// double applies the engine's events to its own list of files, as the daemon does to its library.
 final class EngineBench: Sendable {
     /// A test double of the engine's owner: its files, and the events it received.
     private struct Owner {
@@ -97,7 +98,7 @@ final class EngineBench: Sendable {
 
     // MARK: The owner
 
-    /// Serves `resource` at a path named after the key, and makes the key known.
+    /// Serves `resource` at a path named after the key, and adds the key to the owner's files.
     @discardableResult
     func add(_ key: MediaID, _ resource: Resource, _ script: [Behaviour] = []) -> String {
         let path = "/\(key).mp3"
@@ -189,7 +190,7 @@ final class EngineBench: Sendable {
         }.get()
     }
 
-    /// Requests a range of the generation known to the owner.
+    /// Requests a range of a file. `generation` counts the file's versions; `nil` means the one that the owner knows.
     func grant(
         _ key: MediaID, _ range: Range<Int>, generation: Int? = nil, takesHead: Bool = true
     ) async throws -> ReadGrant {

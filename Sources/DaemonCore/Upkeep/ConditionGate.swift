@@ -1,11 +1,12 @@
 internal import Platform
 
-/// A gate for discretionary work, set by the last reading of the network and power conditions.
+/// A gate for discretionary work: tasks that the daemon starts by itself, and that may have to wait for an unmetered
+/// network or for mains power. The last reading of these conditions opens or closes the gate.
 ///
 /// The conditions are read only while work depends on them.
 struct ConditionGate: Sendable {
-    /// The age from which a reading is repeated. If a reading has at least twice this age when the next one begins,
-    /// nothing is permitted until the next one arrives.
+    /// The age at which a reading is repeated. If the last reading is at least twice as old when the next one begins,
+    /// no discretionary work is permitted until the result arrives.
     private let lifetime: Duration
     /// Whether discretionary work may run.
     private(set) var allows = true
@@ -35,6 +36,7 @@ struct ConditionGate: Sendable {
         return [.allowDiscretionary(false), .readConditions]
     }
 
-    /// The time of the next reading, if work depends on it then; `nil` before the first and while one is running.
+    /// The time of the next reading, which is due only if work depends on the conditions then. `nil` before the first
+    /// reading has arrived, and while one is running.
     var deadline: Instant? { isReading ? nil : readAt.map { $0 + lifetime } }
 }

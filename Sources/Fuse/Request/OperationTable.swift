@@ -2,11 +2,11 @@ internal import CFuse
 import Glibc
 import SystemPackage
 
-/// libfuse's table of callbacks; translates C arguments for `FilesystemOperations`.
+/// libfuse's table of callbacks. Each callback translates its C arguments and calls `FilesystemOperations`.
 ///
-/// The closures capture nothing, and are formed in code that is not isolated to an actor: closures formed in an actor's
-/// function would check on libfuse's thread that they run on that actor, and trap. libfuse never passes a nil request;
-/// it would be ignored.
+/// The closures capture nothing, and are created in code that is not isolated to an actor. A closure created in an
+/// actor's function would check on libfuse's thread that it runs on that actor, and trap. libfuse never passes a nil
+/// request, and `serve` would ignore it.
 enum OperationTable {
     static func make() -> fuse_lowlevel_ops {
         var table = fuse_lowlevel_ops()
@@ -19,8 +19,9 @@ enum OperationTable {
     }
 
     private static func addNodes(_ table: inout fuse_lowlevel_ops) {
-        // No destroy: the kernel sends it for block devices only, and libfuse calls it when the session is freed,
-        // possibly much later. `Session.run(threads:)` calls the operation instead.
+        // `table.destroy` is not set. The kernel sends FUSE_DESTROY for block devices only, and otherwise libfuse calls
+        // the callback when the session is freed, possibly much later. `Session.run(threads:)` calls the `destroy`
+        // operation instead.
         table.`init` = { userData, info in
             guard let userData, let info else { return }
             let core = SessionCore.of(userData: userData)
@@ -157,7 +158,7 @@ enum OperationTable {
     }
 }
 
-// These are free functions, because with members of `OperationTable` the callbacks would capture the type.
+// These are free functions, because a callback that calls a static member of `OperationTable` would capture the type.
 
 /// Calls an operation with the request.
 private func serve(

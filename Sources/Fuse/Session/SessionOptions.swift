@@ -4,8 +4,8 @@ package struct SessionOptions: Sendable, Equatable {
     package var fsname: String
     /// The subtype: the filesystem's type is `fuse.SUBTYPE`.
     package var subtype: String
-    /// Whether users other than the mounting one have access. Without privileges this needs `user_allow_other` in
-    /// /etc/fuse.conf.
+    /// Whether users other than the mounting one have access. If that user is not privileged, `user_allow_other` must
+    /// be set in /etc/fuse.conf.
     package var allowOther: Bool
     /// The maximum number of unanswered background requests; at most 65,535.
     ///
@@ -17,8 +17,8 @@ package struct SessionOptions: Sendable, Equatable {
     package var congestionThreshold: Int?
     /// The maximum readahead in bytes, limited by the kernel's offer (128 KiB). `nil`: the kernel's offer.
     package var readahead: Int?
-    /// The folder of the files for passthrough (`BackingFiles`), used if the kernel offers it and the process is
-    /// privileged. `nil`: no passthrough.
+    /// The folder of the files that the kernel may read itself (FUSE passthrough; see `BackingFiles`). Passthrough is
+    /// used if the kernel offers it and the process is privileged. `nil`: no passthrough.
     package var backingFolder: String?
     /// Further mount options as after `-o`, one per element: `nosuid`, `max_read=65536`.
     ///
@@ -52,7 +52,7 @@ package struct SessionOptions: Sendable, Equatable {
         value.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }.reduce(into: "") { $0.append($1) }
     }
 
-    /// The value of `max_read=N` in `extra`: libfuse needs the same number during the negotiation.
+    /// The value of `max_read=N` in `extra`. libfuse needs the same number when it negotiates with the kernel.
     var maxRead: UInt32? {
         var value: UInt32?
         for option in extra.flatMap({ $0.split(separator: ",") }) where option.hasPrefix("max_read=") {

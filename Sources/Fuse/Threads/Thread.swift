@@ -2,9 +2,7 @@ internal import CFuse
 internal import CLinux
 import Glibc
 
-/// A plain thread of the binding. Unlike threads of Swift's cooperative pool it may block.
-///
-/// The corresponding C function is `pthread_create`.
+/// A POSIX thread. Unlike a thread of Swift's cooperative pool, it may block.
 struct Thread {
     /// The thread's identifier, valid until `join` has returned, or until the thread has exited after `detach`.
     let identifier: pthread_t

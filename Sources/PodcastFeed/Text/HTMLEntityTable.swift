@@ -1,7 +1,7 @@
 /// HTML's named character references that end in a semicolon (WHATWG HTML, section 13.5), except XML's own five.
 ///
-/// Each name is followed by its code points in hexadecimal. Generated from `html.entities.html5` of CPython 3.11, whose
-/// maintainers generate it from the standard's `entities.json`.
+/// Each name is followed by its code points in hexadecimal; two code points are joined by `_`. The table was generated
+/// from `html.entities.html5` of CPython 3.11, whose maintainers generate it from the standard's `entities.json`.
 enum HTMLEntityTable {
     static let text = """
         AElig C6 AMP 26 Aacute C1 Abreve 102 Acirc C2 Acy 410 Afr 1D504 Agrave C0 Alpha 391 Amacr 100 And 2A53 Aogon 104

@@ -5,8 +5,8 @@ internal import Synchronization
 final class AssetFailures: Sendable {
     private let reasons = Mutex<[NodeNumber: String]>([:])
 
-    /// The maximum number of stored reasons: a further one replaces all. The next failed open of an asset stores its
-    /// reason again.
+    /// The maximum number of stored reasons. A reason beyond it replaces all the others, which are stored again when
+    /// the next open of their asset fails.
     private static let capacity = 1_000
 
     func set(_ reason: String?, of number: NodeNumber) {

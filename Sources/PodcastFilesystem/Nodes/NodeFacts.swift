@@ -24,7 +24,7 @@ struct NodeFacts: Sendable {
         self.changed = changed
     }
 
-    /// Creates the attributes of a folder for which no time is recorded: all its times are the mount's start.
+    /// Creates the attributes of a folder for which no time is recorded. All its times are the start of the mount.
     init(fixed folder: NodeNumber, of mount: PodcastFilesystem) {
         self.init(folder: folder, modified: mount.started, changed: mount.started)
     }
@@ -34,7 +34,8 @@ struct NodeFacts: Sendable {
         accessed = changed
     }
 
-    /// Creates the attributes of a show's folder or a subfolder of it, with the time of the newest episode.
+    /// Creates the attributes of a show's folder or of a subfolder of it. The modification time is that of the newest
+    /// episode, if there is one.
     init(folder number: NodeNumber, of show: FolderEntry) {
         self.init(folder: number, modified: show.newest ?? show.changed, changed: show.changed)
     }

@@ -2,16 +2,17 @@ import GRDB
 internal import PodcastFeed
 internal import TransferCore
 
-/// The update of the alternates' rows in one merge.
+/// The update of a show's alternates when a fetched feed is merged into the library.
 ///
-/// Each further encoding of an item gets a row, which keeps its id and file name as long as the show exists.
+/// An alternate is a further encoding of a feed item, beside the episode's own file. It gets a row in `episode` and one
+/// in `alternate`. It keeps its id and file name as long as the show exists.
 struct AlternateRows {
-    /// An alternate's row.
+    /// An alternate as the library has stored it.
     private struct StoredAlternate {
         let id: EpisodeID
         let fileName: String
         let media: StoredMedia
-        /// Whether the feed offered the encoding when last merged.
+        /// Whether the feed offered the encoding when it was last merged.
         let isOffered: Bool
         let digest: Int64
         let visibleDigest: Int64
@@ -20,9 +21,9 @@ struct AlternateRows {
     private let db: Database
     private let podcast: ShowID
     private let now: Int64
-    /// The number of rows that the show may still get; `nil` if not counted yet.
+    /// The number of alternates that the show may still get; `nil` until they have been counted.
     private var room: Int?
-    /// Whether any change of this merge is visible to users.
+    /// Whether any change to an alternate in this merge is visible to users.
     private(set) var hasVisibleChanges = false
 
     init(db: Database, podcast: ShowID, now: Int64) {
@@ -82,10 +83,11 @@ struct AlternateRows {
         }
     }
 
-    /// Returns the index of each alternate's known row; `nil` for a new alternate.
+    /// Returns, for each offered alternate, the index of its row in `known`; `nil` for a new alternate.
     ///
-    /// An alternate matches the row whose URL, without the query, is one of its addresses, otherwise the row with the
-    /// same key. Only rows with the alternate's extension match, since the file of a row keeps its extension.
+    /// An alternate matches the row whose URL is one of the alternate's addresses; queries are not compared. An
+    /// alternate without such a row matches a row with the same key. The row's file name must have the alternate's
+    /// extension in either case, because a row keeps its file name.
     private static func match(_ offered: [AlternateFacts], _ known: [StoredAlternate]) -> [Int?] {
         var rowOfAlternate = [Int?](repeating: nil, count: offered.count)
         var isFree = [Bool](repeating: true, count: known.count)
@@ -146,7 +148,7 @@ struct AlternateRows {
             ).count
         }
 
-        /// The digests of all values, and of those that users see: see `EpisodeFacts`.
+        /// The digest of all values, and the digest of those that users see, as in `EpisodeFacts`.
         var digests: (all: Int64, visible: Int64) {
             let (item, medium, media) = (facts.item, alternate.medium, alternate.media)
             var visible = Digest()
@@ -237,8 +239,8 @@ struct AlternateRows {
         if isVisible { hasVisibleChanges = true }
     }
 
-    /// Hides an alternate that the feed no longer offers, and removes its download. The row stays. The cached bytes
-    /// stay until they are evicted like those of any file.
+    /// Hides an alternate that the feed no longer offers, and removes its download task. The alternate's row stays. Its
+    /// cached bytes stay until they are evicted, like those of any file.
     private mutating func remove(_ id: EpisodeID) throws {
         try db.cachedStatement(sql: "UPDATE episode SET buried = 1, listed = 0, changed = ? WHERE id = ?")
             .execute(arguments: [now, id])
@@ -253,13 +255,13 @@ struct AlternateFacts {
     let medium: Medium
     /// The values to store.
     let media: EpisodeMedia
-    /// Identifies the encoding in later documents.
+    /// The key by which a later merge recognizes the encoding if its URL has changed.
     let key: String
 
     var fileExtension: String { MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension }
 
-    /// The file name without its extension: the encoding's title, or its kind of media, followed by its height, bit
-    /// rate and language.
+    /// The file name without its extension. It consists of the encoding's title (without one, the kind of media), then
+    /// its height, bit rate and language.
     var label: String {
         var words: [String] = []
         if let title = medium.title.map(FileName.trimmedSpace), !title.isEmpty {
@@ -288,7 +290,8 @@ struct AlternateFacts {
         }
     }
 
-    /// Returns the text of a bit rate: `96k`, or `800` below a thousand; `nil` for an impossible one.
+    /// Returns the text of a bit rate in bits per second: `96k`, or `800` if it is less than a thousand. Returns `nil`
+    /// for an impossible rate.
     private static func rate(_ rate: Double) -> String? {
         guard rate.isFinite, rate >= 1, rate < 1e12 else { return nil }
         return rate < 1_000 ? "\(Int64(rate))" : "\(Int64((rate / 1_000).rounded()))k"

@@ -8,7 +8,7 @@ package struct FeedResponse: Sendable, Equatable {
     package var etag: String?
     package var lastModified: String?
     package var contentType: String?
-    /// The address space of the server that responded, after redirects.
+    /// The address space (public, local or loopback) of the server that responded, after redirects.
     package var space: AddressSpace?
     /// The address space of the server that was contacted first, before redirects.
     package var reach: AddressSpace?
@@ -46,7 +46,7 @@ package struct MergeResult: Sendable, Equatable {
     package var podcast: Podcast
     /// New episodes, oldest first.
     package var inserted: [EpisodeID]
-    /// Known episodes with any change, including media URLs and a return to the feed.
+    /// Known episodes with any change. A new media URL and a return to the feed count as changes.
     package var updated: [EpisodeID]
     /// Episodes that left the feed. They stay in the library.
     package var unlisted: [EpisodeID]

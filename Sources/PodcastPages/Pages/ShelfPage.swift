@@ -16,7 +16,7 @@ package struct Shelf: Sendable {
     package var latest: [ShelfEpisode] = []
     /// The titles for the search, newest first.
     package var titles: [TitleEntry] = []
-    /// The names of the views that have no page in the root, with their numbers of episodes.
+    /// The names of the views that have no page in the mount's root, with their numbers of episodes.
     package var views: [(name: String, count: Int)] = []
 
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {
@@ -28,13 +28,13 @@ package struct Shelf: Sendable {
     package static let inProgressLimit = 6
     /// The maximum number of episodes in `latest`.
     package static let latestLimit = 9
-    /// The maximum number of titles that can be searched: with some 80 bytes each they stay below a megabyte.
+    /// The maximum number of titles that can be searched. At some 80 bytes each, they stay below a megabyte.
     package static let titleLimit = 10_000
     /// The name of the file with a view's page, in the view's folder.
     package static let viewFile = ".index.html"
 }
 
-/// The page of all shows, `index.html` in the root.
+/// The page of all shows, `index.html` in the mount's root.
 package struct ShelfPage: Sendable {
     private let shelf: Shelf
     private let shows: [ShowID: Podcast]

@@ -3,9 +3,9 @@ package import PodcastFeed
 /// A tag that is written before an MP3 file: ID3v2.4 (https://id3.org/id3v2.4.0-structure) with chapters
 /// (https://id3.org/id3v2-chapters-1.0).
 ///
-/// Every text is bounded, so that the tag without its picture is at most about 1.1 MB: 255 chapters with a title and a
-/// link. The picture is the last frame: the tag ends with the picture's bytes, which the caller appends to
-/// `bytes(before:)`.
+/// Every text is bounded. The largest tag, with 255 chapters that each have a title and a link, has about 1.1 MB
+/// without its picture. The picture is the last frame, so the tag ends with the picture's bytes, which the caller
+/// appends to `bytes(before:)`.
 package struct ID3Tag: Sendable {
     /// The picture at the end of the tag.
     package struct Picture: Sendable {
@@ -20,10 +20,11 @@ package struct ID3Tag: Sendable {
         }
     }
 
-    /// The maximum size of a text and of a comment in bytes, and the maximum number of chapters: a table of contents
-    /// has one byte for their number.
+    /// The maximum size of a text in bytes.
     private static let textLimit = 2 << 10
+    /// The maximum size of a comment in bytes.
     private static let commentLimit = 32 << 10
+    /// The maximum number of chapters. A table of contents has one byte for their number.
     private static let chapterLimit = 255
     /// The text encodings UTF-8 and ISO 8859-1.
     private static let (utf8, latin): (UInt8, UInt8) = (3, 0)
@@ -48,7 +49,7 @@ package struct ID3Tag: Sendable {
     ///
     /// - Parameters:
     ///   - chapters: Sorted by start.
-    ///   - duration: The end of the last chapter in seconds, if known.
+    ///   - duration: The episode's duration in seconds, at which the last chapter ends; `nil` if unknown.
     package mutating func add(_ chapters: [Chapter], duration: Double?) {
         let chapters = chapters.prefix(Self.chapterLimit)
         guard !chapters.isEmpty else { return }
@@ -90,7 +91,7 @@ package struct ID3Tag: Sendable {
 
     private static func header(_ name: String, size: Int) -> [UInt8] { Array(name.utf8) + synchsafe(size) + [0, 0] }
 
-    /// Returns a size in four bytes of seven bits.
+    /// Returns a size as a synchsafe integer: four bytes, each with seven bits of the number.
     private static func synchsafe(_ size: Int) -> [UInt8] {
         [21, 14, 7, 0].map { UInt8(truncatingIfNeeded: size >> $0) & 0x7F }
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The power supplies in sysfs: one folder each, with one text file per property.
+/// The power supplies in sysfs. Each supply is a folder with one text file per property.
 ///
 /// See Documentation/ABI/testing/sysfs-class-power of the kernel.
 package struct PowerSupplies: Sendable {
@@ -10,7 +10,7 @@ package struct PowerSupplies: Sendable {
 
     /// Returns whether the machine runs on battery; `nil` if the folder cannot be read.
     ///
-    /// Reads a few small files; a battery may need some milliseconds to answer.
+    /// Reads a few small files. A read of a battery's file may take some milliseconds, until the battery answers.
     func isOnBattery() -> Bool? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
         return Self.isOnBattery(names.sorted().compactMap(supply))
@@ -55,8 +55,8 @@ package struct PowerSupplies: Sendable {
         if sources.contains(where: { $0.kind == .mains && $0.isOnline == true }) { return false }
         if batteries.contains(where: { $0.status == .discharging }) { return true }
         if sources.contains(where: { $0.isOnline == true }) { return false }
-        // An offline source decides only while no battery reports its state, such as just after unplugging. A battery
-        // that reports external power has a source that is not listed here.
+        // An offline source decides only while no battery reports its state, such as just after unplugging. If a
+        // battery reports external power, that power comes from a source that sysfs does not list.
         let isUnplugged = sources.contains { $0.isOnline == false }
         return isUnplugged && !batteries.isEmpty && batteries.allSatisfy { $0.status == .unknown }
     }

@@ -19,10 +19,10 @@ final class SyncExchange: ServicePart {
     private let subscriptions: Subscriptions
     /// The running exchange.
     private var running: Task<SyncFailure?, Never>?
-    /// The clients whose commands wait for the running exchange, which is cancelled when the last of them disconnects.
-    /// Empty if it was scheduled.
+    /// The clients whose commands wait for the running exchange. When the last of them disconnects, the exchange is
+    /// cancelled. The set is empty if the schedule started the exchange, and no disconnect cancels it then.
     private var clients: Set<ClientID> = []
-    /// Whether the daemon is exiting: failures then say nothing about the server.
+    /// Whether the daemon is exiting. Failures are not recorded then, because they say nothing about the server.
     private var isStopping = false
 
     init(_ subscriptions: Subscriptions) {
@@ -36,7 +36,7 @@ final class SyncExchange: ServicePart {
 
     /// The time for which the rows and files of a show that another device removed are retained.
     private static let removedLifetime = Duration.seconds(7 * 86_400)
-    /// Maximum number of shows removed on the server for which podfs checks whether they have moved. A larger number
+    /// If the server reports at most this many removed shows, podfs checks whether they have moved. A larger number
     /// suggests that somebody has emptied the server's list.
     private static let mostMoves = 20
 
@@ -153,7 +153,8 @@ final class SyncExchange: ServicePart {
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
         else { return nil }
         let skipped = context.work.skippedUntil(Self.exchangeItem, now: now())
-        // Other unattended work may have to finish first (`WorkRecord.turn`). Upkeep then reads this property again.
+        // Other unattended work may have to finish first (`WorkRecord.turn`). Once it has finished, upkeep reads this
+        // property again.
         guard skipped != nil || !context.work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
         guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
             return max(next, skipped ?? next)
@@ -254,7 +255,7 @@ final class SyncExchange: ServicePart {
         let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
         let (merge, timestamp, space) = try await run.fetchSubscriptions()
         let failure = try await apply(merge, from: space)
-        // As long as the old timestamp is recorded, the server sends the changes again.
+        // After a failure, keep the old timestamp, so that the server sends the same changes again.
         if failure == nil { try library.recordSubscriptions(since: timestamp) }
         try await run.sendSubscriptions()
         try library.unpark(now: now())
@@ -298,8 +299,8 @@ final class SyncExchange: ServicePart {
         return failure
     }
 
-    /// Maximum number of shows that are being fetched or wait for their host. A larger value means less waiting for a
-    /// slow host, but a slower cancellation.
+    /// Maximum number of new shows that are being fetched, or wait for a turn at their host, at the same time. With a
+    /// larger value one slow host delays fewer other shows, but a cancellation takes longer.
     private static let mostArrivals = 256
 
     /// Subscribes to a show that the server lists.

@@ -8,7 +8,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// The uploads of published episodes.
+/// The uploads of published episodes. An upload sends snapshots: private copies of the files to publish.
 @ServiceActor
 final class Uploads: ServicePart {
     nonisolated let context: ServiceContext
@@ -77,10 +77,11 @@ final class Uploads: ServicePart {
         }
     }
 
-    /// Maximum time for which a running upload stays in the journal.
+    /// Maximum time for which a running upload stays in the journal of unattended work. After a crash, the next daemon
+    /// finds there what was running.
     private static let journalTime = Duration.seconds(60)
 
-    /// Removes an upload from the journal of running work: it has finished, is suspended, or has run long enough.
+    /// Removes an upload from the journal, because it has finished, is suspended, or has run long enough.
     private func removeFromJournal(_ id: TaskID) {
         if context.work.remove([WorkItem.upload(id)]) { driver.report(.rescheduled) }
     }
@@ -94,7 +95,7 @@ final class Uploads: ServicePart {
         return pending.compactMap { context.work.skippedUntil(WorkItem.upload($0), now: now) }.min()
     }
 
-    /// Starts the engine's task, or fails the upload if its snapshots are missing.
+    /// Starts the upload in the engine. If one of its snapshots is missing, fails the upload instead.
     private func begin(_ upload: Upload) {
         guard let source = source(of: upload) else {
             removeFromJournal(upload.id)
@@ -244,7 +245,7 @@ final class Uploads: ServicePart {
         }
     }
 
-    /// Starts a task that asks the server whether it has received the POST.
+    /// Starts a task that asks the server whether it has received the POST, whose outcome the engine does not know.
     private func lookUp(_ id: TaskID) {
         guard let upload = try? library.upload(id: id) else { return }
         let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)

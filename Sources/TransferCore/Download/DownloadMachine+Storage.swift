@@ -16,8 +16,8 @@ extension DownloadMachine {
         return storageFailed(error, now: now)
     }
 
-    /// Handles a failed sync (fdatasync(2)), after which the disk may have lost written bytes: only `ranges` are
-    /// reliable, the rest is fetched again.
+    /// Handles a failed sync (fdatasync(2)), after which the disk may have lost written bytes. Only those in `ranges`
+    /// are reliable, and the rest is fetched again.
     package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Instant) -> [Action] {
         leaveFinishing()
         rendition.present = present.intersection(ranges)
@@ -25,8 +25,8 @@ extension DownloadMachine {
         return dropAll() + storageFailed(error, now: now)
     }
 
-    /// Handles a full disk, found by this or another download or reported by the owner (the user of the engine).
-    /// Connections end, and waiting readers fail; the task remains, and present bytes can be read.
+    /// Handles a full disk, which this or another download has found, or which the engine's owner (the daemon) has
+    /// reported. Connections end, and waiting readers fail. The task remains, and present bytes can be read.
     package mutating func storageIsFull(_ error: TransferError, now: Instant) -> [Action] {
         guard !isCached else { return [] }
         storageFull = error
@@ -42,8 +42,8 @@ extension DownloadMachine {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
 
-    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure is not held
-    /// against later readers: the next one starts a new attempt at once.
+    /// Handles a file that can never fit into the cache. The task fails, unless a program has the file open. The
+    /// failure does not affect later readers: the next one starts a new attempt at once.
     package mutating func exceedsSpace(_ error: TransferError, now: Instant) -> [Action] {
         guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)

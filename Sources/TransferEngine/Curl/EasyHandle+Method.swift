@@ -20,7 +20,7 @@ package struct FormPart: Sendable, Equatable {
     }
 }
 
-// Requests with a body.
+// The method and the body of a request.
 extension EasyHandle {
     enum Method {
         /// GET, or a POST if the request has a body in memory.
@@ -29,7 +29,7 @@ extension EasyHandle {
         case options
         /// A POST of multipart/form-data.
         case post([FormPart])
-        /// PUT or PATCH.
+        /// A PUT or PATCH, whose body curl reads from the `UploadBody` during the transfer.
         case send(method: String, UploadBody)
 
         /// Whether the request has a form or an `UploadBody`.
@@ -54,8 +54,8 @@ extension EasyHandle {
         case .post(let parts):
             form = makeForm(parts)
             ccurl_set_form(handle, form)
-            // If a reused connection turns out to be closed, curl repeats the request by itself: a POST would arrive
-            // twice if the server had read it before closing.
+            // Use a new connection. If a reused connection turns out to be closed, curl repeats the request by itself.
+            // A POST would then arrive twice if the server had read it before it closed the connection.
             ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
         case .send(let name, let body):
             ccurl_set_long(handle, CURLOPT_UPLOAD, 1)
@@ -67,8 +67,8 @@ extension EasyHandle {
     }
 
     /// Sets the callbacks that read the body. Their context is an unretained pointer to this object, as for the other
-    /// callbacks: the object retains the body, the `MultiHandle` retains the object during the transfer, and `deinit`
-    /// cleans up the handle.
+    /// callbacks. It stays valid, because the `MultiHandle` retains this object during the transfer and `deinit` cleans
+    /// up the handle. This object retains the body.
     private func setBodyCallbacks() {
         let handle = pointer
         let context = Unmanaged.passUnretained(self).toOpaque()

@@ -94,7 +94,8 @@ extension Download {
         releaseSlot(connection)
     }
 
-    /// Ends a connection that must free its slot; its missing bytes are requested again later.
+    /// Ends a connection that must give up its slot to another one. The bytes that it has not delivered are requested
+    /// again later.
     func preempt(_ connection: DownloadConnection) {
         if connection.head == nil, machine.isFlowing(connection.id) { _ = connection.flush() }
         remove(connection)
@@ -131,7 +132,8 @@ extension Download {
         engine.downloads.markDirty(self)
     }
 
-    /// Performs the work deferred while curl was active: heads, buffered bytes, ends, actions.
+    /// Performs the work that was deferred while curl was calling back: the machine's actions, response heads, buffered
+    /// bytes, and the ends of exchanges.
     func process() {
         while !pending.isEmpty {
             let actions = pending.drainActions()
@@ -177,7 +179,8 @@ extension Download {
             if connection.slot == .granted, machine.isFlowing(connection.id) { connection.handle?.resume() }
             return
         }
-        // If the machine holds a complete response, its bytes may still be buffered: they are processed before the end.
+        // While the machine holds a connection, bytes of its complete response may still be buffered. The end is
+        // reported only after those bytes have been processed.
         guard connection.isEmpty || machine.isFlowing(connection.id) || ending != .complete else { return }
         remove(connection)
         apply(machine.ended(connection.id, ending, now: engine.now, random: Double.random(in: 0..<1)))

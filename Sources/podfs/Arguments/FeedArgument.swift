@@ -6,10 +6,11 @@ enum FeedArgument {
     /// URL schemes with which web pages open a feed in a podcast program; the feed itself has an http or https URL.
     private static let feedSchemes: Set = ["feed", "pcast", "itpc", "podcast", "rss", "podcasts"]
 
-    /// Returns the URL; `example.com/feed.xml` and `feed://example.com/feed.xml` mean https. Surrounding white space,
-    /// double quotes and angle brackets are removed. Text that is neither a URL nor a host name is not changed further.
+    /// Returns the URL. Surrounding white space, double quotes and angle brackets are removed. Both
+    /// `example.com/feed.xml` and `feed://example.com/feed.xml` become `https://example.com/feed.xml`. Text that starts
+    /// neither with a URL scheme nor with a host name is returned as it is.
     ///
-    /// - Throws: `CommandError` if the argument is a file.
+    /// - Throws: `CommandError` if the argument is the path of an existing file.
     static func address(_ argument: String) throws(CommandError) -> String {
         let text = trimmed(argument)
         if let colon = text.firstIndex(of: ":"), feedSchemes.contains(text[..<colon].lowercased()) {

@@ -1,14 +1,14 @@
 import PodcastLibrary
 import PodcastService
 
-/// The error of an invalid value, with the expected form.
+/// An error thrown for an invalid value. The message states the expected form.
 struct ConfigurationValueError: Error {
     let message: String
 }
 
 /// A key of the configuration file, and the setter of its value in a `Configuration`.
 struct ConfigurationKey: Sendable {
-    /// The names, separated by dots.
+    /// The names of the tables that contain the key, then the key's own name, separated by dots: `cache.limit`.
     let path: String
     let apply: @Sendable (ConfigurationValue, inout Configuration) throws(ConfigurationValueError) -> Void
 

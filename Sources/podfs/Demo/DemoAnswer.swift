@@ -49,7 +49,7 @@ private enum DemoRange {
     case from(Int)
     case suffix(Int)
 
-    /// Parses the field's value; `nil` if it is malformed, or has several ranges or another unit than bytes.
+    /// Parses the field's value; `nil` if it is malformed, has several ranges, or has a unit other than bytes.
     init?(_ field: String) {
         guard field.hasPrefix("bytes=") else { return nil }
         let parts = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

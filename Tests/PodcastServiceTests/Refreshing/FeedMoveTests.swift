@@ -151,7 +151,7 @@ struct FeedMoveTests {
         let known = Self.marks(Self.feed(items: 0..<20))
         func confirms(_ feed: Feed) -> Bool { FeedMove.confirms(feed, known: known, episodes: 20) }
         #expect(confirms(Self.feed(items: 0..<20, host: "other.example")))
-        // Fewer or more items in the new feed.
+        // The new feed has fewer or more items. At least half of the smaller list must match.
         #expect(confirms(Self.feed(items: 10..<20)))
         #expect(confirms(Self.feed(items: 0..<30)))
         #expect(confirms(Self.feed(items: 10..<30)))

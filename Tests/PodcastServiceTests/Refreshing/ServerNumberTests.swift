@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Numbers in response headers and in stored feed data.
+/// Extreme numbers in response headers, in search results and in feeds.
 @Suite struct ServerNumberTests {
     private static let now: Int64 = 1_800_000_000
 

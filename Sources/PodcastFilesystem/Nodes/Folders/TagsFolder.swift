@@ -3,8 +3,9 @@ internal import PodcastLibrary
 internal import SystemPackage
 internal import TransferCore
 
-// `Tags/TAG/SHOW`: links to the folders of the shows with a tag. The folders are small, so the kernel does not cache
-// their names and attributes, and a change needs no invalidation.
+// `Tags/TAG/SHOW`: links to the folders of the shows with a tag. These folders are small enough to be read from the
+// library at each access. So the kernel is told not to cache their names and attributes, and a change needs no
+// invalidation.
 
 /// The folder of all tags.
 struct TagsFolder: NodeBehaviour {
