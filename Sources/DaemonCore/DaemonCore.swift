@@ -13,7 +13,8 @@ package struct DaemonCore: Sendable {
     package private(set) var space: SpaceKeeper
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
-    /// The number of running commands, sync exchanges and other work. While it is above 0, the daemon is not idle.
+    /// The number of commands, sync exchanges and other jobs that are running. While it is above 0, the daemon is not
+    /// idle.
     private var underWay = 0
     /// Whether feeds are being fetched, or fetched feeds have not been processed yet.
     private var isFetching = false
@@ -35,7 +36,8 @@ package struct DaemonCore: Sendable {
 
     // MARK: Queries
 
-    /// Whether discretionary work may run: while a client is connected, or if network and power conditions permit it.
+    /// Whether discretionary work (work that nobody has requested) may run: while a client is connected, or if network
+    /// and power conditions permit it.
     package var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
 
     /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
@@ -46,13 +48,15 @@ package struct DaemonCore: Sendable {
 
     /// Returns all tasks, ordered by number.
     ///
-    /// - Parameter others: tasks that the core does not know, which are feed fetches before their `fetchAdopted`.
+    /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
+    ///   `fetchAdopted`.
     package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
         let downloads = tasks.downloads.keys.compactMap { info(of: $0) }
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
     }
 
-    /// Returns the opens that wait for failing servers, each as a queued task with number 0 and an empty path.
+    /// Returns the episodes whose open(2) waits for a failing server, each as a queued task with number 0 and an empty
+    /// path.
     package func waitingOpens(at now: Moment) -> [TaskInfo] {
         tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
             var info = TaskInfo(

@@ -1,9 +1,9 @@
 internal import Platform
 internal import TransferCore
 
-// Uploads and their slots.
+// Uploads and their slots. A slot is the permission to have a request in progress.
 extension EngineLoop {
-    /// Starts or resumes the upload of that source, creating it if necessary.
+    /// Starts or resumes the upload with the source's key, creating it from `source` if necessary.
     func upload(_ source: UploadSource) {
         if isStopping { return }
         let upload = uploads[source.key] ?? Upload(source, engine: self)
@@ -34,7 +34,7 @@ extension EngineLoop {
     }
 }
 
-/// The loaded uploads, and the slots of their requests.
+/// The uploads that the engine has in memory, and the slots of their requests.
 struct Uploads {
     private var table: [TaskID: Upload] = [:]
     private var active: Set<ObjectIdentifier> = []

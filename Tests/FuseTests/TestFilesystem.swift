@@ -148,7 +148,7 @@ final class Counter: Sendable {
         value.withLock { $0 += 1 }
     }
 
-    /// Waits until the count is at least `number`; false after a minute.
+    /// Waits until the count is at least `number`. Returns `false` if it is not after a minute.
     func wait(_ number: Int = 1) -> Bool {
         value.wait(milliseconds: 60_000) { $0 >= number ? true : nil } ?? false
     }

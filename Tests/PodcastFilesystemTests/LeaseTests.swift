@@ -9,7 +9,8 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Leases on open cache files: the daemon cannot evict an open file, even before its first read.
+/// Leases, the locks with which a mount prevents the daemon from evicting an open cache file, even before the first
+/// read.
 struct LeaseTests {
     private let content = TestContent(seed: 7, size: 500_000)
 

@@ -60,7 +60,7 @@ struct LibraryEventTests {
         #expect(try library.enqueue(episode: episode, session: "", automatic: true, now: 2).automatic)
         let asked = try library.enqueue(episode: episode, session: "podfs", now: 3)
         #expect(!asked.automatic && asked.session == "podfs" && asked.created == 1)
-        // The task still belongs to the first session that requested it.
+        // A task leaves only the session `""`. Later requests by other sessions do not change its session.
         let again = try library.enqueue(episode: episode, session: "other", automatic: true, now: 4)
         #expect(!again.automatic && again.session == "podfs")
         #expect(try library.downloads(session: "podfs") == [again])

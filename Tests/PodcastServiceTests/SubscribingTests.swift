@@ -245,7 +245,7 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    /// Mounts invalidate the name in the event byte for byte.
+    /// A mount tells the kernel to invalidate the name in the event, and the kernel compares names byte by byte.
     @Test func theEventOfARenamingHasTheNameAsStored() async throws {
         home.publish("Show", episodes: 1)
         let daemon = try await home.start()

@@ -5,7 +5,7 @@ import Testing
 
 /// Changes of this computer's network while a file is read.
 @Suite struct DownloadMachineNetworkTests {
-    /// Returns a bench with a reader that waits at the offset of connection 1, which was opened through redirects.
+    /// Returns a bench with a reader that waits for the next bytes of connection 1, which was opened through redirects.
     private func playing() -> MachineBench {
         let bench = MachineBench()
         _ = bench.open(1)
@@ -68,8 +68,8 @@ import Testing
         #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
 
-    /// Trackers among the redirects must count a play only once. So the final address is requested first after an
-    /// outage, whether the system reported the outage or packets were dropped silently.
+    /// The redirects may lead through trackers, which must count a play only once. So the final address is requested
+    /// first after an outage, whether the system reported the outage or packets were dropped silently.
     @Test(arguments: [TransferError.Code.unreachable, .timedOut])
     func theRedirectsAreNotRequestedAgainAfterAnOutage(_ outage: TransferError.Code) {
         let bench = playing()
@@ -90,7 +90,8 @@ import Testing
         _ = bench.failed(connection, outage)
         note(changed(bench, isBack: true))
         #expect(isDirect.last == true)
-        // The server was reached and refuses the address: the redirects may lead to another one.
+        // The server was reached and refuses the address. The redirects are requested again, because they may lead to
+        // another address now.
         note(bench.head(connection, MachineBench.status(403)))
         #expect(isDirect.last == false)
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import TransferCore
 
-/// Reads by probes, programs such as scanners that read only headers and tags: podfs fetches only the blocks that they
-/// read, and starts no task.
+/// Reads by probes, which are programs such as scanners that read only headers and tags. podfs fetches only the blocks
+/// that a probe reads, and starts no task.
 @Suite struct DownloadMachineProbeTests {
     private func bench(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         MachineBench {

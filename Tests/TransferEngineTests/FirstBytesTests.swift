@@ -4,7 +4,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The first bytes of an episode, which a grant contains as long as there is no cache file.
+/// The first bytes of an episode. A grant, the engine's answer to an open or a read, contains them as long as there is
+/// no cache file.
 @Suite struct FirstBytesTests {
     private let content = TestContent(seed: 11, size: 4_000_000)
     private let bench: EngineBench
@@ -14,7 +15,7 @@ import TransferCore
         bench.add(1, Resource(content, etag: "\"v1\""))
     }
 
-    /// Opens the episode repeatedly until the grant contains all 16,384 first bytes.
+    /// Opens the episode repeatedly until the grant contains all of the first 16,384 bytes.
     ///
     /// - Returns: The number of opens.
     private func openUntilTheFirstBytesAreHere() async throws -> Int {
@@ -33,7 +34,7 @@ import TransferCore
         let first = try await bench.grant(1, 4_096..<16_384)
         #expect(first.file == nil && first.present.isEmpty)
         #expect(first.head == content.bytes(in: 0..<16_384))
-        // The engine answered the first read, and then created the cache file for it.
+        // The engine creates the cache file only after it has answered the first read.
         let second = try await bench.grant(1, 4_096..<16_384)
         #expect(second.file != nil && second.head.isEmpty)
         #expect(second.present.covers(4_096..<16_384))
@@ -43,7 +44,8 @@ import TransferCore
         for _ in 0..<opens { try bench.engine.close(1) }
     }
 
-    /// A reader that has the first bytes and requests the file gets a grant of the file.
+    /// A reader that already has the first bytes sets `takesHead` to `false`. The engine then answers with a grant of
+    /// the cache file.
     @Test func aReaderThatRequestsTheFileDoesNotGetTheFirstBytes() async throws {
         let opens = try await openUntilTheFirstBytesAreHere()
         let grant = try await bench.grant(1, 0..<4_096, takesHead: false)

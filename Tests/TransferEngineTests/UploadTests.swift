@@ -49,7 +49,7 @@ import TransferCore
         try bench.expectWhole()
         let offsets = bench.server.calls("PATCH").map { $0.headers["Upload-Offset"] }
         #expect(offsets == ["0", "1000000", "2000000"])
-        // The length is sent with the first bytes only, not again.
+        // Only the first PATCH request states the length of the upload.
         let lengths = bench.server.calls("PATCH").map { $0.headers["Upload-Length"] }
         #expect(lengths == ["3000000", nil, nil])
         #expect(bench.server.calls("PUT").isEmpty)
@@ -96,7 +96,8 @@ import TransferCore
     }
 
     @Test func curlDoesNotRepeatAPostOnAReusedConnection() async throws {
-        // The connection of this request stays open. curl would resend a second request on it if the connection closed.
+        // The connection of this request stays open. If the POST reused it, and it closed before the response, curl
+        // would send the POST again.
         for try await _ in bench.engine.data(for: DataRequest(url: bench.server.url(), limit: 1 << 20)) {}
         bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
         bench.finding = .arrived(location: bench.server.url("/videos/1/movie"))

@@ -9,10 +9,11 @@ package struct TaskRegistry: Sendable {
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
     /// Running fetches of feeds, searches and assets.
     package internal(set) var fetches: [TaskID: TaskInfo] = [:]
-    /// The last failure of each open that still waits for a server. Such an open has no task before its first read.
+    /// The last failure for each episode whose open(2) still waits for the server. An opened episode has no task before
+    /// its first read.
     private(set) var openings: [MediaID: Opening] = [:]
     package private(set) var sessions: [ClientID: ClientSession] = [:]
-    /// Suspensions by clients.
+    /// The downloads that clients have suspended, with these clients.
     package private(set) var holds = TaskHolds<ClientID>()
     /// Downloads to start or suspend in the engine once it is known which of them have space.
     private var orders: [MediaID: Order] = [:]
@@ -31,7 +32,8 @@ package struct TaskRegistry: Sendable {
         var priority: TransferPriority
     }
 
-    /// The interval at which `received` is written to the library, for other processes and the next daemon.
+    /// The minimum interval between two writes of a download's received bytes to the library, where other processes and
+    /// the next daemon read them.
     private static let recordInterval: Duration = .seconds(2)
 
     package init() {}
@@ -60,7 +62,7 @@ package struct TaskRegistry: Sendable {
     /// Returns whether a person or a client has suspended a task.
     func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || holds.isHeld(media) }
 
-    /// Returns the downloads as input of `StoragePolicy`.
+    /// Returns the downloads as input for `StoragePolicy`.
     ///
     /// - Parameter open: the episodes that programs have open.
     package func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
@@ -83,11 +85,11 @@ package struct TaskRegistry: Sendable {
 
     // MARK: Sequence numbers
 
-    /// Whether more numbers have to be reserved before the next batch.
+    /// Whether more numbers have to be reserved before the driver handles its next batch of inputs.
     package var lacksSequences: Bool { sequences.count < 5_000 }
 
-    /// Adds event numbers that were not used in this run or an earlier one. If they do not directly follow the numbers
-    /// in reserve, the numbers in reserve are dropped.
+    /// Adds event numbers that neither this run of the daemon nor an earlier one has used. If they do not directly
+    /// follow the numbers in reserve, the numbers in reserve are dropped.
     package mutating func reserve(_ numbers: Range<Int64>) {
         sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
     }
@@ -126,7 +128,7 @@ package struct TaskRegistry: Sendable {
         downloads[row.media] = task
         outcome.changesDemand = true
         guard row.session != ClientSession.clientBound else { return }
-        // From now on the task does not end with the session that has begun it.
+        // From now on, the task survives the client that has begun it.
         for client in sessions.keys { sessions[client]?.begun.remove(row.media) }
     }
 
@@ -152,7 +154,7 @@ package struct TaskRegistry: Sendable {
             return
         }
         // `fail` has set the task's state to failed before this snapshot arrives. Any other state means that the task
-        // was requested again since, and the snapshot is outdated.
+        // has been requested again since then, and the snapshot is outdated.
         if snapshot.state == .failed, task.snapshot.state != .failed { return }
         let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
         if !isRecorded {
@@ -187,7 +189,7 @@ package struct TaskRegistry: Sendable {
             Opening(error: $0.message, nextTry: Self.nextTry(snapshot, at: now))
         }
         if task == nil, snapshot.state == .remote {
-            // A probe has fetched a part of the file.
+            // A probe (a read by a program that only reads tags) has fetched a part of the file.
             outcome.hasNewBytes = true
         } else {
             outcome.changesDemand = true
@@ -195,8 +197,7 @@ package struct TaskRegistry: Sendable {
         // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
         if task?.isUnderWay ?? false { outcome.hasEndedTask = true }
-        // A cancelled download, or the end of a probe (a read by a program that only reads tags): the bytes received so
-        // far stay in the cache.
+        // A download was cancelled, or a probe has ended. The bytes received so far stay in the cache.
         if let task { outcome.effects.append(.write(.removed(task.id))) }
         let row = Effect.Row.received(
             snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
@@ -259,7 +260,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.broadcast(event(.state(TaskReport(task.snapshot, task)), at: now)))
     }
 
-    /// Resets a download whose partial file was evicted, and orders it again.
+    /// Resets a download whose partial file was evicted, and orders its start again.
     mutating func restart(_ media: MediaID) {
         downloads[media]?.snapshot.received = 0
         downloads[media]?.recordedBytes = 0
@@ -274,7 +275,7 @@ package struct TaskRegistry: Sendable {
         orders[media] = Order(place: order.place, priority: max(order.priority, priority))
     }
 
-    /// Orders a task with the priority of its origin, unless it has failed.
+    /// Orders a task with the priority of its origin (automatic, or requested), unless it has failed.
     private mutating func orderWithOwnPriority(_ media: MediaID) {
         guard let task = downloads[media], task.snapshot.state != .failed else { return }
         order(media, task.isAutomatic ? .automatic : .asked)
@@ -282,7 +283,7 @@ package struct TaskRegistry: Sendable {
 
     /// Removes and returns the collected orders, in order of arrival.
     ///
-    /// - Parameter rejected: downloads that can never fit; they have failed already and are not started.
+    /// - Parameter rejected: downloads that can never fit into the cache; they have failed already and are not started.
     mutating func drainOrders(rejected: Set<MediaID>) -> [Effect] {
         defer { orders = [:] }
         return orders.filter { !rejected.contains($0.key) }.sorted { $0.value.place < $1.value.place }

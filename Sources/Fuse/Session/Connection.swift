@@ -14,7 +14,7 @@ package struct Connection: Sendable, Equatable {
     /// Whether reads through the page cache are background requests. False if the kernel allows too few of these: each
     /// reader then waits for its own requests only, readahead included (fuse_send_readpages in fs/fuse/file.c).
     package var asyncRead: Bool
-    /// Whether listings have attributes.
+    /// Whether directory listings contain attributes (READDIRPLUS).
     package var readdirplus: Bool
     /// The readahead size in bytes.
     package var readahead: Int
@@ -38,11 +38,11 @@ package struct Connection: Sendable, Equatable {
         if let readahead = options.readahead { info.max_readahead = min(info.max_readahead, UInt32(max(0, readahead))) }
         if let maxRead = options.maxRead { info.max_read = maxRead }
 
-        // Replies are written from memory: splicing was measured slower, and moving pages much slower.
+        // Replies are written from memory, because splicing was measured slower, and moving pages much slower.
         set(FUSE_CAP_SPLICE_READ, false)
         set(FUSE_CAP_SPLICE_WRITE, false)
         set(FUSE_CAP_SPLICE_MOVE, false)
-        // The filesystem invalidates cached pages explicitly; a changed mtime must not.
+        // The filesystem invalidates cached pages explicitly. A changed mtime must not invalidate them.
         set(FUSE_CAP_AUTO_INVAL_DATA, false)
         set(FUSE_CAP_EXPLICIT_INVAL_DATA, true)
         set(FUSE_CAP_READDIRPLUS, true)
@@ -52,8 +52,8 @@ package struct Connection: Sendable, Equatable {
         set(FUSE_CAP_READDIRPLUS_AUTO, false)
         set(FUSE_CAP_PARALLEL_DIROPS, true)
         set(FUSE_CAP_WRITEBACK_CACHE, false)
-        // Handles of an export (NFS) are resolved by lookups of "." and ".." in a node, also after the kernel has
-        // forgotten it.
+        // The kernel resolves the file handles of an NFS export by looking up "." and ".." in a node, even after it has
+        // forgotten the node.
         set(FUSE_CAP_EXPORT_SUPPORT, true)
         set(FUSE_CAP_ASYNC_READ, allowance.suffices(for: options.maxBackground))
 

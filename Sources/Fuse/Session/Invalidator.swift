@@ -5,8 +5,8 @@ import Glibc
 ///
 /// One thread, which handles no request, sends all messages in the order of the calls; `invalidateAttributesNow` is the
 /// only exception. In the kernel, a message waits for locks that a process may hold while it waits for a reply. If the
-/// thread that has to send this reply sent the message, it would wait forever. For the same reason a filesystem should
-/// not leave lookups unanswered for long.
+/// thread that has to send this reply sent the message, it would wait forever. A process that waits for the reply to a
+/// lookup holds such a lock, so a filesystem should not leave lookups unanswered for long.
 ///
 /// Methods may be called from any thread, including those that handle requests. They return without waiting for the
 /// kernel, except `invalidateAttributesNow`. The completion is always called, even if the kernel does not know the node
@@ -57,10 +57,10 @@ package final class Invalidator: Sendable {
         send(.attributes(node), completion)
     }
 
-    /// Invalidates the attributes of a node for a reply that waits for it. Sends the message on the calling thread if
-    /// no other message is queued or in progress, otherwise on the invalidator's thread. Through that thread a message
-    /// takes 60 to 90 µs, most of it for two thread switches. The message waits for no lock in the kernel, because it
-    /// drops no pages.
+    /// Invalidates the attributes of a node when a reply cannot be sent before that. Sends the message on the calling
+    /// thread if no other message is queued or in progress, otherwise on the invalidator's thread. Through that thread
+    /// a message takes 60 to 90 µs, most of it for two thread switches. The message waits for no lock in the kernel,
+    /// because it drops no pages.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
         guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) else {
@@ -140,7 +140,7 @@ package final class Invalidator: Sendable {
         case 0: return
         // The kernel has cached nothing for this node or name.
         case ENOENT: return
-        // Not connected yet, or no longer: nothing is cached.
+        // The session is not connected yet, or no longer. The kernel has cached nothing.
         case ENOSYS, ENOTCONN, ENODEV: return
         default: FuseLog.log("the kernel rejected an invalidation (\(message)): \(describe(-code))")
         }

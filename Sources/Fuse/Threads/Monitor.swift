@@ -1,8 +1,9 @@
 import Glibc
 
-/// A value behind a mutex; threads can wait for its changes. The C types are `pthread_mutex_t` and `pthread_cond_t`.
+/// A value behind a mutex. Threads can wait until it changes. The C types are `pthread_mutex_t` and `pthread_cond_t`.
 ///
-/// `Mutex` of the Synchronization module has no condition variable. Waiting blocks the calling thread.
+/// `Mutex` of the Synchronization module does not suffice, because it has no condition variable. Waiting blocks the
+/// calling thread.
 ///
 /// `@unchecked Sendable`: `value` is read and written only between lock and unlock of `mutex`. The two pthread objects
 /// are thread-safe, do not move (they are allocated), and are freed with the object, when no thread can be using them.
@@ -58,7 +59,8 @@ final class Monitor<Value>: @unchecked Sendable {
         }
     }
 
-    /// Waits until `body` returns a value, and returns it; `nil` after `milliseconds`.
+    /// Waits until `body` returns a value, and returns it. Returns `nil` if `body` has returned none after
+    /// `milliseconds`.
     func wait<Result>(milliseconds: Int, until body: (inout Value) -> Result?) -> Result? {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)

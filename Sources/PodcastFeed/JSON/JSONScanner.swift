@@ -20,7 +20,8 @@ struct JSONScanner {
 
     /// The maximum nesting depth; JSON Feeds need five.
     private static let depthLimit = 256
-    /// The maximum number of stored values inside one value; others are skipped. An item of a feed has some twenty.
+    /// The maximum number of stored values inside one value; further values are skipped. An item of a feed contains
+    /// some twenty values.
     private static let valueLimit = 20_000
 
     private let bytes: [UInt8]

@@ -1,7 +1,7 @@
 internal import Fuse
 internal import Glibc
 
-/// An open directory stream: the names that it returns.
+/// The state of an open directory: the names that readdir returns.
 struct OpenFolder: Sendable {
     var names: FolderSnapshot
     /// Whether readdir has not been called yet.
@@ -16,7 +16,7 @@ struct FolderSnapshot: Sendable {
     struct Item: Sendable {
         let name: String
         let facts: NodeFacts
-        /// Whether the item is listed without attributes: the kernel looks up the name if a program needs them.
+        /// Whether the item is listed without attributes. If a program needs them, the kernel then looks up the name.
         let isBare: Bool
 
         init(name: String, facts: NodeFacts) { (self.name, self.facts, isBare) = (name, facts, false) }
@@ -29,8 +29,8 @@ struct FolderSnapshot: Sendable {
             isBare = true
         }
 
-        /// The node number with generation 0: an item stays the same when its episode gets a new rendition (version of
-        /// the media file).
+        /// The node number with generation 0, so that an item keeps its identity when its episode gets a new rendition
+        /// (version of the media file).
         var identity: NodeNumber { NodeNumber(kind: facts.number.kind, row: facts.number.row) }
     }
 
@@ -40,12 +40,12 @@ struct FolderSnapshot: Sendable {
     /// The number of the last change that the items reflect; see `ChangeLog`. The attributes of an item that changed
     /// later are outdated.
     var change: UInt64 = 0
-    /// The offset to which the number of a name is added: the offset after the first name, `.`, is `base + 1`. Assigned
-    /// by `DirectoryCaches`; 0 for a folder whose names the kernel never caches.
+    /// The offset before the first name. The first name is `.`, and the offset after it is `base + 1`. Assigned by
+    /// `DirectoryCaches`; 0 for a folder whose names the kernel never caches.
     var base: UInt64 = 0
     /// Whether the kernel may cache the names.
     var isCacheable = false
-    /// The offset after the last name, if it is not the one computed from `base`; see `DirectoryCache`.
+    /// The offset after the last name, if it differs from the one computed from `base`; see `DirectoryCache`.
     var end: UInt64?
 
     /// Whether the names would fill the kernel's cached pages to the last byte. With such a cache, the kernel

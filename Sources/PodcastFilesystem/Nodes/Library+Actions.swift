@@ -3,7 +3,7 @@ package import PodcastProtocol
 package import TransferCore
 
 extension Library {
-    /// Returns the episodes to which an action on a show applies, or on all shows if `podcast` is `nil`.
+    /// Returns the episodes to which an action on a show applies. If `podcast` is `nil`, the action is on all shows.
     ///
     /// Suspending, resuming and cancelling apply only to episodes with a task: suspending a show must not create three
     /// hundred suspended downloads, and resuming a show must not create three hundred running ones.

@@ -1,16 +1,19 @@
-/// A script interpreter, whose own name does not identify the program.
+/// A script interpreter such as python3. If a process runs one, the program is identified by the name of the script,
+/// not by the name of the interpreter.
 ///
-/// Shells are not included: their scripts read files by starting other programs, which have names of their own.
+/// Shells are not included, because their scripts read files by starting other programs, which have names of their own.
 struct Interpreter {
-    /// The options that concern the search for the script in a command line. All others are one word without a value.
+    /// The options that matter when a command line is searched for the script. Every other option is a word without a
+    /// value.
     private struct Options {
-        /// Letters with a value: the rest of the word, or else the next word.
+        /// Short options with a value, by their letters. The value is the rest of the word, or the next word if the
+        /// rest is empty.
         var values: Set<Character> = []
-        /// Letters followed by the program's text: such a command line names no script.
+        /// Short options that are followed by the program's text. A command line with one of them names no script.
         var texts: Set<Character> = []
-        /// Letters with an optional value, which is the rest of the word.
+        /// Short options with an optional value, which is the rest of the word.
         var rests: Set<Character> = []
-        /// A letter followed by the name of a module to run.
+        /// The short option that is followed by the name of a module to run.
         var module: Character?
         /// Long options whose value is the next word.
         var longValues: Set<String> = []
@@ -30,8 +33,8 @@ struct Interpreter {
         self.options = options
     }
 
-    /// The options of each interpreter, by its name without the version: from python(1), perlrun(1), ruby(1), lua(1),
-    /// php(1), guile(1) and the `--help` of node, bun and deno.
+    /// The options of each interpreter, by its name without the version. The sources are python(1), perlrun(1),
+    /// ruby(1), lua(1), php(1), guile(1) and the `--help` of node, bun and deno.
     private static let options: [String: Options] = {
         let python = Options(
             values: ["W", "X"], texts: ["c"], module: "m", longValues: ["--check-hash-based-pycs", "--jit"])

@@ -11,7 +11,8 @@ final class ParkedRequests: Sendable {
         var token: UInt64
     }
 
-    /// The time within which the kernel, after a failed readahead, requests the page again for the reader itself.
+    /// The time for which reads fail at once after a parked read has failed. After a failed readahead, the kernel
+    /// requests the page again for the reader itself within this time, and this request has to fail as well.
     static let retryWindow = Duration.seconds(1)
 
     private let entries = Mutex<[UInt64: Entry]>([:])

@@ -1,6 +1,6 @@
 package import TransferCore
 
-/// The bytes of an episode as defined by one server response, cached or being fetched.
+/// One version of an episode's media file, as defined by one server response. Its bytes are cached or being fetched.
 ///
 /// An episode has at most one current rendition; the generation distinguishes it from earlier ones.
 package struct Rendition: Sendable, Equatable {
@@ -18,8 +18,8 @@ package struct Rendition: Sendable, Equatable {
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
-    /// The recorded state of the complete cache file, opaque to this module; `nil` while the file is incomplete, or if
-    /// an earlier version of podfs completed it.
+    /// The recorded metadata of the complete cache file, such as its size and mtime, opaque to this module; `nil` while
+    /// the file is incomplete, or if an earlier version of podfs completed it.
     package var fileState: String?
     package var created: Int64
     package var lastOpened: Int64
@@ -57,17 +57,17 @@ package struct Download: Sendable, Equatable {
     /// The task's id: positive, never reused for another task.
     package var id: TaskID
     package var episode: EpisodeID
-    /// The identifier of the background session.
+    /// The identifier of the client session to which the task belongs; empty if the task ends with its client.
     package var session: String
     /// Whether a user has suspended the download.
     package var suspended: Bool
-    /// Whether the download was created automatically, and not requested since: it then waits for an unmetered link and
-    /// mains power.
+    /// Whether the download was created automatically and nobody has requested it since. Such a download waits for an
+    /// unmetered link and mains power.
     package var automatic: Bool
     package var created: Int64
     /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?
-    /// The errno for reads of the file; set together with `error`.
+    /// The errno with which reads of the file fail; set together with `error`.
     package var errorNumber: Int?
 
     package init(

@@ -1,7 +1,7 @@
-/// A comma-separated list of names. A name that contains a comma is enclosed in double quotes, and a double quote in it
-/// is doubled: `"News, Weather", Night Owls`. Pure.
+/// A comma-separated list of names. A name that contains a comma, or begins with a double quote, is enclosed in double
+/// quotes, and each double quote in it is doubled: `"News, Weather", Night Owls`.
 enum NameList {
-    /// Parses a list; `nil` if a quote is not closed.
+    /// Parses a list. Returns `nil` if a quoted name has no closing quote.
     static func names(_ text: String) -> [String]? {
         var names: [String] = []
         var rest = Substring(text)
@@ -24,7 +24,8 @@ enum NameList {
         return names.filter { !$0.isEmpty }
     }
 
-    /// Parses the quoted name at the start of a text, and returns it with the rest; `nil` if the quote is not closed.
+    /// Parses the quoted name at the start of a text, and returns it with the rest of the text. Returns `nil` if there
+    /// is no closing quote.
     private static func quoted(_ text: Substring) -> (name: String, after: Substring)? {
         var name = ""
         var rest = text.dropFirst()

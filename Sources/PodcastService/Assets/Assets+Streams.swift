@@ -6,13 +6,15 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// Streams. The mount generates the file of an episode that is a stream. Before the file is opened, the daemon fetches
-// and checks the stream's playlist. If there is nothing to play, the open fails with the reason. No player is directed
-// to an address that podfs itself would not request.
+// Streams. The file of an episode that is a stream is a playlist with the stream's address, which the mount generates.
+// Before the file is opened, the daemon fetches and checks the playlist at that address. If there is nothing to play,
+// the open fails with the reason. The check also ensures that no player is directed to an address that podfs itself
+// would not request.
 extension Assets {
-    /// The time for which a checked playlist is not fetched again. It is short: a live stream may end at any time.
+    /// The time for which a checked playlist is not fetched again. It is short, because a live stream may end at any
+    /// time.
     private static let streamFreshness = Duration.seconds(60)
-    /// The timeout of fetching a playlist; a reader is waiting.
+    /// The maximum time to fetch a playlist. During this time a program waits in open(2).
     private static let streamTimeout = Duration.seconds(30)
     /// The maximum number of remembered streams.
     private static let mostStreams = 1_000

@@ -76,7 +76,7 @@ extension Refresher {
                 continue
             }
             let settings = settings(of: show)
-            // A limit in days expires episodes even without a change in the feed.
+            // If `keep` is a number of days, episodes expire even without a change in the feed.
             let keep = settings.keep ?? configuration.keep
             let newest = settings.autoDownload ?? configuration.autoDownload
             guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else { continue }

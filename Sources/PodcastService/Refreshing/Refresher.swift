@@ -20,8 +20,8 @@ final class Refresher: ServicePart {
     let feeds: FeedPump
     /// The groups that wait for the results of queued or running refreshes.
     private var waitingGroups: [ShowID: [RefreshGroup]] = [:]
-    /// The reason for each queued or running refresh; `.schedule` if absent. A request changes the result until the
-    /// feed has been parsed.
+    /// The reason for each queued or running refresh; `.schedule` if absent. A person's request that arrives during a
+    /// refresh still counts if the feed has not been parsed yet.
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
     /// Imports that wait in the queue of `feeds` for their turn. Their shows are not in the library yet, so they are
     /// queued under negative identifiers.
@@ -30,7 +30,7 @@ final class Refresher: ServicePart {
     private var lastSlot: ShowID = 0
     /// The delay of scheduled refreshes while their results cannot be recorded.
     var recordingBackoff = RecordingBackoff()
-    /// Whether the daemon is exiting: a failure then says nothing about the feed.
+    /// Whether the daemon is exiting. A fetch that fails then says nothing about the feed.
     private(set) var isStopping = false
 
     init(_ tidier: Tidier, _ driver: CoreDriver, _ copies: LibraryCopies) {
@@ -88,7 +88,7 @@ final class Refresher: ServicePart {
                 return true
             }
         }
-        // Older pages are fetched only for shows that were named.
+        // The older pages of a paged feed are fetched only for shows that were named.
         let results = await refresh(shows, ids.isEmpty ? .schedule : .request)
         return (results + skipped).sorted { $0.name < $1.name }
     }
@@ -122,7 +122,7 @@ final class Refresher: ServicePart {
     /// suitable network and power conditions.
     func refreshDue() {
         guard driver.core.mayRunByItself else { return }
-        // The pause of a host with queued feeds may have ended nevertheless.
+        // Nothing new is queued, but the pause of a host with queued feeds may have ended.
         if recordingBackoff.isWaiting(at: uptime) { return startRefreshes() }
         do {
             let due = try library.refreshSubjects(dueAt: now())
@@ -139,7 +139,8 @@ final class Refresher: ServicePart {
         context.work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
     }
 
-    /// Postpones due refreshes that are being skipped, so that upkeep does not select them again at once.
+    /// Postpones due refreshes that are being skipped, so that upkeep (the daemon's scheduled work) does not select
+    /// them again at once.
     private func postponeSkipped(_ due: [RefreshSubject]) throws {
         for show in due {
             guard let until = context.work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
@@ -176,8 +177,9 @@ final class Refresher: ServicePart {
         startRefreshes()
     }
 
-    /// Returns whether the server may send a delta against the stored document. A delta does not show that an episode
-    /// has left the feed: the whole document is requested after a week, and always if such episodes are to be removed.
+    /// Returns whether the server may send a delta against the stored document: only the new items (RFC 3229). A delta
+    /// does not show that an episode has left the feed. Therefore the whole document is requested after a week, and
+    /// always if such episodes are to be removed.
     private func acceptsDelta(_ show: RefreshSubject, document received: Int64?) -> Bool {
         guard let received, (received...received + Self.wholeInterval.seconds).contains(now()) else { return false }
         return (settings(of: show).keep ?? configuration.keep) != .listed

@@ -3,7 +3,8 @@ internal import Dispatch
 internal import Glibc
 internal import Platform
 
-/// A process that runs a hook command. The daemon does not wait for its end.
+/// A process that runs a hook, a command from the user's configuration that the daemon starts after an event. The
+/// daemon does not wait for its end.
 ///
 /// The process inherits only standard error, which is the log; see `ProcessSpawner`.
 enum HookProcess {
@@ -21,8 +22,8 @@ enum HookProcess {
 
     private static let queue = DispatchQueue(label: "podfs.hooks")
 
-    /// Reaps the process, so that no zombie remains. A pidfd becomes readable when the process exits (pidfd_open(2));
-    /// without a pidfd, a thread waits.
+    /// Reaps the process when it exits, so that no zombie remains. A pidfd becomes readable at the exit
+    /// (pidfd_open(2)). If there is no pidfd, a thread waits for the exit.
     private static func reap(_ pid: pid_t) {
         let process = clinux_pidfd_open(pid)
         guard process >= 0 else {

@@ -34,9 +34,9 @@ extension Subscriptions {
                     try library.set(podcast: id, key: change.key.rawValue, value: change.value, now: now())
                 }
             }
-            // `tidy` restores the removed episodes that are recorded as listed in the feed. The feed may list more of
-            // them now: the next refresh restores those, for which it has to fetch the whole feed (podfs.conf(5),
-            // `keep`).
+            // `tidy` restores the removed episodes that the library records as listed in the feed. By now the feed may
+            // list others of them. To restore those, the next refresh has to fetch the whole feed, so it must not send
+            // the validators (podfs.conf(5), `keep`).
             if !after.isWithin(before) { try library.clearValidators(of: id) }
         }
         refresher.feeds.removeJob(id)

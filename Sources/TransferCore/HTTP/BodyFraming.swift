@@ -6,22 +6,23 @@ package enum BodyFraming: Sendable, Equatable {
     case excessive(String)
     /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length is ignored.
     case chunked
-    /// Neither field: the body ends with the connection.
+    /// Neither field is present. The body ends when the server closes the connection.
     case untilClose
-    /// The fields are malformed or contradict each other: the body must not be used.
+    /// The fields are malformed or contradict each other, for the reason in the text. The body must not be used.
     case invalid(String)
 
     /// The maximum size: 16 TiB, the largest file of ext4.
     package static let largestSize: Int64 = 1 << 44
 
     /// - Parameters:
-    ///   - length: The Content-Length, repeated lines joined by commas.
-    ///   - coding: The Transfer-Encoding, joined likewise.
+    ///   - length: The value of Content-Length. If the response has several such lines, their values are joined by
+    ///     commas.
+    ///   - coding: The value of Transfer-Encoding, joined in the same way.
     package init(length: String?, coding: String?) {
         // RFC 2616 defined `identity` as no coding.
         let codings = Self.items(coding ?? "").map { $0.lowercased() }.filter { $0 != "identity" && !$0.isEmpty }
         if !codings.isEmpty {
-            // Other codings may only be sent if TE permits them, and double chunking is invalid.
+            // A server may send other codings only if the request permits them with TE, and double chunking is invalid.
             self =
                 codings == ["chunked"]
                 ? .chunked : .invalid("the server sent Transfer-Encoding \(codings.joined(separator: ", "))")

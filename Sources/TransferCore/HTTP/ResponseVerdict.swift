@@ -1,6 +1,7 @@
-/// The rendition to which a download is bound: total size and strong validator.
+/// The identity of the rendition (version of the media file) to which a download is bound: its total size and its
+/// strong validator.
 ///
-/// Every byte of one cache file belongs to one pin; a response that disagrees with it is never written to that file.
+/// All bytes of a cache file belong to one pin. A response that disagrees with this pin is never written to the file.
 package struct Pin: Sendable, Equatable {
     /// The size in bytes; `nil` if the server has not stated it.
     package var total: Int64?
@@ -21,16 +22,17 @@ package struct Pin: Sendable, Equatable {
 
 /// The meaning of a response head for the download.
 package enum ResponseVerdict: Sendable, Equatable {
-    /// The body contains the file's bytes from `offset` to `end`, or to the file's end. With `compare`, no strong
-    /// validator proves that it is of the same rendition, so its bytes have to be compared with present ones.
+    /// The body contains the file's bytes from `offset` to `end`, or to the file's end. If `compare` is true, no strong
+    /// validator proves that the body is of the same rendition, so its bytes have to be compared with bytes that are
+    /// already in the cache file.
     case accept(offset: Int64, end: Int64?, pin: Pin, compare: Bool)
     /// The body is another rendition, from byte 0, and starts a new generation.
     case replaced(pin: Pin)
     /// The rendition has changed, but this body is unusable.
     case stale
-    /// The response does not match the request: nothing of it may be stored.
+    /// The response does not match the request. None of its bytes may be stored.
     case drop(reason: String)
-    /// All requested bytes are beyond the end: a 416 confirms this total.
+    /// All requested bytes are beyond the end of the file. A 416 response has stated the file's size, `total`.
     case atEnd(total: Int64)
     /// A transient failure.
     case retry(TransferError, after: Duration?)
@@ -47,7 +49,8 @@ extension ResponseVerdict {
     ///   - ranged: Whether the request had a Range.
     ///   - pin: The rendition to which the download is bound, if any.
     ///   - expects: The expected content.
-    ///   - content: The content shown by the first bytes of the body, if `needsContent`.
+    ///   - content: The kind of content that the first bytes of the body show. Required if `needsContent` returned
+    ///     `true`.
     package init(
         _ head: ResponseHead, offset: Int64, ranged: Bool, pin: Pin?, expects: ContentExpectation,
         content: BodyContent? = nil
@@ -95,8 +98,9 @@ extension ResponseVerdict {
         }
     }
 
-    /// Returns whether a part from the middle of a file comes from a server that has mislabeled the rendition before,
-    /// or has the rendition's validator. No format can be recognized in the middle of a file.
+    /// Returns whether a response with a doubtful media type is accepted without an examination of its bytes. No format
+    /// can be recognized in the middle of a file. So a part that does not start at 0 is accepted if it has the pin's
+    /// validator, or the media type that the server gave the rendition before and no Content-Encoding.
     private static func isKnownToBeMislabelled(_ head: ResponseHead, offset: Int64, pin: Pin?) -> Bool {
         guard offset > 0, let pin else { return false }
         return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil
@@ -140,7 +144,7 @@ extension ResponseVerdict {
         if let total = pin.total, let other = found.total, total != other { return .replaced(pin: found) }
         let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
         if agreement == false { return .replaced(pin: found) }
-        // No validator proves the rendition, and the response states no length: nothing shows that its body has the
+        // No validator proves the rendition, and the response states no length. So nothing shows that its body has the
         // known size.
         if agreement == nil, pin.total != nil, found.total == nil { return .replaced(pin: found) }
         let merged = merged(pin, same)

@@ -1,13 +1,13 @@
 internal import CCurl
 
-/// The TLS sessions of all requests of an engine.
+/// The cache of TLS sessions that all requests of an engine share.
 ///
 /// Easy handles of one multi handle share connections, but not TLS sessions (CURLOPT_SHARE(3)). Without sharing, a
 /// new connection to a known host costs one more round trip with TLS 1.2, and only processor time with TLS 1.3. libcurl
 /// 7.88 retains the sessions of eight hosts.
 ///
-/// Confined to the engine's thread, so no locks are set. An easy handle uses these sessions only while that handle is
-/// added to the multi handle.
+/// Confined to the engine's thread, so libcurl gets no lock callbacks. `MultiHandle` attaches an easy handle when it
+/// adds the handle, and detaches it when it removes the handle.
 final class TLSSessions {
     private let raw: OpaquePointer?
 

@@ -1,7 +1,7 @@
 internal import Platform
 internal import TransferCore
 
-/// The slots and rate limits of the connections of downloads.
+/// The slots (permissions to connect) and the rate limits of the connections of downloads.
 ///
 /// Confined to the engine's thread.
 final class ConnectionSlots {
@@ -51,7 +51,7 @@ final class ConnectionSlots {
         start(pools.release(token, now: now))
     }
 
-    /// Sets whether a reader is blocked on a connection; starts the connections that get slots now.
+    /// Sets whether a reader waits for the bytes of a connection; starts the connections that get slots now.
     func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Instant) {
         start(pools.setServing(token, serving, now: now))
     }
@@ -65,7 +65,8 @@ final class ConnectionSlots {
         for token in tokens { starts.removeValue(forKey: token)?() }
     }
 
-    /// Returns the connections that must free their slots.
+    /// Returns the connections to end now: those that have lingered too long, and those whose slots other connections
+    /// need more.
     func preempted(now: Instant) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
 
     /// Resumes connections that rate limits have paused.

@@ -27,8 +27,8 @@ struct ThrottledBytes: AsyncBufferedSequence {
 
         mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
 
-        /// Waits until the next piece is due, and returns it. For a smooth transfer, a piece has at most the bytes of a
-        /// twentieth of a second.
+        /// Waits until the next piece is due, and returns it. For a smooth transfer, a piece has at most the bytes that
+        /// are sent in a twentieth of a second.
         mutating func nextBuffer(suggested count: Int) async throws -> ArraySlice<UInt8>? {
             guard !rest.isEmpty else { return nil }
             let piece = rest.prefix(Swift.min(count, Swift.max(1, bytesPerSecond / 20)))

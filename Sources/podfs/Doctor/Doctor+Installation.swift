@@ -11,7 +11,7 @@ import PodcastService
 import SystemPackage
 import TransferCore
 
-// Checks of the files of podfs.
+// Checks of the folders and files that podfs uses.
 extension Doctor {
     // MARK: Folders
 
@@ -96,7 +96,7 @@ extension Doctor {
         return above
     }
 
-    /// Returns the finding for a file of another user.
+    /// Returns the finding for a file or folder that belongs to another user.
     private static func foreign(_ path: String, _ status: stat) -> Finding {
         .problem(
             "folders", "\(path) belongs to user \(status.st_uid), you are \(geteuid())",

@@ -1,6 +1,6 @@
-/// A limiter of redraws: at most five times a second, however many events arrive.
+/// A limit on redraws: the screen is drawn at most five times a second, however many events arrive.
 struct FramePace {
-    /// The interval in seconds; faster changes of numbers cannot be read.
+    /// The minimum interval between two frames, in seconds. Numbers that change faster cannot be read.
     static let interval = 0.2
 
     /// The time of the last drawn frame. All times are in seconds of one monotonic clock.
@@ -10,7 +10,8 @@ struct FramePace {
 
     /// Requests a frame at `when`, or `interval` after the last drawn one if that is later.
     ///
-    /// - Returns: The seconds after which to call `recordIfDue`; `nil` if a call is already scheduled.
+    /// - Returns: The seconds after which to call `recordIfDue`; `nil` if a call is already scheduled for that time or
+    ///   earlier.
     mutating func requestFrame(at when: Double, now: Double) -> Double? {
         let time = max(when, last + Self.interval)
         if let due, due <= time { return nil }

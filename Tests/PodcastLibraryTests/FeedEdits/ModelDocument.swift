@@ -2,7 +2,7 @@ import Glibc
 import PodcastFeed
 import TestSupport
 
-/// A document as served: RSS of the publisher's items.
+/// A feed document as the publisher's server sends it: RSS with the items that the publisher lists.
 struct ModelDocument: Sendable {
     enum Encoding: CaseIterable, Sendable {
         case utf8
@@ -14,13 +14,14 @@ struct ModelDocument: Sendable {
 
     private(set) var bytes: [UInt8]
     let contentType: String
-    /// Whether the parser must report no diagnostics. Of any other document, it must report some.
+    /// Whether the parser must report no diagnostics. If `false`, it must report at least one.
     private(set) var isSound: Bool
     /// The offset at which each item is complete: after the name in its end tag. The parser drops an item that is cut
     /// before that offset.
     private var ends: [Int] = []
 
-    /// - Parameter dateSpelling: RFC 822 with numeric or named zones, or ISO 8601.
+    /// - Parameter dateSpelling: 0 for RFC 822 with numeric zones, 1 for RFC 822 with the named zones GMT and EST where
+    ///   they apply, 2 for ISO 8601.
     init(_ items: [Said], dateSpelling: Int, encoding: Encoding, using dice: inout SeededGenerator) {
         let charset = encoding == .mislabelled ? dice.pick("iso-8859-1", "windows-1251", "utf-16", "x-none") : "utf-8"
         contentType = dice.pick("text/xml", "application/rss+xml; charset=\(charset)")

@@ -5,11 +5,11 @@ internal import TransferCore
 struct FormerNames: Sendable {
     private struct Key: Sendable, Hashable {
         var show: ShowID
-        /// The name's bytes, by which the kernel compares.
+        /// The name's bytes, because the kernel compares names byte by byte.
         var name: [UInt8]
     }
 
-    /// The number of names at which `add` removes those of closed episodes.
+    /// The number of names from which on `add` removes the names of closed episodes.
     private static let capacity = 1_024
 
     private var nodes: [Key: NodeNumber] = [:]
