@@ -68,7 +68,8 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// Removes finished items from the journal and resets their crash counts, also if they ran at a person's request.
+    /// Removes finished items from the journal and resets their crash counts. A run at a person's request resets the
+    /// count as well.
     ///
     /// - Returns: whether an item was listed as running or had a crash count.
     @discardableResult
