@@ -10,8 +10,8 @@ package enum ListeningRules {
     package static let beginning: Double = 5
     /// The listening time after which a played episode, started again from the beginning, is marked as not played.
     package static let relisten: Double = 60
-    /// The listening time needed after a start from the beginning. Once it has passed, the new position replaces the
-    /// stored one.
+    /// The listening time for which a start from the beginning leaves the stored position unchanged. After it, the new
+    /// position replaces the stored one.
     package static let committed: Double = 10
     /// The distance before the stored position at which playback resumes.
     package static let overlap: Double = 3

@@ -1,4 +1,4 @@
-/// The expiry of a wait's deadline.
+/// The error of a wait whose deadline has expired.
 package struct DeadlineError: Error, CustomStringConvertible {
     package let description: String
 

@@ -20,7 +20,8 @@ struct EncodingGuess {
         if let language, let named = Self.byLanguage[language] {
             return named == "CP1251" && isKOI8(words) ? "KOI8-R" : named
         }
-        // Letters of another script form words; accented Latin letters are mostly single.
+        // In a non-Latin script, whole words consist of bytes from 0xC0 on. In Latin script these bytes are accented
+        // letters, which mostly stand alone.
         if words.count * 10 > head.count(where: { $0 >= 0xC0 }) * 6, words.count >= 6 {
             if isKOI8(words) { return "KOI8-R" }
             let cyrillic = words.count { [0xEE, 0xE0, 0xE8, 0xED].contains($0) }
@@ -105,7 +106,7 @@ struct EncodingGuess {
 
     // MARK: Language
 
-    /// The language code at the beginning of the feed, without its region.
+    /// The language code that the feed states, without its region and in lower case; `nil` if `head` contains none.
     private var language: String? {
         for mark in ["<language>", "xml:lang=\"", "xml:lang='"] {
             guard let range = head.firstRange(of: Array(mark.utf8)) else { continue }

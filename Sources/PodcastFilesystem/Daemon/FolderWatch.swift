@@ -78,8 +78,8 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// Returns the masks of the events: each event has a header of 16 bytes, with the mask at 4 and the length of the
-    /// name that follows at 12.
+    /// Returns the masks of the events. Each event has a header of 16 bytes, with the mask at offset 4 and the length
+    /// of the following name at offset 12.
     private static func masks(_ events: ArraySlice<UInt8>) -> [UInt32] {
         var masks: [UInt32] = []
         events.withUnsafeBytes { bytes in

@@ -124,7 +124,8 @@ extension Library {
         return result
     }
 
-    /// Renews unsubscribed shows that are in use, as if they were found now. Subscribed shows are unchanged.
+    /// Counts unsubscribed shows that are in use as found at `now`, which postpones their removal. Subscribed shows are
+    /// unchanged.
     package func renew(found podcasts: Set<ShowID>, now: Int64) throws {
         if podcasts.isEmpty { return }
         try write { db in try renew(podcasts.sorted(), db, now: now) }

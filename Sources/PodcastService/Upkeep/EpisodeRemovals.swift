@@ -80,7 +80,8 @@ package struct RetainedEpisode: Sendable, Equatable {
         pinned || isOpen || ListeningRules.isInProgress(played: played, position: position)
     }
 
-    /// Orders listings newest first; for equal times, the one added later comes first.
+    /// Returns whether `one` precedes `other` in listings, which are sorted newest first. Of two episodes with the same
+    /// time, the one added later comes first.
     static func isNewer(_ one: RetainedEpisode, _ other: RetainedEpisode) -> Bool {
         one.moment != other.moment ? one.moment > other.moment : one.id > other.id
     }

@@ -117,7 +117,8 @@ package final class WorkJournal: Sendable {
         WorkRecord(entries(paths), now: now).skipped(now: now)
     }
 
-    /// Maximum size in bytes of the journal's files; larger ones are ignored. All work that can run needs less.
+    /// Maximum size in bytes of the journal's files; larger ones are ignored. The records of all work that can
+    /// run at the same time need less.
     private static let largest = 1 << 20
 
     private static func read(_ path: String) -> Data? {

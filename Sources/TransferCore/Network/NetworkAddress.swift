@@ -61,7 +61,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// Parses text like inet_pton(3): four decimal numbers, or IPv6 with or without brackets, without a zone.
+    /// Parses the text forms of inet_pton(3), also in brackets. A zone such as `%eth0` is not accepted.
     package init?(_ text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
@@ -138,7 +138,7 @@ package struct NetworkAddress: Sendable, Hashable {
         let last = UInt32(truncatingIfNeeded: low)
         switch (high, low >> 32) {
         // IPv4-compatible (RFC 4291 §2.5.5.1, deprecated) and IPv4-translated (RFC 2765 §2.1); `::` and `::1` are in
-        // the table.
+        // `ipv6Blocks`.
         case (0, 0) where last > 1, (0, 0xFFFF_0000): return NetworkAddress(ipv4: last)
         // The well-known prefix of NAT64 (RFC 6052 §2.1).
         case (0x0064_FF9B_0000_0000, 0): return NetworkAddress(ipv4: last)

@@ -44,8 +44,8 @@ struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The form of the folders below `.search`. Their names and attributes are cached for only a minute, since search
-    /// results disappear without an event.
+    /// The form of the folders below `.search`. The kernel caches their names and attributes for only a minute, since
+    /// search results disappear without an event.
     fileprivate static let form = NodeForm.folder.cached(for: 60)
 
     var form: NodeForm { Self.form }
