@@ -10,19 +10,20 @@ package enum ListeningRules {
     package static let beginning: Double = 5
     /// The listening time after which a played episode, started again from the beginning, is marked as not played.
     package static let relisten: Double = 60
-    /// The listening time after a start from the beginning from which on the new position replaces the stored one.
+    /// The listening time for which a start from the beginning leaves the stored position unchanged. After it, the new
+    /// position replaces the stored one.
     package static let committed: Double = 10
     /// The distance before the stored position at which playback resumes.
     package static let overlap: Double = 3
     /// The interval between two writes while a player plays.
     package static let writeInterval: Duration = .seconds(10)
-    /// The maximum position: ten years; more is a mistake.
+    /// The maximum position: ten years. A larger value is a mistake of the player.
     package static let longest: Double = 315_360_000
 
     /// Whether it is time to write the position of a report; the caller checks whether the position may be stored.
-    /// During playback a position is written once an interval, with a tolerance for early timers. `PlayerTracker` sends
-    /// the reports. It calls this function too, so that it sends its next report when the next write is due. During
-    /// steady playback the stored position is therefore about one interval old at most.
+    /// During playback a position is written once every `writeInterval`, or up to 5% earlier, since timers may be
+    /// early. `PlayerTracker` sends the reports. It calls this function too, so that it sends its next report when the
+    /// next write is due. During steady playback the stored position is therefore about one interval old at most.
     ///
     /// - Parameter lastWriteDue: The time at which a write was last due, as the caller recorded it; `nil` if the next
     ///   report during playback is to be written at once.
@@ -34,7 +35,8 @@ package enum ListeningRules {
         }
     }
 
-    /// Returns the length of the tail, which is usually not listened to: credits and advertisements.
+    /// Returns the length of an episode's tail: the credits and advertisements at its end, which are usually not
+    /// listened to.
     package static func tail(of duration: Double) -> Double { min(max(30, duration * 0.02), duration * 0.25) }
 
     /// Whether listening has begun and is not finished.
@@ -58,8 +60,9 @@ package struct StoredListening: Sendable, Codable, Equatable {
     package var played: Bool
     /// The position in seconds.
     package var position: Double?
-    /// The duration in seconds. In a value from the library it is the duration that the feed states; in an event, the
-    /// one that the player has reported, or the feed's if the player has reported none.
+    /// The duration in seconds. A value read from the library has the duration that the feed states. A value broadcast
+    /// in an `Event.listening` has the duration that the player has reported; if the player has reported none, it has
+    /// the duration that the feed states.
     package var duration: Double?
 
     package init(played: Bool = false, position: Double? = nil, duration: Double? = nil) {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Listening
 internal import Platform
 
-/// The players on a bus at the time of the call.
+/// The MPRIS players on a D-Bus bus at the time of the call.
 package enum PlayerList {
     /// Returns the players' names, such as `vlc`, sorted; `nil` if there is no bus at the address, the connection is
     /// lost, or a reply does not arrive in time. Blocks for at most `timeout`.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import podfs
 
-/// Completion in the shells, on a real terminal with Tab.
+/// Completion by Tab in each supported shell, on a pseudo-terminal.
 @Suite(.timeLimit(.minutes(5))) struct CompletionTests {
     /// Names with characters that are special in shells. A name that a shell would execute must not be offered.
     private static let titles = [
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// - Parameter refused: The beginning of the name that this shell would execute.
+    /// - Parameter refused: The beginning of the name that this shell would execute. It must not be completed.
     private func tryAll(_ name: String, refused: String? = nil, setUp: String) async throws {
         let terminal = try shell(name)
         terminal.type("cd \(home.directory.path); \(setUp); echo set''up\n")

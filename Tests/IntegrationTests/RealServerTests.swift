@@ -77,8 +77,8 @@ import Testing
         #expect(episodes > 1_000)
     }
 
-    /// The folder of real feeds: `PODFS_TEST_FEEDS`, or else `shared/feeds` beside the checkout, which does not belong
-    /// to the project.
+    /// The folder of real feeds: `PODFS_TEST_FEEDS`, or else `shared/feeds` beside the checkout. The feeds are not part
+    /// of the project.
     static var feeds: String {
         ProcessInfo.processInfo.environment["PODFS_TEST_FEEDS"]
             ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -87,6 +87,6 @@ import Testing
 }
 
 extension String {
-    /// The text without escapes, since the feed builder escapes it.
+    /// The text with `&amp;` replaced by `&`, since `FeedBuilder` escapes the text itself.
     fileprivate var unescaped: String { replacingOccurrences(of: "&amp;", with: "&") }
 }

@@ -1,13 +1,13 @@
 import Synchronization
 import TestSupport
 
-/// A player on a bus, with the interface of MPRIS 2.2 and the values that a test sets. It disconnects at `stop` or
-/// deinitialization.
+/// A player on a D-Bus bus, with the interface of MPRIS 2.2 and the values that a test sets. It disconnects at `stop`
+/// or deinitialization.
 final class FakePlayer: Sendable {
     struct Values: Sendable {
         var url = ""
         var track = "/track/1"
-        /// Microseconds.
+        /// The length in microseconds, like `position`.
         var length: Int64 = 1_000_000_000
         var position: Int64 = 0
         var status = "Playing"

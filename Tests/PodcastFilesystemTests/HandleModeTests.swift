@@ -8,8 +8,8 @@ import Testing
 struct HandleModeTests {
     typealias Mode = HandleMode
 
-    /// Returns the outcome of an open. The registration of a backing file, if the mode requires one, returns the id
-    /// `backing`; if `backing` is `nil`, the registration is refused.
+    /// Returns the I/O mode of an open as text. It begins with `asked, ` if the mode required that a backing file be
+    /// registered first. That registration returns the id `backing`; if `backing` is `nil`, it is refused.
     private static func open(_ mode: inout Mode, _ preference: Mode.Preference, backing: Int32? = 1) -> String {
         if let mode = mode.open(preference) { return text(mode) }
         return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))

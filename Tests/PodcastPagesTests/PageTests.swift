@@ -26,7 +26,7 @@ private func markup(_ page: String) -> String {
     return page
 }
 
-/// Checks that no character of a text became markup: every tag is one of the pages' own.
+/// Checks that no part of the hostile content became markup: every tag has a name that podfs itself uses in its pages.
 private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourceLocation) {
     let page = markup(page)
     let known: Set<String> = [
@@ -73,7 +73,7 @@ struct PageStyleTests {
         #expect(!policy.contains("connect-src") && !policy.contains("http") && !policy.contains("*"))
     }
 
-    /// Contrast of the colours by WCAG 2.2, 1.4.3 (4.5:1 for text) and 1.4.11 (3:1 for edges of fields).
+    /// Contrast of the colors by WCAG 2.2, 1.4.3 (4.5:1 for text) and 1.4.11 (3:1 for edges of fields).
     @Test func textHasContrastInLightAndDark() throws {
         func colours(_ part: Substring) -> [String: String] {
             Dictionary(

@@ -79,7 +79,8 @@ struct EventGroupTests {
 
     @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
 
-    /// The daemon could never write such an event. If it retried, it could acknowledge no later event.
+    /// An event of an episode or a download that is no longer in the library can never be written. If the daemon
+    /// retried it, the daemon could acknowledge no later event.
     @Test func anEventOfARemovedRowIsDropped() async throws {
         let (daemon, client, ids) = try await start(episodes: 1)
         let facts = FileFacts(size: 1, sha256: "")

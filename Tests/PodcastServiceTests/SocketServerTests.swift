@@ -98,7 +98,7 @@ struct SocketServerTests {
         let answered = Mutex(0)
         // Sending blocks when the socket is full, so another thread sends.
         startThread("flood") {
-            // A frame of this size is most of what the server reads at once.
+            // A frame of this size nearly fills the server's read buffer of 64 KiB.
             let payload = [UInt8](repeating: 1, count: 60_000)
             for _ in 0..<300 { connection.send(.command, payload) { _ in answered.withLock { $0 += 1 } } }
         }
@@ -148,7 +148,7 @@ struct SocketServerTests {
     }
 
     @Test func framesOfManyThreadsAllReachASlowReader() async throws {
-        // The reader falls behind repeatedly: each time the socket has to be polled for writing again.
+        // The reader falls behind repeatedly. Each time, the server has to poll the socket for writing again.
         let clients = Journal<ClientConnection>()
         let server = try serve(connected: { clients.append($0) })
         let reader = try RawClient(path)
@@ -272,7 +272,8 @@ struct SocketServerTests {
                     received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
                     disconnected: { _ in }))
             server.start()
-            // The client's socket is created before the shortage begins; the server has only its spare descriptor.
+            // The client's socket is created before the shortage begins. During the shortage the server can accept a
+            // connection only after it has closed its spare descriptor.
             let client = try UnconnectedSocket(path)
             var taken: [Int32] = []
             while true {

@@ -13,7 +13,7 @@ private final class ModelNames: Sendable {
     }
 }
 
-/// The expected tree of a mount, derived from the model's library. A pure value.
+/// The tree that a mount is expected to have, derived from a model of the library. It does not read the mount.
 package struct ModelTree: Sendable {
     package var library: ModelLibrary {
         didSet { known = ModelNames() }
@@ -160,8 +160,8 @@ package struct ModelTree: Sendable {
         return episodes.compactMap { episode, _ in names[episode.id].map { (episode, $0) } }
     }
 
-    /// Returns the names of links, by the row of the episode. Of several equal names, that of the
-    /// oldest row gets no number.
+    /// Returns the names of links, keyed by the episode's row. If several episodes would have the same name, the one
+    /// with the lowest row gets it, and the others get numbers.
     private static func linkNames(_ links: [(ModelEpisode, ModelShow)]) -> [Int64: String] {
         var taken: Set<String> = []
         var names: [Int64: String] = [:]
@@ -270,7 +270,8 @@ package struct ModelTree: Sendable {
         return node
     }
 
-    /// Returns the episode of a percent-encoded alias, for players that do not decode a playlist's lines.
+    /// Returns the episode whose percent-encoded file name is the last component of `path`. A mount also finds files by
+    /// these names, for players that do not decode the lines of a playlist.
     private func encoded(_ path: [String]) -> (ModelEpisode, ModelShow)? {
         guard path.count == 2, let show = show(path[0]) else { return nil }
         return show.episodes.first {
@@ -279,7 +280,7 @@ package struct ModelTree: Sendable {
         }.map { ($0, show) }
     }
 
-    /// Returns the link of a view by its percent-encoded alias.
+    /// Returns the link in a view whose percent-encoded name is the last component of `path`.
     private func encodedLink(_ path: [String]) -> ModelNode? {
         guard path.count == 2, let view = library.view(path[0]) else { return nil }
         let link = links(view).first { _, name in

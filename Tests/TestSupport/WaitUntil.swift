@@ -1,4 +1,4 @@
-/// The expiry of a wait's deadline.
+/// The error of a wait whose deadline has expired.
 package struct DeadlineError: Error, CustomStringConvertible {
     package let description: String
 
@@ -7,8 +7,8 @@ package struct DeadlineError: Error, CustomStringConvertible {
 
 /// Waits until `condition` holds, polling every few milliseconds.
 ///
-/// Use it for events outside the process, or behind a queue without notifications. The deadline only makes a broken
-/// test fail, and measures nothing: choose a generous one.
+/// Use it for events outside the process, and for work on a queue that does not notify the test when the work is done.
+/// The deadline only makes a broken test fail, and measures nothing, so choose a generous one.
 package func waitUntil(
     deadline: Duration = .seconds(60), description: String = "a condition holds",
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool

@@ -57,7 +57,7 @@ package struct Request: ~Copyable, Sendable {
 
     /// Sends the reply, the last operation on a request. Returns true if the kernel accepted it.
     ///
-    /// libfuse frees the request in `send`; the session lives until the request's own reference to it is released.
+    /// libfuse frees the `fuse_req_t` in `send`. The reference to `core` keeps the session alive until `send` returns.
     @discardableResult
     consuming func answer(
         _ recorded: @autoclosure () -> RecordedReply.Answer, _ send: (OpaquePointer) -> CInt

@@ -1,9 +1,10 @@
 /// A guess at the encoding of text that is not UTF-8, but has no label or is labeled as UTF-8.
 ///
-/// Japanese is recognized by its kana. For other text, the language that the feed states determines the encoding; only
-/// KOI8-R is distinguished from Windows-1251 by the bytes. If the feed states no language, or one that `byLanguage`
-/// does not list, the bytes determine the encoding: Cyrillic and Greek are recognized by words without ASCII letters
-/// and by their most frequent letters, Central European languages by letters whose codes are signs in Windows-1252.
+/// Japanese is recognized by its kana. For other text, the language that the feed states determines the encoding. If
+/// that language is written in Cyrillic, the bytes decide between KOI8-R and Windows-1251. If the feed states no
+/// language, or one that `byLanguage` does not list, the bytes alone determine the encoding: Cyrillic and Greek are
+/// recognized by words without ASCII letters and by their most frequent letters. Central European languages are
+/// recognized by letters whose codes are signs in Windows-1252.
 struct EncodingGuess {
     private let head: [UInt8]
 
@@ -19,7 +20,8 @@ struct EncodingGuess {
         if let language, let named = Self.byLanguage[language] {
             return named == "CP1251" && isKOI8(words) ? "KOI8-R" : named
         }
-        // Letters of another script form words; accented Latin letters are mostly single.
+        // In a non-Latin script, whole words consist of bytes from 0xC0 on. In Latin script these bytes are accented
+        // letters, which mostly stand alone.
         if words.count * 10 > head.count(where: { $0 >= 0xC0 }) * 6, words.count >= 6 {
             if isKOI8(words) { return "KOI8-R" }
             let cyrillic = words.count { [0xEE, 0xE0, 0xE8, 0xED].contains($0) }
@@ -29,7 +31,7 @@ struct EncodingGuess {
         return hasCentralEuropeanLetters ? "CP1250" : nil
     }
 
-    /// The bytes from 0xC0 on that are in runs of at least three: the letters of words in another script.
+    /// The bytes 0xC0 and above that occur in runs of at least three, which are words of a non-Latin script.
     private var longWords: [UInt8] {
         var words: [UInt8] = []
         var start = 0
@@ -45,8 +47,9 @@ struct EncodingGuess {
         words.count { $0 < 0xE0 } * 2 > words.count
     }
 
-    /// Whether the text contains letters of Polish and neighboring languages. In Windows-1252 their codes are `³ ¹ £ ¼
-    /// ¾`, which do not precede letters, `¿`, which does not follow one, and 0x9D, which is unused.
+    /// Whether the text contains at least two letters of Polish and neighboring languages. In Windows-1252, the codes
+    /// of these letters mean `³ ¹ £ ¼ ¾`, which do not precede letters, or `¿`, which does not follow one; the code
+    /// 0x9D is unused.
     private var hasCentralEuropeanLetters: Bool {
         var count = 0
         for index in head.indices.dropFirst().dropLast() where Self.isLetter(head[index + 1]) {
@@ -90,7 +93,7 @@ struct EncodingGuess {
                 index += 1
                 continue
             }
-            // 0x8E and 0x8F lead half-width kana and rare kanji.
+            // 0x8E is the lead byte of a half-width kana, 0x8F that of a rare kanji.
             guard 0xA1...0xFE ~= byte || byte == 0x8E || byte == 0x8F else { return false }
             guard index + 1 < head.count else { break }
             guard 0xA1...0xFE ~= head[index + 1] else { return false }
@@ -103,7 +106,7 @@ struct EncodingGuess {
 
     // MARK: Language
 
-    /// The language code at the beginning of the feed, without its region.
+    /// The language code that the feed states, without its region and in lower case; `nil` if `head` contains none.
     private var language: String? {
         for mark in ["<language>", "xml:lang=\"", "xml:lang='"] {
             guard let range = head.firstRange(of: Array(mark.utf8)) else { continue }

@@ -27,7 +27,7 @@ extension Enclosure {
             if suffix == "m3u8" { return .stream }
             return hasMediaExtension ? .media : Self.otherExtensions.contains(suffix) ? .other : .unknown
         }
-        // Some servers label every file as a web page.
+        // Some servers label every file as a web page, so the type proves nothing if the file has a media extension.
         if hasMediaExtension { return .unknown }
         let isOther = ["image/", "text/", "font/"].contains(where: type.hasPrefix) || Self.otherTypes.contains(type)
         return isOther ? .other : .unknown
@@ -81,7 +81,7 @@ extension Enclosure {
         let own = enclosures.filter { $0.kind != .other }
         let others = enclosures.count == own.count ? [] : enclosures.filter { $0.kind == .other }
         if own.contains(where: { $0.kind != .stream }) { return (selected(from: own), others) }
-        // The item has no playable enclosures of its own, or only streams: files from other elements precede these.
+        // The item's own playable enclosures, if any, are all streams. Media files from other elements precede them.
         for group in [contents, alternates] {
             let files = group.filter { $0.kind == .media || $0.kind == .unknown }
             if !files.isEmpty { return (selected(from: files + own), others) }

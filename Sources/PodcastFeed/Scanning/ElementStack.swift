@@ -35,7 +35,7 @@ struct ElementStack {
     var count: Int { elements.count }
     var isEmpty: Bool { elements.isEmpty }
     var base: String? { bases.last }
-    /// The scope of the next element.
+    /// The scope of the next element to be opened: the context that determines what the element means.
     var scope: FeedScope { elements.last?.rule.inside ?? .document }
 
     /// Returns the scope of the element at `index`, which its parent determines.

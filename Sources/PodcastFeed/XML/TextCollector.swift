@@ -5,10 +5,11 @@ struct TextCollector: ~Copyable {
     private(set) var elementIndex: Int?
     /// The maximum size of the text in bytes.
     private(set) var limit = 0
-    /// Whether the text exceeds the limit and is truncated; nothing but end tags is appended then.
+    /// Whether the text exceeds the limit and is truncated. From then on, only end tags are appended.
     private(set) var isCut = false
     private(set) var isHTML = false
-    /// The names of the open elements inside the text: an empty string if the element's tags are not part of the text.
+    /// The names of the open elements inside the text, outermost first. The name of an element whose tags are not part
+    /// of the text is an empty string.
     private var tags: [String] = []
 
     mutating func begin(at elementIndex: Int, isHTML: Bool, limit: Int) {
@@ -26,8 +27,8 @@ struct TextCollector: ~Copyable {
 
     /// Appends text, up to the limit.
     ///
-    /// - Parameter isEscaped: Whether to escape `&` and `<`, which the scanner has decoded: set for text inside a child
-    ///   element, since the child's tags are part of the collected text.
+    /// - Parameter isEscaped: Whether to escape `&` and `<`, which the scanner has decoded. It is set inside a child
+    ///   element: the child's tags are appended as markup, so the characters between them must not become markup.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
         if bytes.isEmpty { return }
         let room = limit - buffer.count
@@ -55,7 +56,7 @@ struct TextCollector: ~Copyable {
 
     /// Processes a start tag inside the text.
     ///
-    /// - Returns: Whether the element is now open; `false` for one of HTML's void elements.
+    /// - Returns: Whether the element is now open; `false` if `isVoid`.
     mutating func startTag(_ local: FeedBytes, _ attributes: FeedAttributes) -> Bool {
         isCut = isCut || isHTML && buffer.count >= limit
         let isMarkup = isHTML && !isCut

@@ -19,7 +19,7 @@ package final class FolderWatch: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameter pause: The maximum duration of a wait if the folder cannot be watched: it does not exist, or the
-    ///   user has no inotify instances left (`fs.inotify.max_user_instances`).
+    ///   user has no inotify instances or watches left (`max_user_instances`, `max_user_watches` in `fs.inotify`).
     package init(_ folder: String, pause: Duration = .seconds(60)) {
         self.folder = folder
         self.pause = pause
@@ -57,7 +57,7 @@ package final class FolderWatch: Sendable {
         state.withLock { state in
             if state.isEnded { return }
             state.isEnded = true
-            // Wakes the reader with IN_IGNORED.
+            // The kernel reports the removal with IN_IGNORED, which wakes the reader.
             if let watch = state.watch { _ = inotify_rm_watch(state.descriptor, watch) }
         }
         ended.signal()
@@ -78,8 +78,8 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// Returns the masks of the events: each event has a header of 16 bytes, with the mask at 4 and the length of the
-    /// name that follows at 12.
+    /// Returns the masks of the events. Each event has a header of 16 bytes, with the mask at offset 4 and the length
+    /// of the following name at offset 12.
     private static func masks(_ events: ArraySlice<UInt8>) -> [UInt32] {
         var masks: [UInt32] = []
         events.withUnsafeBytes { bytes in

@@ -34,8 +34,8 @@ struct ChaptersFile: GeneratedFile {
         return .open(OpenFile(number: node, content: rendering.content), .direct)
     }
 
-    /// Returns the chapters from the other sources, for an episode whose chapter file cannot be fetched; `nil` if they
-    /// have none.
+    /// Returns the chapters from the sources other than the file to which the feed refers, for the case that this file
+    /// cannot be fetched; `nil` if these sources have no chapters.
     func contentWithoutServer() throws -> GeneratedContent? {
         guard let episode = try mount.library.episode(id: node.episode) else { return nil }
         return try content(episode, try mount.library.extras(of: episode.id))
@@ -73,7 +73,7 @@ extension PodcastFilesystem {
         return EmbeddedChapters.chapters(of: media)
     }
 
-    /// Returns the completely cached episodes of a show that have chapters only in their files.
+    /// Returns the completely cached episodes of a show that have chapters only in their media files.
     func entriesWithEmbeddedChapters(of show: ShowID) throws -> [EpisodeEntry] {
         try library.entries(of: show).filter {
             try $0.complete && !$0.sidecars.contains(.chapters) && !embeddedChapters(of: $0.id).isEmpty

@@ -11,7 +11,7 @@ package struct EpisodeSource: Sendable, Equatable {
     package var generation: Int
     /// The size confirmed by a server; `nil` if none has.
     package var confirmedSize: Int64?
-    /// The name of the cache file; `nil` if there is no rendition.
+    /// The name of the cache file; `nil` if the episode has no rendition, that is, no bytes cached or being fetched.
     package var file: String?
     /// The total size of the cache file in bytes, if known.
     package var fileSize: Int64?
@@ -23,7 +23,8 @@ package struct EpisodeSource: Sendable, Equatable {
     package var task: Task?
     /// The show's own settings, as from `Library.settings(of:)`.
     package var settings: [String: String]
-    /// The origin of the show's feed address, and its address spaces: they decide which requests the show may cause.
+    /// The facts that decide which requests the show may cause: whether a person entered its feed address, and in which
+    /// address spaces (the internet, a local network, this computer) its servers may be.
     package var access: ShowAccess
 
     /// The state of the episode's download task.

@@ -21,7 +21,7 @@ package struct MediaSource: Sendable, Equatable {
 /// its old address.
 struct EpisodeMedia {
     let enclosure: Enclosure
-    /// Identifies the encoding in later documents; `nil` for the item's main one.
+    /// Identifies the encoding when the feed is fetched again; `nil` for the item's main encoding.
     let key: String?
     /// The URL of the item's main encoding, by which an item without a guid is identified; `nil` if this is the main
     /// encoding.

@@ -1,7 +1,8 @@
 import GRDB
 package import TransferCore
 
-/// A show found by a search, as described by a catalogue. Its feed may not have been fetched yet.
+/// A show found by a search, as described by the catalogue (the podcast directory) that was searched. Its feed may not
+/// have been fetched yet.
 package struct FoundPodcast: Sendable, Equatable {
     package var url: String
     package var title: String
@@ -10,7 +11,8 @@ package struct FoundPodcast: Sendable, Equatable {
     package var link: String?
     /// The subscribed show with the same feed, if the caller has found one under another spelling of the address.
     package var subscription: ShowID?
-    /// The address space of the catalogue's server.
+    /// The address space of the catalogue's server: the internet, a local network or this computer. The feed may not be
+    /// in a more private one.
     package var reach: AddressSpace?
 
     package init(
@@ -40,8 +42,9 @@ package struct FoundRow: Sendable, Equatable {
 
 // Search results: rows of `podcast` that are ephemeral until the show is subscribed.
 extension Library {
-    /// The maximum number of unsubscribed shows: a day of searching by hand. Above the maximum, the least recently
-    /// found or renewed shows are removed, unless they have cached bytes or were unsubscribed by another device.
+    /// The maximum number of unsubscribed shows, as many as a day of searching by hand finds. Above the maximum, the
+    /// least recently found or renewed shows are removed, unless they have cached bytes or were unsubscribed by another
+    /// device.
     private static let maxEphemeral = 5_000
 
     /// Creates rows for search results; shows found before keep their row and name.
@@ -121,7 +124,8 @@ extension Library {
         return result
     }
 
-    /// Renews unsubscribed shows that are in use, as if they were found now. Subscribed shows are unchanged.
+    /// Counts unsubscribed shows that are in use as found at `now`, which postpones their removal. Subscribed shows are
+    /// unchanged.
     package func renew(found podcasts: Set<ShowID>, now: Int64) throws {
         if podcasts.isEmpty { return }
         try write { db in try renew(podcasts.sorted(), db, now: now) }
@@ -155,7 +159,7 @@ extension Library {
         }
     }
 
-    /// Returns the renditions of unpinned episodes of search results.
+    /// Returns the renditions (the cached bytes) of unpinned episodes of search results.
     package func ephemeralRenditions() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(

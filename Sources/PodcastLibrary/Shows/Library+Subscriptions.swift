@@ -46,7 +46,7 @@ package struct Subscription: Sendable, Equatable {
 /// A show to be subscribed although its feed cannot be fetched now.
 package struct UnfetchedShow: Sendable, Equatable {
     package var url: String
-    /// The folder's previous name; `nil` derives one from the title.
+    /// The name that the folder had in a lost library, if the show is restored; `nil` derives a name from the title.
     package var name: String?
     package var title: String?
     package var link: String?
@@ -58,8 +58,8 @@ package struct UnfetchedShow: Sendable, Equatable {
     package var next: Int64?
     /// Whether a person entered the address.
     package var isGiven = true
-    /// The most private address space allowed for the feed. `nil` allows any space, for an address that a person
-    /// entered.
+    /// The most private address space from which the feed may be fetched: the internet, a local network or this
+    /// computer. `nil`, for an address that a person entered, allows all of them.
     package var reach: AddressSpace?
     package var tags: [String] = []
 
@@ -126,13 +126,14 @@ extension Library {
         }
     }
 
-    /// Subscribes to shows without their feeds, in one transaction: each is a folder without episodes in the state
-    /// `failed`, until a refresh succeeds. A search result with the same address becomes the subscription, with its
-    /// episodes and its title.
+    /// Subscribes to shows whose feeds could not be fetched, in one transaction. Each becomes a folder without
+    /// episodes, in the state `failed` until a refresh succeeds. A search result with the same address becomes the
+    /// subscription, with its episodes and its title.
     ///
     /// A name that is taken gets a number. An invalid name is replaced by one derived from the title.
     ///
-    /// - Parameter server: The show's address as the sync server has sent it; the subscription is then not sent back.
+    /// - Parameter server: The show's address as the sync server has sent it, so that the subscription is not sent
+    ///   back. `nil` if the subscription does not come from a sync server.
     /// - Returns: The result for each show, in their order.
     package func subscribeUnfetched(
         _ shows: [UnfetchedShow], template: NameTemplate = .standard, fromServer server: String? = nil, now: Int64
@@ -198,7 +199,7 @@ extension Library {
 }
 
 extension Podcast {
-    /// Returns a URL of this show, of its feed or of its media, without secrets.
+    /// Returns `url`, an address of this show, its feed or its media, without secrets.
     package func visible(_ url: String) -> String { RedactedURL.text(url, isPrivate: hasCredentials) }
 
     /// The feed's address without secrets.

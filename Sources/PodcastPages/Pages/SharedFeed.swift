@@ -1,10 +1,11 @@
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// An RSS feed of a show or a view for other podcast programs. Its URLs are those of the files in a mount that a web
-/// server shares.
+/// An RSS feed of a show, or of a view (a folder of selected episodes of any shows), for other podcast programs. Its
+/// URLs are those of the files in a mount that a web server shares.
 package struct SharedFeed: Sendable {
-    /// The limits of the notes: 32 KiB per episode and 4 MiB per feed. All notes of 10,000 episodes would be 30 MB.
+    /// The limits of the notes: 32 KiB per episode and 4 MiB per feed. Without a limit, the notes of 10,000
+    /// episodes would take 30 MB.
     package static let limits = SummaryLimits(notes: 32 << 10, notesInAll: 4 << 20, chapters: 0, chaptersInAll: 0)
 
     /// The URL of the mounted folder, without a slash at its end.
@@ -64,7 +65,7 @@ package struct SharedFeed: Sendable {
         text.escape(episode.sharedGUID)
         text.write("</guid>\n")
         element("pubDate", episode.published.map { PublicationDate(seconds: $0, offset: 0).rfc822 })
-        // A link equal to the guid is omitted: such a guid may be a secret URL, and the feed contains only its hash.
+        // A link equal to the guid is omitted: such a guid may be a secret URL, of which the feed contains only a hash.
         let link = episode.link == episode.guid ? nil : episode.link
         element("link", link.map { RedactedURL.text($0, isPrivate: isPrivate) })
         element("description", episode.notes)

@@ -1,7 +1,8 @@
 internal import PodcastLibrary
 package import TransferCore
 
-/// A show as described by a catalogue. Texts are single lines without control characters; addresses are http or https.
+/// A show as described by a catalogue, which is a podcast directory. Texts are single lines without control characters;
+/// addresses are http or https.
 package struct CatalogueEntry: Sendable, Equatable {
     package var title: String
     package var author: String?
@@ -12,7 +13,8 @@ package struct CatalogueEntry: Sendable, Equatable {
     package var episodes: Int?
     /// The show's web page, on the catalogue's site or its own.
     package var link: String?
-    /// The catalogue's address space: addresses it supplies may not be in a more private one.
+    /// The address space of the catalogue's server: the internet, a local network or this computer. The addresses that
+    /// the catalogue supplies may not be in a more private one.
     package var space: AddressSpace?
 
     package init(
@@ -53,8 +55,8 @@ package struct CatalogueEntry: Sendable, Equatable {
         return text
     }
 
-    /// Returns the text as one line: runs of white space, control characters and bidirectional formatting characters
-    /// become one space. `nil` if nothing remains.
+    /// Returns the text as one line of at most `longestLine` bytes. A run of white space, control characters and format
+    /// characters (such as bidirectional controls, but not the joiners) becomes one space. `nil` if nothing remains.
     static func line(_ text: String) -> String? {
         var result = ""
         var pending = false

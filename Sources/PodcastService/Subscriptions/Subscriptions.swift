@@ -73,7 +73,7 @@ final class Subscriptions: ServicePart {
         assets.store.remove(podcast: id, episodes: Set(files))
         driver.changed(podcast: id, name: podcast.name)
         copies.subscriptionsChanged()
-        // Last, because a full disk may prevent it, when the show is gone already.
+        // The credentials are removed last, because a full disk may prevent this write. The show is then already gone.
         try credentials.set(nil, for: id)
         return .done
     }

@@ -80,7 +80,8 @@ package struct RetainedEpisode: Sendable, Equatable {
         pinned || isOpen || ListeningRules.isInProgress(played: played, position: position)
     }
 
-    /// Orders listings newest first; for equal times, the one added later comes first.
+    /// Returns whether `one` precedes `other` in listings, which are sorted newest first. Of two episodes with the same
+    /// time, the one added later comes first.
     static func isNewer(_ one: RetainedEpisode, _ other: RetainedEpisode) -> Bool {
         one.moment != other.moment ? one.moment > other.moment : one.id > other.id
     }
@@ -96,11 +97,11 @@ package struct EpisodeRemovals: Sendable, Equatable {
     /// An episode can no longer be read if it has left the feed, the server answers 404 or 410 for its media, and the
     /// cache has no complete copy. A complete copy may be the last one, so `keep` alone decides about it.
     ///
-    /// Protected episodes are not removed, but `keep = "N episodes"` includes them in the N newest. `now` is in seconds
-    /// since 1970.
+    /// Protected episodes are not removed, but `keep = "N episodes"` counts them among the N newest. `now` is in
+    /// seconds since 1970.
     package init(_ episodes: [RetainedEpisode], keep: Keep, now: Int64) {
         let sorted = episodes.sorted(by: RetainedEpisode.isNewer)
-        // If the feed lists no episode, usually a temporary mistake of the publisher, `keep = listed` removes none.
+        // A feed without any episode is usually a temporary mistake of the publisher, so `keep = listed` removes none.
         let isEmptied = !episodes.contains(where: \.listed)
         removed = sorted.enumerated().filter { rank, episode in
             guard !episode.isProtected else { return false }

@@ -68,7 +68,8 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// Removes finished items from the journal and resets their crash counts, also if they ran at a person's request.
+    /// Removes finished items from the journal and resets their crash counts. A run at a person's request resets the
+    /// count as well.
     ///
     /// - Returns: whether an item was listed as running or had a crash count.
     @discardableResult
@@ -116,7 +117,8 @@ package final class WorkJournal: Sendable {
         WorkRecord(entries(paths), now: now).skipped(now: now)
     }
 
-    /// Maximum size in bytes of the journal's files; larger ones are ignored. All work that can run needs less.
+    /// Maximum size in bytes of the journal's files; larger ones are ignored. The records of all work that can
+    /// run at the same time need less.
     private static let largest = 1 << 20
 
     private static func read(_ path: String) -> Data? {

@@ -61,7 +61,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// Parses text like inet_pton(3): four decimal numbers, or IPv6 with or without brackets, without a zone.
+    /// Parses the text forms of inet_pton(3), also in brackets. A zone such as `%eth0` is not accepted.
     package init?(_ text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
@@ -129,7 +129,7 @@ package struct NetworkAddress: Sendable, Hashable {
     package var space: AddressSpace {
         if ipv4 != nil { return Self.ipv4Blocks.first { $0.block.contains(self) }?.space ?? .public }
         let own = Self.ipv6Blocks.first { $0.block.contains(self) }?.space ?? .local
-        // A translator or a tunnel reaches the embedded IPv4 address.
+        // A translator or a tunnel reaches the embedded IPv4 address, so the more private space of the two counts.
         return embedded.map { max(own, $0.space) } ?? own
     }
 
@@ -138,11 +138,12 @@ package struct NetworkAddress: Sendable, Hashable {
         let last = UInt32(truncatingIfNeeded: low)
         switch (high, low >> 32) {
         // IPv4-compatible (RFC 4291 §2.5.5.1, deprecated) and IPv4-translated (RFC 2765 §2.1); `::` and `::1` are in
-        // the table.
+        // `ipv6Blocks`.
         case (0, 0) where last > 1, (0, 0xFFFF_0000): return NetworkAddress(ipv4: last)
         // The well-known prefix of NAT64 (RFC 6052 §2.1).
         case (0x0064_FF9B_0000_0000, 0): return NetworkAddress(ipv4: last)
-        // ISATAP's interface identifiers (RFC 5214 §6.1), with and without the bit for a unique address.
+        // ISATAP's interface identifiers (RFC 5214 §6.1), without and with the bit that marks the IPv4 address as
+        // globally unique.
         case (_, 0x0000_5EFE), (_, 0x0200_5EFE): return NetworkAddress(ipv4: last)
         // 6to4 (RFC 3056 §2).
         case _ where high >> 48 == 0x2002: return NetworkAddress(ipv4: UInt32(truncatingIfNeeded: high >> 16))
@@ -154,7 +155,7 @@ package struct NetworkAddress: Sendable, Hashable {
 
     /// The special IPv4 blocks; the first that contains an address decides. Other addresses are public.
     private static let ipv4Blocks: [(block: AddressBlock, space: AddressSpace)] = [
-        // "This network" (RFC 791 §3.2). Linux connects 0.0.0.0 to itself.
+        // "This network" (RFC 791 §3.2). On Linux, a connection to 0.0.0.0 reaches this computer.
         (AddressBlock(ipv4: 0x0000_0000, 8), .loopback),
         // Loopback (RFC 1122 §3.2.1.3).
         (AddressBlock(ipv4: 0x7F00_0000, 8), .loopback),
@@ -179,7 +180,7 @@ package struct NetworkAddress: Sendable, Hashable {
     /// link-local (RFC 4291 §2.5.6), the former site-local (RFC 3879), multicast, discard-only (RFC 6666), local NAT64
     /// (RFC 8215), segment identifiers (RFC 9602), and all unassigned ones.
     private static let ipv6Blocks: [(block: AddressBlock, space: AddressSpace)] = [
-        // Unspecified, which Linux connects to itself, and loopback (RFC 4291 §2.5.2, §2.5.3).
+        // Unspecified, which on Linux reaches this computer, and loopback (RFC 4291 §2.5.2, §2.5.3).
         (AddressBlock(high: 0, low: 0, 127), .loopback),
         // NAT64's well-known prefix: the embedded address decides.
         (AddressBlock(high: 0x0064_FF9B_0000_0000, low: 0, 96), .public),

@@ -4,13 +4,13 @@ internal import TransferCore
 /// The internet sockets of this process. Finding them costs two system calls for each descriptor, too much for every
 /// iteration of a loop.
 enum OpenSockets {
-    /// Returns the connection with these two ports; `nil` if there is none.
+    /// Returns the descriptor of a connection from the port `local` to the port `remote`; `nil` if there is none.
     static func connected(from local: Int, to remote: Int) -> Int32? {
         descriptors.first { port($0, getsockname) == local && port($0, getpeername) == remote }
     }
 
-    /// Shuts down the connections from these addresses, so that libcurl ends their exchanges and reuses none of them.
-    /// Otherwise the kernel would retransmit their packets for minutes.
+    /// Shuts down the connections from these local addresses, so that libcurl ends their exchanges and reuses none of
+    /// them. Otherwise the kernel would retransmit their packets for minutes.
     static func shutDown(from addresses: Set<NetworkAddress>) {
         for socket in descriptors {
             var storage = sockaddr_storage()

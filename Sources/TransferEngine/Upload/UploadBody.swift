@@ -3,7 +3,7 @@ internal import Platform
 
 /// The content of an upload.
 package enum UploadContent: Sendable, Equatable {
-    /// A private copy of a file.
+    /// The path of the daemon's own copy of a file.
     case file(path: String)
     case bytes([UInt8])
 }

@@ -12,7 +12,8 @@ extension Doctor {
         var name = utsname()
         uname(&name)
         let release = withUnsafeBytes(of: name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        // An unloaded module is not a problem if opening the device loads it.
+        // /proc/filesystems lists FUSE only while its module is loaded. An unloaded module is not a problem if the
+        // device exists, because opening the device loads the module.
         let known = SystemFile.contents("/proc/filesystems") ?? ""
         let isLoaded = known.split(separator: "\n").contains { $0.split(separator: "\t").last == "fuse" }
         guard isLoaded || access("/dev/fuse", F_OK) == 0 else {

@@ -7,7 +7,8 @@ import TransferCore
 /// removed, and the name of the last one or the address of the feed that is being fetched.
 final class SyncProgress: Sendable {
     private let line = ProgressLine()
-    /// The shows that have changed in the library. An added show has other events too: those of its fetch.
+    /// The shows that a `show` event has reported as added, changed or removed. The events of an added show's fetch are
+    /// not counted.
     private let changed = Mutex<Set<ShowID>>([])
 
     /// The number of shows added, changed and removed so far.

@@ -237,7 +237,8 @@ struct SimulatedCache {
         try check(free - needed >= floor, "more is reserved than the disk has")
     }
 
-    /// Checks the final state: no evictable file would help a waiting download.
+    /// Checks the final state: every download waits, unless writing has stopped. For a waiting download of known size,
+    /// the free space, the evictable files and the partial files of other downloads together are too small.
     func checkEnd() throws {
         let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.stopReason != nil }
         try check(areWaiting, "some neither wait nor go on")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Episodes that are streams, as the daemon treats them.
+/// The daemon's handling of episodes whose media is a stream (an HLS playlist).
 struct StreamTests {
     private let home: ServiceHome
 
@@ -15,7 +15,8 @@ struct StreamTests {
 
     private static let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\nseg0.ts\n#EXT-X-ENDLIST\n"
 
-    /// Starts a daemon with a show of one stream. Serves `playlist` at the stream's address; `nil` for a 404.
+    /// Starts a daemon, and subscribes to a show whose only episode is a stream. The server answers requests for the
+    /// stream with `playlist`, or with 404 if `playlist` is `nil`.
     private func start(
         _ playlist: Resource?, _ change: (inout ServiceConfiguration) -> Void = { _ in }
     ) async throws -> (RunningService, ServiceClient, EpisodeID) {

@@ -7,8 +7,8 @@ internal import TransferCore
 
 // `.search/TERM/SHOW/EPISODE`: podcast directories on the web as folders. `.search` lists no entries, and a lookup of
 // any name in it succeeds locally, so walking the tree sends no search. Opening a term's folder, or a show's folder
-// below it, sends a command to the daemon, which uses the network; the opener waits, interruptibly, without occupying a
-// thread.
+// below it, sends a command to the daemon, which uses the network. Meanwhile the process that opens the folder waits
+// and can be interrupted, but no thread of the mount waits.
 
 /// The folder `.search`.
 struct SearchFolder: NodeBehaviour {
@@ -39,13 +39,13 @@ struct SearchFolder: NodeBehaviour {
     }
 }
 
-/// A folder in `.search`: the shows found by its name.
+/// A folder in `.search`: the shows found by a search for the folder's name.
 struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The form of the folders below `.search`. Their names and attributes are cached for only a minute, since search
-    /// results disappear without an event.
+    /// The form of the folders below `.search`. The kernel caches their names and attributes for only a minute, since
+    /// search results disappear without an event.
     fileprivate static let form = NodeForm.folder.cached(for: 60)
 
     var form: NodeForm { Self.form }
@@ -61,8 +61,9 @@ struct TermFolder: NodeBehaviour {
     /// The results; `nil` if the folder was not opened yet, or if `SearchTerms` has dropped them for newer names.
     private var found: [FoundFolder]? { mount.state.withLock { $0.kernel.terms.found(by: Int(node.row)) } }
 
-    /// Looks up a show among the term's results. If the mount has no results of the term, returns any recently found
-    /// show of that name, so that a path stays valid after a restart. The kernel does not cache such a name.
+    /// Looks up a show among the term's results. If the mount has no results of the term, returns any show in the
+    /// library that has this name, preferably one that a search found, so that a path stays valid after a restart. The
+    /// kernel does not cache such a name.
     func find(_ name: String) throws -> Entry? {
         guard let found else {
             guard self.name != nil else { return nil }
@@ -91,7 +92,7 @@ struct TermFolder: NodeBehaviour {
     }
 }
 
-/// A show found by a term; contains only its episodes.
+/// The folder of a show that a search for the term found; contains only the show's episodes.
 struct FoundShowFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
