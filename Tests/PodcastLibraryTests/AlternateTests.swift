@@ -186,6 +186,26 @@ struct AlternateTests {
         #expect(try library.alternates(of: episode.id).map(\.fileName) == ["Audio.mp3"])
     }
 
+    /// The addresses of the two encodings differ only in their queries.
+    @Test func aPreferredEncodingIsFoundByItsQuery() throws {
+        let show = try library.subscribe([makeItem("Zero", guid: "0", url: "https://x.example/0.mp3")]).podcast.id
+        try library.set(podcast: show, key: "prefer", value: "<=64k")
+        func item(_ title: String, token: String = "") -> Item {
+            var item = makeItem(
+                title, guid: "1", url: "https://x.example/get?q=high\(token)", duration: 600, length: 9_600_000,
+                type: "audio/mpeg")
+            item.alternates = [alternate("audio/mpeg", "get?q=low\(token)", bitRate: 32_000)]
+            return item
+        }
+        _ = try library.merge([item("One")], into: show)
+        func url() throws -> String? { try library.episodes(of: show).first { $0.guid == "1" }?.url }
+        #expect(try url() == "https://x.example/get?q=low")
+        _ = try library.merge([item("New title")], into: show)
+        #expect(try url() == "https://x.example/get?q=low")
+        _ = try library.merge([item("New title", token: "&t=2")], into: show)
+        #expect(try url() == "https://x.example/get?q=low&t=2")
+    }
+
     // MARK: Rows
 
     @Test func anAlternateIsInNoListingOfEpisodes() throws {

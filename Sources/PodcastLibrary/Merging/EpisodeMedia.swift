@@ -60,9 +60,15 @@ extension EpisodeFacts {
             return media(at: fits.contains(0) ? 0 : fits.first ?? 0)
         }
         let path = known.url.prefix { $0 != "?" }
+        // The query may be a token that changes, or the only difference between the addresses of two encodings.
+        let samePath = encodings.indices.filter { index in
+            encodings[index].addresses.contains { $0.prefix { $0 != "?" } == path }
+        }
         let current =
-            encodings.firstIndex { $0.addresses.contains { $0.prefix { $0 != "?" } == path } }
-            ?? encodings.firstIndex { Self.key($0) == key }
+            encodings.firstIndex { $0.addresses.contains(known.url) } ?? samePath.first {
+                Self.key(encodings[$0]) == key
+            }
+            ?? samePath.first ?? encodings.firstIndex { Self.key($0) == key }
         if let position = [current, fits.first].compactMap(\.self).first(where: fits.contains) {
             return media(at: position)
         }

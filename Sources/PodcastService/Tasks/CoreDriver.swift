@@ -13,8 +13,8 @@ internal import TransferEngine
 /// effects.
 ///
 /// A batch of inputs is handled by a copy of the core. The batch's rows, and the library changes that go with them, are
-/// written in one transaction. If it succeeds, the copy is adopted and the effects are performed, in order. If it fails,
-/// the copy is dropped, and neither core nor library has changed.
+/// written in one transaction. If it succeeds, the copy is adopted and the effects are performed, in order. If it
+/// fails, the copy is dropped, and neither core nor library has changed.
 @ServiceActor
 final class CoreDriver: ServicePart {
     /// The driver's interface to the other parts of the service.
