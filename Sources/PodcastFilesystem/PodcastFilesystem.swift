@@ -72,10 +72,10 @@ package final class PodcastFilesystem: Sendable {
     /// (passthrough). `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileRegistry)?)?>(nil)
     let eventTimes = Mutex(EventTimes())
-    /// The names of the shows' folders when the connection to a daemon was last lost, or at the start; empty while a
-    /// daemon is connected.
+    /// The names that the shows' folders had at the start, or when the connection to a daemon was last lost. When a
+    /// daemon is connected again, those that no folder has any more are invalidated. Empty while a daemon is connected.
     let lastFolderNames = Mutex<Set<String>>([])
-    /// The watch of players; `nil` if there is none.
+    /// The watch of media players on the session bus; `nil` if there is none.
     let players = Mutex<PlayerWatch?>(nil)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
     /// The time at which the mount was created, in seconds of Unix time.

@@ -23,8 +23,8 @@ package struct Frame: Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// The number of the request: chosen by the client, repeated in the response and in `cancel`; 0 in all other
-    /// frames.
+    /// The number that the client has chosen for a request. The response to the request and a `cancel` of it repeat the
+    /// number. 0 in all other frames.
     package var number: UInt32
     package var payload: [UInt8]
 
@@ -56,7 +56,7 @@ package struct FrameDecoder: Sendable {
     }
 
     private var buffer: [UInt8] = []
-    /// The index of the first byte that no frame has consumed.
+    /// The index in `buffer` of the first byte that no returned frame includes.
     private var start = 0
 
     package init() {}
@@ -129,7 +129,7 @@ struct WireReader {
     mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
     mutating func data() -> [UInt8]? { counted().map { Array($0) } }
 
-    /// Returns bytes preceded by their length.
+    /// Reads a length in 4 bytes, and returns that number of bytes.
     private mutating func counted() -> ArraySlice<UInt8>? {
         guard let count = uint32(), bytes.count >= Int(count) else { return nil }
         defer { bytes = bytes.dropFirst(Int(count)) }

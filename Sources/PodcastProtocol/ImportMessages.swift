@@ -1,8 +1,8 @@
 /// A show in a list of subscriptions.
 package struct ImportItem: Sendable, Codable, Equatable {
     package var url: String
-    /// The show's title and website according to the list, used until the feed is fetched; the title also afterwards
-    /// if the feed has none.
+    /// The show's title and website according to the list. Both are used until the feed is fetched. If the feed has no
+    /// title, this title is used afterwards too.
     package var title: String?
     package var link: String?
     /// The folders of the list that contain the show.

@@ -1,12 +1,12 @@
 package import TransferCore
 
-/// A mount's request for bytes of an episode that are not known to be cached.
+/// A mount's request for bytes of an episode that, as far as the mount knows, are not cached yet.
 package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// Whether the response may contain `Grant.head`. The daemon sends these bytes only if they include `range` and
-    /// there is no cache file yet.
+    /// Whether the response may contain `Grant.head`. The daemon fills it only if its bytes include `range` and there
+    /// is no cache file yet.
     package var takesHead: Bool
     package var kind: ReaderKind
 
@@ -89,6 +89,8 @@ package struct EpisodeReference: Sendable, Equatable {
 }
 
 /// The response to an open or a read: the rendition, its cache file, and the ranges that may be read.
+///
+/// A rendition is an episode's bytes as defined by one server response. `generation` tells it from earlier ones.
 package struct Grant: Sendable, Equatable {
     package var generation: Int
     /// The size in bytes; `nil` if no server has confirmed it.
@@ -96,8 +98,9 @@ package struct Grant: Sendable, Equatable {
     /// The name of the cache file; `nil` if there is none yet.
     package var file: String?
     package var present: ByteRanges
-    /// The first bytes of the rendition, if they have arrived and there is no cache file yet: a read of them need not
-    /// wait for the file. Sent only in responses to opens, and to reads with `takesHead` whose range is in these bytes.
+    /// The first bytes of the rendition, if they have arrived before the cache file exists; otherwise empty. The mount
+    /// can answer a read of them without waiting for the file. Sent only in responses to opens, and to reads with
+    /// `takesHead` whose range is in these bytes.
     package var head: [UInt8]
 
     package init(generation: Int, total: Int64?, file: String?, present: ByteRanges, head: [UInt8] = []) {

@@ -48,7 +48,7 @@ package struct SyncStatus: Sendable, Codable, Equatable {
     /// The numbers of unsent changes of subscriptions and of unsent episode actions.
     package var waitingSubscriptions = 0
     package var waitingActions = 0
-    /// The number of playback states of episodes that are not in the library.
+    /// The number of stored playback states that wait for their episodes: these are not in the library yet.
     package var parkedActions = 0
 
     package init() {}

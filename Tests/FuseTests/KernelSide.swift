@@ -136,7 +136,8 @@ final class KernelSide: Sendable {
         shutdown(socket, Int32(SHUT_RDWR))
     }
 
-    /// Waits until `run(threads:)` has returned; `ended` is false after a minute. `error` is the error that it threw.
+    /// Waits until `run(threads:)` has returned or thrown. `ended` is false if that takes longer than a minute. `error`
+    /// is the error that it threw.
     func waitForEnd() -> (ended: Bool, error: String?) {
         let end = outcome.wait(milliseconds: 60_000) { $0.ended ? $0 : nil }
         return (end != nil, end?.error)

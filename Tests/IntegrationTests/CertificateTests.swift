@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The certificate authorities that servers are verified with, and the errors for certificates that are rejected.
+/// The certificate authorities that podfs trusts, and its errors for servers whose certificates it rejects.
 @Suite(.timeLimit(.minutes(5))) struct CertificateTests {
     private func subscribe(
         to url: String, environment: [String: String] = [:], configuration: String = ""

@@ -186,7 +186,8 @@ struct FolderStreamTests {
         return try #require(line.flatMap { Int($0.dropFirst(7)) })
     }
 
-    /// Lists the folder with attributes, and returns the number of read system calls of the mount's process meanwhile.
+    /// Lists the folder with attributes, and returns the number of read system calls that the mount's process makes
+    /// during the listing.
     private static func cost(_ show: MountedShow) async throws -> Int {
         let before = try await requests(show)
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
@@ -198,7 +199,7 @@ struct FolderStreamTests {
 
     @Test func aSecondListingIsAnsweredByTheKernel() async throws {
         let show = try await MountedShow(episodes: 600)
-        // A low cost also means that the mount has processed the events of the subscription.
+        // A low cost also means that the mount has processed the events that the daemon sent for the new subscription.
         let few = try await Self.costOfCachedListing(show)
         #expect(try await show.home.run("rename", MountedShow.show + "/2026-01-02 Episode 2.mp3", "B").exitCode == 0)
         #expect(try await Self.cost(show) > few)
@@ -242,7 +243,7 @@ struct FolderStreamTests {
         try await holder.waitForOutput("here")
         for _ in 1...3 {
             try "2".write(toFile: "/proc/sys/vm/drop_caches", atomically: false, encoding: .utf8)
-            // The kernel requests the missing attributes together with the names, many in one request.
+            // The kernel requests the missing attributes together with the names (READDIRPLUS), many in one request.
             #expect(try await Self.cost(show) < 300)
         }
         _ = try await Self.costOfCachedListing(show)

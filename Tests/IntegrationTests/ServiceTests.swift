@@ -6,7 +6,7 @@ import Testing
 
 @testable import podfs
 
-/// The units of `podfs service`.
+/// The systemd units that `podfs service install` writes, and the autostart entry that it prints without systemd.
 @Suite(.timeLimit(.minutes(5))) struct ServiceTests {
     private let home: PodfsHome
     private let folder: String

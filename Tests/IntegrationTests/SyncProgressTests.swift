@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import podfs
 
-/// The number in the progress line of `podfs sync`; no process is started.
+/// The number of changed shows in the progress line of `podfs sync`. The tests start no process.
 struct SyncProgressTests {
     private let progress = SyncProgress()
 
@@ -17,7 +17,8 @@ struct SyncProgressTests {
         apply(.state(report))
     }
 
-    /// The task of the fetch has the feed's address as its path. The event of the show has the folder's name.
+    /// Two kinds of events concern an added show: those of the task that fetches its feed, whose path is the feed's
+    /// address, and that of the show, which has the folder's name.
     @Test func anAddedShowCountsOnce() {
         for number: Int64 in 1...3 {
             let task = TaskID(rawValue: -number)

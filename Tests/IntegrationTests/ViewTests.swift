@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The files generated from the library: links, playlists, notes, chapters, the feed.
+/// The entries of a mount besides the episodes: links, playlists, notes, chapters, the feed, art and transcripts.
 @Suite(.timeLimit(.minutes(5))) struct ViewTests {
     /// Mounts a show whose newest episode has notes, and whose second newest has chapters.
     private static func mounted() async throws -> MountedShow {
@@ -92,7 +92,7 @@ import Testing
         let name = "2026-01-02 Episode 2 - Example Show.mp3\n"
         #expect(try await output("ls", "\(root)/Downloaded") == name + "playlist.m3u8\n")
         #expect(try await output("find", "-L", "\(root)/Downloaded", "-name", "*.mp3").hasSuffix(name))
-        // A link that was looked up disappears with the eviction.
+        // After the lookup the kernel caches the link. The eviction must remove it nevertheless.
         let cached = "\(root)/Downloaded/\(name.dropLast())"
         #expect(try await output("stat", "-L", "-c", "%s", cached) == "300000\n")
         _ = try await show.home.run("evict", show.path(2))
@@ -162,7 +162,8 @@ import Testing
             _ = try await output("du", "-a", root)
         }
         #expect(server.requests.isEmpty)
-        // cp uses the size from fstat(2), and cat reads to the end.
+        // cp uses the size from fstat(2), and cat reads to the end. Both must get the whole file, although the size was
+        // an estimate before the fetch.
         let copy = show.home.directory.file("copy")
         _ = try await output("cp", "\(folder)/cover.jpg", copy)
         #expect(FileManager.default.contents(atPath: copy) == Data(image))

@@ -9,7 +9,7 @@ import TransferCore
 
 @testable import PodcastFilesystem
 
-/// The folder `.alternates` of a show.
+/// The folder `.alternates` of a show, which has a folder for each episode with alternates (other encodings).
 struct AlternateTests {
     private let mounted: Mounted
     private let show: Podcast
@@ -177,7 +177,7 @@ struct AlternateTests {
         #expect(!mounted.notifier.messages.contains(.entry(parent: ofShow, name: gone.name)))
     }
 
-    /// For the handles of an exported mount (NFS, open_by_handle_at(2)) the kernel looks up `.` and `..`.
+    /// To resolve a file handle of an exported mount (NFS, open_by_handle_at(2)), the kernel looks up `.` and `..`.
     @Test func handlesOfAnExportAreAnswered() throws {
         let show = try mounted.entry("Show")
         let folder = try mounted.entry("Show", ".alternates")

@@ -110,7 +110,8 @@ struct DaemonLinkTests {
     }
 
     @Test func aRequestWaitsThroughAStormOfKills() async throws {
-        // The patience is longer than any machine under load needs for six daemons.
+        // While daemons die, the link fails no request before `patience` has passed. Even a machine under load runs six
+        // daemons in less than an hour.
         let link = link(patience: .seconds(3_600))
         let answers = Journal<String>()
         link.send(.read, []) { answers.append(text($0)) }

@@ -129,7 +129,8 @@ struct ShowFileTests {
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
     }
 
-    /// The third episode has chapters in its media file only. They are listed while the file is cached.
+    /// Only the media file of the third episode has chapters. So `.chapters` lists them only while the whole file is
+    /// cached.
     @Test func chaptersOfACachedFileAreListed() async throws {
         let title = Array("\u{3}Inside".utf8)
         let part = Array("TIT2".utf8) + [0, 0, 0, UInt8(title.count), 0, 0] + title

@@ -19,7 +19,7 @@ struct TreeTests {
         let show = try mounted.entry("Show")
         #expect(show.node == NodeNumber(kind: .show, row: podcast.id).node)
         #expect(show.attributes.kind == .directory && show.attributes.permissions == 0o555)
-        // The date of the newest episode.
+        // The mtime of a show's folder is the date of its newest episode.
         #expect(show.attributes.modified == Timestamp(seconds: 1_767_254_400 + 2 * 86_400))
 
         let row = try mounted.episode(2)
@@ -32,7 +32,7 @@ struct TreeTests {
         #expect(attributes.size == 500_000)
         #expect(attributes.modified == Timestamp(seconds: 1_767_254_400 + 86_400))
         #expect(attributes.changed == Timestamp(seconds: 1_700_000_000))
-        // A program may treat a file with 0 blocks as a hole.
+        // A program may take a file with 0 blocks for a sparse file without data, and not read it.
         #expect(attributes.blocks == 1)
         #expect(episode.entryTimeout > 3_600 && episode.attributeTimeout > 3_600)
         #expect(mounted.attributes(episode.node) == attributes)

@@ -341,7 +341,7 @@ struct SchedulingTests {
         #expect(home.web.requests.isEmpty)
     }
 
-    /// A mount opens cached files without asking the daemon: its lease, a lock on the file, shows that it is in use.
+    /// A mount opens cached files without asking the daemon. A lease, a lock on the file, shows that it is in use.
     @Test func anEpisodeWithALeaseIsNotRemoved() async throws {
         home.publish(episodes: 3)
         let (daemon, client) = try await start()

@@ -8,7 +8,7 @@ package struct ModelItem: Sendable, Equatable {
     package var stem: String
     /// The day of 2026, from 1; `nil` for an item without a date.
     package var day: Int?
-    /// The number of files that the publisher has had for the item so far.
+    /// The number of media files that the publisher has had for the item so far, each in place of the one before.
     package var version = 1
     /// The size of the file in bytes.
     package var size: Int
@@ -49,7 +49,7 @@ package struct ModelItem: Sendable, Equatable {
             }
         }
 
-        /// The bytes per second assumed by an estimate: podfs-semantics(7).
+        /// The bytes per second from which a size is estimated if only the duration is known: podfs-semantics(7).
         var rate: Int { self == .video ? 125_000 : 16_000 }
     }
 
@@ -67,7 +67,7 @@ package struct ModelItem: Sendable, Equatable {
         [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: UInt64(seed), size: size).bytes
     }
 
-    /// The publication time in seconds since 1970: 08:00 UTC.
+    /// The publication time in seconds since 1970: 08:00 UTC of `day`.
     package var published: Int64? { day.map { 1_767_254_400 + Int64($0 - 1) * 86_400 } }
 
     /// The day of publication, as in `2026-01-05`.
@@ -109,7 +109,7 @@ package struct ModelFeed: Sendable {
     package var coverPath: String { "/covers/\(number)" }
     package var cover: [UInt8] { ModelItem.image(seed: 77_000 + number, size: 20_000 + number) }
 
-    /// Returns the document, with addresses from `url`.
+    /// Returns the document. `url` returns the URL of a path on the server.
     package func text(url: (String) -> String) -> String {
         var builder = FeedBuilder(
             title: title, description: description, language: language,
@@ -177,7 +177,7 @@ package struct ModelPublication: Sendable {
         // The days are in no order, and several items may have the same day.
         let day = hasDate ? Int.random(in: 1...250, using: &generator) : nil
         if number.isMultiple(of: 13) {
-            // The title has 300 bytes. The stem, with the date, is cut to 235.
+            // The title has 300 bytes. The date and the stem together are cut to at most 235 bytes.
             title = String(repeating: "\u{E4}", count: 150)
             stem = String(repeating: "\u{E4}", count: hasDate ? 112 : 117)
         }

@@ -58,7 +58,7 @@ extension ModelRun {
         path.drop { $0 == "Tagged" }.first == show.name
     }
 
-    /// Changes a feed at the publisher, which has no effect before a refresh.
+    /// Changes a feed on its server. This has no effect on podfs before it refreshes the feed.
     mutating func edit() {
         guard let show = pick(library.shows) else { return }
         let number = show.feed.number
@@ -159,7 +159,7 @@ extension ModelRun {
             let result = try await subject.home.run("rename", "\(show.name)/\(episode.name)", stem)
             if result.exitCode != 0 { throw difference("another name", result.error) }
             change(episode.id) { $0.name = "\(stem).\($0.item.kind.fileExtension)" }
-            // While the episode is open, its former name remains.
+            // While the episode is open, its former name remains valid.
             if !files.contains(where: { $0.episode == episode.id }) {
                 try await compareStatus([show.name, episode.name])
             }

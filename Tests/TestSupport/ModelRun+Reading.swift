@@ -61,9 +61,9 @@ extension ModelRun {
         change(id) { $0.becomeTagged(size: size, isOpenElsewhere: isOpen) }
     }
 
-    /// Whether the library has the current document of the episode's feed, and the feed is served. If not, the result
-    /// for a refused file is not predictable: podfs looks for the file's address in the current feed before it records
-    /// the refusal.
+    /// Whether the library has the current document of the episode's feed, and the server sends that feed. If not, the
+    /// model cannot predict the result of opening a file that the server refuses: before podfs records the refusal, it
+    /// fetches the feed and looks for a new address of the file.
     func isRefreshed(_ episode: Int64) -> Bool {
         guard let show = library.show(of: episode) else { return false }
         let feed = publication[feed: show.feed.number]
@@ -71,7 +71,8 @@ extension ModelRun {
             && feed.text { publication.server.url($0) } == show.document
     }
 
-    /// Records that podfs may have refreshed the feed by itself, without a change.
+    /// Records that podfs may have fetched the feed by itself, to look for a new address of a refused file, and found
+    /// it unchanged (304).
     mutating func noteRenewal(_ episode: Int64, _ moment: ClosedRange<Int64>) {
         guard var show = library.show(of: episode) else { return }
         show.statuses.insert(304)
@@ -79,8 +80,9 @@ extension ModelRun {
         library[show: show.id] = show
     }
 
-    /// Opens a file, and throws an error of the open as a difference from the model. The kernel may still have cached
-    /// the node of an older rendition. Opening that node fails with ESTALE, and the subject itself repeats the lookup.
+    /// Opens a file, and throws any error of the open as a difference from the model. The kernel may still have cached
+    /// the node of an older rendition. Opening that node fails with ESTALE, but `subject.open` then repeats the lookup
+    /// and does not throw.
     private func openExpectingSuccess(_ path: [String]) async throws -> Subject.File {
         do {
             return try await subject.open(path)
@@ -137,8 +139,8 @@ extension ModelRun {
         }
         if let tag = open.tag, offset + count <= tag.size, !subject.readsAhead { return }
         if offset < size {
-            // After a read in `Tagged`, a lease is possible, but not certain. The mount leases cache files for each
-            // node separately, and may have leased this one only for the episode's own node.
+            // After a read in `Tagged`, a lease (a lock on the cache file) is possible, but not certain. The mount
+            // takes a lease for each node separately, and may have taken one only for the episode's own node.
             files[index].lease = open.tag == nil || open.lease == .certain ? .certain : .possible
             // The read may have created a cache file, which the episode's other open files then use too.
             for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
@@ -177,7 +179,8 @@ extension ModelRun {
             }
         case .remote:
             change(id) {
-                // If a part was cached already, the kernel may have served the read from its page cache.
+                // If a part was cached already, the kernel may have served the read from its page cache. Such a read
+                // starts no transfer.
                 let isSure = !$0.mayHaveFile
                 $0.becomeMoving()
                 $0.isSure = isSure

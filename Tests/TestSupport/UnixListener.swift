@@ -10,7 +10,7 @@ package final class UnixListener: Sendable {
     private let path: String
     private let isStopped = Mutex(false)
 
-    /// Binds a socket at `path`. Connections wait until `start`.
+    /// Binds a socket at `path` and listens. Connections wait in the backlog until `start` is called.
     package init(path: String) throws {
         self.path = path
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -4,7 +4,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The kernel's messages about addresses, interfaces and routes (rtnetlink(7)), byte by byte.
+/// Parsing of the kernel's messages about addresses, interfaces and routes (rtnetlink(7)), which are built here byte by
+/// byte.
 struct NetworkAddressesTests {
     private static let one = NetworkAddress("192.0.2.1")
     private static let six = NetworkAddress("2001:db8::1")
@@ -83,7 +84,7 @@ struct NetworkAddressesTests {
             }
             #expect(addresses.assigned == [six])
         }
-        // The beginnings of assigned addresses.
+        // A message with only the first bytes of an assigned address does not remove that address.
         var addresses = NetworkAddresses(assigned: [one, six])
         for part in [[192, 0, 2], Array(Self.sixBytes.dropLast())] as [[UInt8]] {
             #expect(apply(Self.address(21, [(2, part)]), to: &addresses).isNone)

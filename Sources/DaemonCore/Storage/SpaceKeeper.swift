@@ -4,7 +4,8 @@ package import TransferCore
 /// The adopted storage plan, and those inputs of the next plan that the library does not store.
 package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
-    /// The completion times of downloads in this run, at a finer resolution than the library's seconds.
+    /// The times at which downloads have completed since the daemon started. Their resolution is finer than that of the
+    /// library, which stores seconds.
     package private(set) var completions: [MediaID: WallTime] = [:]
     /// Downloads that fail according to the last plan, because they can never fit.
     private(set) var rejected: Set<MediaID> = []
@@ -24,7 +25,8 @@ package struct SpaceKeeper: Sendable {
 
     mutating func writeFailed(free: Int64) { policy.writeFailed(free: free) }
 
-    /// Adopts a plan, and returns the effects of its differences from the previous one.
+    /// Adopts a plan, and returns the effects that carry it out: those of its differences from the previous plan, and
+    /// one for each download that can never fit.
     mutating func adopt(_ plan: StoragePlan) -> [Effect] {
         let before = policy
         policy.adopt(plan)
@@ -40,7 +42,8 @@ package struct SpaceKeeper: Sendable {
             effects.append(.exceedsSpace(media, reason))
         }
         if let stop = plan.stopReason {
-            // If only the disk refuses writes, and no plan has stopped them before, the engine has stopped by itself.
+            // If the disk refused a write, the engine has stopped writing by itself. So no effect is needed, unless the
+            // previous plan had stopped writes for another reason.
             let wasWriteRefused = before.stopReason?.isWriteRefused ?? true
             if stop.isWriteRefused != wasWriteRefused { effects.append(.stopWriting(stop)) }
         } else if before.stopReason != nil || before.freeAtFailedWrite != nil {

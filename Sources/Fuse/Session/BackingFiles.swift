@@ -2,7 +2,7 @@ internal import CFuse
 import Glibc
 package import SystemPackage
 
-/// The kernel's id of a backing file, which it reads without calling the filesystem.
+/// The kernel's id of a backing file: a file that the kernel reads by itself, without a request to the filesystem.
 package struct BackingID: RawRepresentable, Sendable, Hashable {
     package var rawValue: Int32
 
@@ -14,9 +14,9 @@ package struct BackingID: RawRepresentable, Sendable, Hashable {
 /// A file that the kernel reads itself for handles opened with its id ("passthrough"). See
 /// Documentation/filesystems/fuse/fuse-passthrough.rst of the kernel.
 ///
-/// The kernel holds the open file description, and with it its locks, until this object is released and all handles
-/// opened with the id are closed. If this process dies, the open handles still hold it. This object may be released on
-/// any thread.
+/// The kernel holds the open file description, and with it the file's locks, until this object is released and all
+/// handles opened with the id are closed. If this process dies, the open handles still hold the file description. This
+/// object may be released on any thread.
 package final class BackingFile: Sendable {
     package let id: BackingID
     private let end: @Sendable (BackingID) -> Void
@@ -34,7 +34,8 @@ package final class BackingFile: Sendable {
 package final class BackingFiles: Sendable {
     private let core: SessionCore
 
-    /// Whether the kernel accepts registrations: passthrough was negotiated, and none has failed permanently.
+    /// Whether the kernel accepts registrations: passthrough was negotiated, and no registration has failed for a
+    /// permanent reason.
     var areAccepted: Bool { core.acceptsBackingFiles }
 
     init(core: SessionCore) {

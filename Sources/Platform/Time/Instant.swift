@@ -1,10 +1,10 @@
 /// A point in time on a clock that never goes back: `SystemClock.monotonic` or `SystemClock.boottime`.
 ///
-/// Pure types, such as the state machines of transfers, read no clock: each input comes with its instant. They do not
-/// use the standard library's instants, because a test cannot create those. Instants of different clocks must not be
-/// compared.
+/// Pure types, such as the state machines of transfers, read no clock. Their callers pass the current instant with each
+/// input. They do not use the standard library's instants, because a test cannot create those. Instants of different
+/// clocks must not be compared.
 package struct Instant: Sendable, Hashable, Comparable {
-    /// The time since the clock's start: the boot of the machine.
+    /// The time since the clock started, at the boot of the machine.
     package var uptime: Duration
 
     package init(uptime: Duration) { self.uptime = uptime }
@@ -17,7 +17,7 @@ package struct Instant: Sendable, Hashable, Comparable {
         Instant(uptime: .milliseconds(milliseconds))
     }
 
-    /// The clock's start: no event is earlier.
+    /// The start of the clock. No event is earlier.
     package static let start = Instant(uptime: .zero)
 
     package static func + (moment: Instant, duration: Duration) -> Instant { Instant(uptime: moment.uptime + duration) }

@@ -1,4 +1,4 @@
-/// The properties of a show for the files generated from it, besides art, name and description.
+/// The properties of a show that its generated files contain, other than art, name and description.
 package struct ShowDetails: Sendable, Equatable, Codable {
     package var persons: [Person] = []
     package var funding: [Funding] = []
@@ -6,13 +6,13 @@ package struct ShowDetails: Sendable, Equatable, Codable {
     package var podroll: [RemoteItem] = []
     package var locations: [Location] = []
     package var license: License?
-    /// `true` if the publisher asks directories not to list the show, otherwise `nil`.
+    /// `true` if the publisher asks podcast directories not to list the show, otherwise `nil`.
     package var isBlocked: Bool?
 
     package init() {}
 }
 
-/// The properties of an episode for the files generated from its show, besides title, date and notes.
+/// The properties of an episode that the generated files of its show contain, other than title, date and notes.
 package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var season: Int?
     package var seasonName: String?
@@ -23,7 +23,7 @@ package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var license: License?
     package var discussions: [SocialInteract] = []
     package var links: [ContentLink] = []
-    /// `true` if the publisher asks directories not to list the episode, otherwise `nil`.
+    /// `true` if the publisher asks podcast directories not to list the episode, otherwise `nil`.
     package var isBlocked: Bool?
 
     package init() {}

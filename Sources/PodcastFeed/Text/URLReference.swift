@@ -87,8 +87,8 @@ package enum URLReference {
         if isClean(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 8)
-        // The length of the output up to the last unescaped `&`. Only the bytes after it are examined, so that
-        // `&amp;amp;` becomes `&amp;`.
+        // The length of the output up to the last `&` that has replaced an `&amp;`. Only the bytes after it are
+        // examined, so that `&amp;amp;` becomes `&amp;`.
         var unescaped = 0
         for byte in bytes {
             switch byte {

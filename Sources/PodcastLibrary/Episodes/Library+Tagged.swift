@@ -5,9 +5,9 @@ package import TransferCore
 package struct TaggedFile: Sendable, Equatable {
     /// The facts that determine the bytes of the file.
     package struct Content: Sendable, Equatable {
-        /// The generation of the audio's rendition.
+        /// The generation of the rendition (the bytes as defined by one server response) that has the audio.
         package var rendition: Int
-        /// The size of the tag in bytes; 0 for a file that is not MP3, which has no tag added.
+        /// The size of the tag in bytes; 0 for a file that is not MP3: podfs adds no tag to it.
         package var tagSize: Int64
         /// A hash of the tag.
         package var fingerprint: Int64
@@ -34,8 +34,8 @@ package struct TaggedFile: Sendable, Equatable {
 }
 
 extension Schema {
-    /// Creates the table of the files in `Tagged`, and reserves the folder's name. If a show has that name, the folder
-    /// gets a number. Also removes the validators of all feeds.
+    /// Creates the table of the files in `Tagged`, and reserves the folder's name. If a show has that name, a number is
+    /// added to the folder's name. Also removes the validators (ETag, Last-Modified) of all feeds.
     static func addTagged(_ db: Database) throws {
         try db.execute(
             sql: """

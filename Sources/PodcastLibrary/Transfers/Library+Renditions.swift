@@ -4,7 +4,7 @@ package import TransferCore
 extension Library {
     // MARK: - Queries
 
-    /// Returns the current rendition of an episode.
+    /// Returns the current rendition of an episode: its bytes as defined by one server response.
     package func rendition(of episode: EpisodeID) throws -> Rendition? {
         try query { db in try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first }
     }
@@ -35,7 +35,7 @@ extension Library {
 
     /// Sets the current rendition of an episode, replacing any other.
     ///
-    /// Its generation becomes the episode's. Its size, if known, becomes the episode's confirmed size. The
+    /// Its generation becomes the episode's generation. Its size, if known, becomes the episode's confirmed size. The
     /// rendition's flag `pinned` can set the episode's flag but not clear it.
     ///
     /// - Returns: The replaced rendition, whose cache file is now unreferenced; `nil` if there was no rendition, or if
@@ -86,7 +86,7 @@ extension Library {
         }
     }
 
-    /// Marks a rendition as complete, and removes the episode's download.
+    /// Marks a rendition as complete, and deletes the episode's row in `download`, since the task has ended.
     ///
     /// - Parameter isVerified: Whether the file has the hash that the feed lists.
     /// - Throws: `noSuchRendition` if the generation is no longer current.
@@ -146,7 +146,7 @@ extension Library {
         }
     }
 
-    /// Records when an episode was opened: the access time, which also decides the order of eviction.
+    /// Records when an episode was opened. This is the atime of its file, and it also decides the order of eviction.
     ///
     /// - Throws: `noSuchEpisode`.
     package func recordOpening(of episode: EpisodeID, now: Int64) throws {
@@ -165,7 +165,8 @@ enum RenditionSQL {
     /// The SQL expression for an episode's generation, bounded so that an increment fits 64 bits.
     static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
 
-    /// The SQL expression for whether the episode was played; for an alternate, its main episode.
+    /// The SQL expression for whether the episode was played. An alternate (another encoding of an episode) counts as
+    /// played if its main episode was.
     static let played = """
         coalesce((SELECT m.played FROM alternate a JOIN episode m ON m.id = a.episode WHERE a.medium = e.id), e.played)
         """

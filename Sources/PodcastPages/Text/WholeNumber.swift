@@ -1,6 +1,6 @@
 /// Conversion of numbers that were computed or come from another process.
 package enum WholeNumber {
-    /// Truncates toward zero; saturates if the value is too large, and returns 0 for NaN.
+    /// Truncates toward zero. Returns `.min` or `.max` for a value outside the range of `Int64`, and 0 for NaN.
     package static func of(_ value: Double) -> Int64 {
         if let whole = Int64(exactly: value.rounded(.towardZero)) { return whole }
         return value.isNaN ? 0 : value < 0 ? .min : .max

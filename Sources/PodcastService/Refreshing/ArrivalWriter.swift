@@ -5,7 +5,9 @@ internal import Synchronization
 /// The writer of new shows to the library. Shows that arrive during a transaction share the next one, because each
 /// transaction rewrites the same index pages.
 ///
-/// Runs outside the actor: inserting the rows of a large feed takes a second. Thread-safe.
+/// Writes on a queue of its own, so that no actor waits: inserting the rows of a large feed takes a second.
+///
+/// Thread-safe.
 final class ArrivalWriter: Sendable {
     private struct State {
         /// Shows that are not yet in a transaction, oldest first.
@@ -18,8 +20,8 @@ final class ArrivalWriter: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "podfs.arrivals")
 
-    /// Maximum number of episodes per transaction. The first show may exceed it; the limit keeps a small show from
-    /// waiting for several large ones.
+    /// Maximum number of episodes per transaction. The first show of a transaction may exceed it alone. The limit keeps
+    /// a small show from waiting for several large ones.
     private static let batch = 2_000
 
     /// - Parameter template: the template for episode names.

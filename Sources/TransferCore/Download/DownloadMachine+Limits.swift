@@ -21,7 +21,7 @@ extension DownloadMachine {
         /// The maximum time for which the response to an open is held (paused, unread) for a first read.
         package var maxHold = Duration.seconds(10)
         /// The time for which readers get the error of a permanent failure without a new attempt. Also the minimum time
-        /// between two requests for a newer address.
+        /// between two requests for a newer address (`renewsAddress`).
         package var failureMemory = Duration.seconds(60)
         /// The maximum distance in bytes at which a reader waits for an existing connection rather than opening
         /// another: the cost of a request at common rates (two round trips of 50 ms at 5 MB/s).
@@ -33,7 +33,7 @@ extension DownloadMachine {
         /// The number of bytes that are fetched again and compared if no strong validator proves that the rendition is
         /// the same.
         package var overlap: Int64 = 64 * 1024
-        /// The maximum number of connections: one for filling, and one that serves a reader elsewhere.
+        /// The maximum number of connections: one that fills the file, and one that serves a reader elsewhere in it.
         package var connections = 2
         /// Maximum number of consecutive new renditions without a complete file. A server that contradicts itself that
         /// often (a length that differs from the body's, another tag with every response) would otherwise be asked for

@@ -14,11 +14,11 @@ struct CurlCode: Equatable {
     /// Whether the scheme is not supported, or the response did not start with an HTTP head.
     var isUnsupported: Bool { raw == CURLE_UNSUPPORTED_PROTOCOL }
 
-    /// Whether this code can mean that `EasyHandle` refused the server's IP address. A failed connection has the same
-    /// code.
+    /// Whether this code can mean that `EasyHandle` refused the server's IP address. An ordinary failure to connect has
+    /// the code CURLE_COULDNT_CONNECT too.
     var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
 
-    /// Whether the server's certificate was rejected, or the file of the certificate authorities cannot be read.
+    /// Whether the server's certificate was rejected, or the file of CA certificates cannot be read.
     var isCertificateFailure: Bool { raw == CURLE_PEER_FAILED_VERIFICATION || raw == CURLE_SSL_CACERT_BADFILE }
 
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")

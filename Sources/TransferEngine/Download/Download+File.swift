@@ -3,7 +3,7 @@ internal import Glibc
 package import TransferCore
 
 extension TransferError {
-    /// Creates the failure of a download whose cache file may be intact, but cannot be opened at present.
+    /// Creates the error of a download whose cache file may be intact, but cannot be opened at present.
     package init(unopened defect: CacheFileDefect) {
         self.init(.failed, "the file in the cache cannot be opened: \(String(cString: strerror(defect.errorNumber)))")
     }
@@ -29,9 +29,9 @@ extension Download {
             let created = try engine.cache.create(size: pin.total)
             made = created
             checkpoints = CheckpointPace()
-            // Save the checkpoint before any reader gets the file: readers keep it open when the daemon ends. Only from
-            // the checkpoint does the next daemon know that this generation has a file. It continues the download into
-            // that file, or starts another generation.
+            // Save the checkpoint before any reader opens the file. Readers keep the file open when the daemon ends,
+            // and only the checkpoint shows the next daemon that this generation has a file. That daemon then continues
+            // the download into the file, or starts another generation.
             try engine.cache.save(checkpoint(), of: created, isFirst: true)
             file = created
             emit(

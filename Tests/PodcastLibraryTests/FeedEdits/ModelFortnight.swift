@@ -9,7 +9,7 @@ struct ModelFortnight: Sendable {
     enum Answer: Sendable {
         /// A parsed feed with these items.
         case feed([Said], isWhole: Bool)
-        /// An XML document that has yet to be parsed; `items` is the expected result.
+        /// An XML document that has yet to be parsed. `items` are those that the parser is expected to find.
         case document(ModelDocument, items: [Said], isWhole: Bool)
         /// A document that is not a feed, with status 200.
         case page([UInt8])
@@ -33,7 +33,7 @@ struct ModelFortnight: Sendable {
     var dice: SeededGenerator
     let isXML: Bool
     private(set) var publisher: ModelPublisher
-    /// Checks whether the episodes of the next document can be distinguished.
+    /// Checks whether the episodes of the next document can be matched with those of the documents served before.
     private var distinguishability = Distinguishability()
     private(set) var events: [Event] = []
     /// The number of edits and mishaps of each kind.
@@ -111,8 +111,8 @@ struct ModelFortnight: Sendable {
         return serve(.document(document, items: items, isWhole: true), items)
     }
 
-    /// Records a mishap after which the document contains only `items`. Returns `false`, without a record, if the
-    /// episodes could not be distinguished.
+    /// Records a mishap after which the document contains only `items`. Returns `false`, without a record, if these
+    /// could not be matched with the episodes of the documents served before.
     private mutating func record(_ hour: Int, _ mishap: Mishap, _ items: [Said]) -> Bool {
         guard distinguishability.holds(for: items) else { return false }
         note(hour, mishap)

@@ -4,8 +4,8 @@ import TestSupport
 /// A show's publisher and hosting company, who make typical edits of its feed. They know each item's identity, which
 /// real feeds do not contain.
 ///
-/// A value type. An edit is tried on a copy, which is discarded if the episodes could not be distinguished afterwards
-/// (`Distinguishability`).
+/// A value type. An edit is tried on a copy. The copy is discarded if the episodes of its document could not be matched
+/// with those of the documents served before (`Distinguishability`).
 struct ModelPublisher: Sendable {
     enum Order: Sendable {
         case newestFirst, oldestFirst
@@ -36,11 +36,11 @@ struct ModelPublisher: Sendable {
     /// The kinds of the show's titles and dates, which never change.
     let titles: Titles
     let dates: Dates
-    /// Whether one script serves all media, distinguished by the query.
+    /// Whether all media have the path of one script, so that only the query distinguishes the files.
     let isScript: Bool
     /// The percentage of edits that add an episode.
     let productivity: Int
-    /// The probability of an edit in an hour, and of each further one, in percent.
+    /// The probability in percent that an hour has an edit, and after each edit that the same hour has another.
     let diligence: Int
 
     var guids: GUIDs
@@ -54,7 +54,7 @@ struct ModelPublisher: Sendable {
     var zone: Int
     var cap: Int?
     var order = Order.newestFirst
-    /// The spelling of dates; their values stay.
+    /// The number of the format in which the feed writes dates. Another format does not change their values.
     var dateSpelling = 0
     /// A counter for unique values.
     var counter = 0
@@ -78,7 +78,7 @@ struct ModelPublisher: Sendable {
         return counter
     }
 
-    /// Returns the feed's data of an episode, listed or not.
+    /// Returns what the feed says about an episode if it lists the episode.
     func say(_ episode: ModelEpisode) -> Said {
         var address = "host\(host).example/"
         var query: [String] = []

@@ -5,9 +5,9 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// A view: a folder in the root with links to the episodes that the library has stored for it, a playlist and a page of
-/// them, and a feed if the mount is shared. It also has an empty `.nomedia`, so that scanners do not find each episode
-/// twice.
+/// A view: a folder in the root, such as `Latest`, with links to episodes. The library stores which episodes these
+/// are. The folder also has a playlist and an HTML page of them, a feed of them if a web server shares the mount, and
+/// an empty `.nomedia`, so that media scanners do not find each episode twice.
 struct ViewFolderNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -55,7 +55,7 @@ struct ViewFolderNode: NodeBehaviour {
     }
 }
 
-/// A symbolic link to an episode in a view's folder.
+/// A symbolic link in a view's folder, which leads to an episode.
 struct ViewLinkNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -100,7 +100,7 @@ struct ViewPlaylistFile: GeneratedFile {
     }
 }
 
-/// The episodes of a view as a page for a browser, the first `ViewKind.limit` in the view's order.
+/// A view's episodes as a page for a browser, in the view's order. The page shows the first `ViewKind.limit` of them.
 struct ViewPageFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -117,7 +117,7 @@ struct ViewPageFile: GeneratedFile {
     }
 }
 
-/// An empty file that keeps scanners out of a view.
+/// An empty file that keeps media scanners out of a view.
 struct ViewNoMediaFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -132,7 +132,7 @@ struct ViewNoMediaFile: GeneratedFile {
 /// A symbolic link to an episode, with the episode's times.
 struct EpisodeLink: Sendable {
     let name: String
-    /// The relative target, which is valid wherever the mount is seen.
+    /// The target. It is relative, so it is valid under whatever path a program sees the mount.
     let target: String
     let facts: NodeFacts
 
@@ -152,8 +152,8 @@ struct EpisodeLink: Sendable {
 
     /// Returns unique names of links to `entries`, by episode: `EPISODE - SHOW.ext`.
     ///
-    /// Of several equal names, only the oldest row's is unchanged, so that it stays the same when newer episodes are
-    /// added.
+    /// If several names would be equal, the oldest row gets the name itself, and the others get it with a number. So
+    /// adding newer episodes does not change the names of older ones.
     static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
         var unique = UniqueNames(taken: [])
         var names: [EpisodeID: String] = [:]
