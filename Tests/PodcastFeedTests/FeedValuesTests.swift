@@ -91,6 +91,13 @@ import Testing
         #expect(URLReference.resolve("a.mp3", base: "nonsense") == "a.mp3")
     }
 
+    @Test(arguments: [
+        ("http://x", true), ("https://x", true), ("HTTP://x/", true), ("http://u@x", true), ("http://", false),
+        ("https://", false), ("http:///", false), ("http://u@", false), ("http://:80", false), ("ftp://x/", false),
+        ("http://x y", false), ("", false),
+    ])
+    func anAddressHasASchemeAndAHost(url: String, isValid: Bool) { #expect(URLReference.isHTTP(url) == isValid) }
+
     @Test func lineBreaksAndDoubleEscapingAreRemovedFromURLs() {
         #expect(URLReference.resolve("\n https://x/a b\n\t/c?d&amp;e ", base: nil) == "https://x/a%20b/c?d&e")
         #expect(URLReference.resolve("https://x/ä?&=%26", base: nil) == "https://x/ä?&=%26")

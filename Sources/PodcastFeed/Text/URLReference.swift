@@ -58,7 +58,7 @@ package enum URLReference {
         var url = url
         return url.withUTF8 { bytes in
             let letters = "http".utf8
-            guard bytes.count > 8, zip(bytes, letters).allSatisfy({ $0 | 0x20 == $1 }) else { return false }
+            guard bytes.count >= 8, zip(bytes, letters).allSatisfy({ $0 | 0x20 == $1 }) else { return false }
             var start = bytes[4] | 0x20 == UInt8(ascii: "s") ? 5 : 4
             guard bytes[start] == UInt8(ascii: ":"), bytes[start + 1] == UInt8(ascii: "/"),
                 bytes[start + 2] == UInt8(ascii: "/")
