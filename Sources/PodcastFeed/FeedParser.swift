@@ -28,14 +28,14 @@ package final class FeedParser {
     private var converter: CharsetConverter?
     private var cleaner = UTF8Cleaner()
     private var block = UTF8Cleaner.Block(size: FeedParser.blockSize)
-    /// Whether the document is labeled as Latin-1: bytes that are not UTF-8 then need no diagnostic.
+    /// Whether the document is labeled as Latin-1. If so, bytes that are not UTF-8 need no diagnostic.
     private var expectsLatin = false
     private var hasReportedRepair = false
     private var hasReportedOmission = false
     /// The number of line feeds before the XML.
     private var skippedLines = 0
     private var hasSkippedSpace = false
-    /// Diagnostics from before the reader was created.
+    /// Diagnostics from before the `FeedReader` was created, which then receives them.
     private var diagnostics: [Diagnostic] = []
 
     /// The number of bytes from which the encoding is determined. The XML declaration is within the first hundred; the
@@ -297,8 +297,8 @@ package final class FeedParser {
     }
 
     /// Reports the document's first repaired and first omitted character, if they are in the first `count` bytes of the
-    /// block. Later offsets wait for the next block: whether they are already known depends on how the document was
-    /// split.
+    /// block. A later offset is reported with the next block, because it depends on how the document was split into
+    /// pieces whether such an offset is known already.
     private func diagnoseRepairs(before count: Int) {
         if let offset = cleaner.firstRepair {
             if offset < count, !hasReportedRepair, !expectsLatin, converter == nil {

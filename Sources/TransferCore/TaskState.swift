@@ -1,14 +1,14 @@
 /// The state of a task and of its file. Its raw values appear in the protocol and its events, in the output of
 /// commands, in JSON and in `user.podfs.state`.
 package enum TaskState: String, Sendable, Codable, Equatable {
-    /// There is no task, and the file is not completely cached. Also the state in the final event of a cancelled
-    /// download, and of a finished fetch of a feed, a search or an asset.
+    /// There is no task, and the file is not completely cached. The final event of a cancelled download has this state
+    /// too, and so has that of a finished fetch of a feed, a search or an asset.
     case remote
     /// The task waits for a connection, for space in the cache, for its next retry, or until automatic tasks may run.
     case queued
     case running
     /// A person or a client has suspended the task: the download in the background pauses, but reads are still served.
-    /// Also the state while the disk is full.
+    /// This is also the state while the disk is full; reads of missing bytes then fail.
     case suspended
     /// Every byte of a download is present, synced and hashed.
     case cached

@@ -51,7 +51,8 @@ struct Podfs: AsyncParsableCommand {
             }
         } catch {
             let code = exitCode(for: error)
-            // Help, version and completion scripts are not errors, and commands have already reported their errors.
+            // Help, version and completion scripts are not errors. A command that throws an `ExitCode` has already
+            // reported its error.
             if code == .success || error is ExitCode { exit(withError: error) }
             let mistake = UsageMistake(
                 arguments, root: self, message: message(for: error), full: fullMessage(for: error))

@@ -21,7 +21,7 @@ import Testing
     /// Runs `podfs doctor --json` and returns its findings. Checks the exit code, and that each finding has a remedy
     /// unless its status is "ok".
     ///
-    /// - Parameter prelude: A shell command that runs before podfs in a separate mount namespace.
+    /// - Parameter prelude: A shell command that runs in a new mount namespace, before podfs runs in the same one.
     private func examine(
         _ home: PodfsHome? = nil, arguments: [String] = [], environment: [String: String] = [:], prelude: String? = nil
     ) async throws -> [Line] {
@@ -111,8 +111,8 @@ import Testing
         let lines = try await examine(prelude: prelude)
         expect(
             lines, "certificates", "problem", "/etc/ssl/certs", remedy: "install the package ca-certificates")
-        // `subscribe`, the first command of a new user, reports the missing authorities too. The test server needs no
-        // TLS: podfs fails before the server responds.
+        // `subscribe`, the first command of a new user, reports the missing CA certificates too. The test server needs
+        // no TLS, because podfs fails before the server responds.
         let server = HTTPTestServer()
         try server.start()
         let address = server.url("/feed.xml").replacing("http://", with: "https://")
@@ -190,14 +190,15 @@ import Testing
             refused.error.contains("does not answer")
                 && refused.error.contains("podfs unmount --force \(show.mount.mountPoint)"), "\(refused.error)")
         #expect(show.mount.isMounted)
-        // Completion in a shell adds a slash.
+        // A shell's completion of a folder's name appends a slash.
         let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint + "/")
         #expect(forced.exitCode == 0, "\(forced.error)")
         #expect(!show.mount.isMounted)
     }
 
     @Test func aHangingMountOfAnotherProgramDoesNotBlockTheChecks() async throws {
-        // The type of the mount does not show that it is one of podfs, so each command has to ask the mount.
+        // With another subtype, the type of the mount does not show that podfs mounted it. So each command has to query
+        // the mount itself, which blocks while the mount's process is stopped.
         let show = try await MountedShow(episodes: 1, isMounted: false)
         let mounted = try await show.home.run("mount", "-o", "subtype=other", show.mount.mountPoint)
         try #require(mounted.exitCode == 0, "\(mounted.error)")
@@ -280,7 +281,7 @@ import Testing
         let backup = home.dataDirectory + "/library.backup.sqlite"
         let sound = try Data(contentsOf: URL(fileURLWithPath: backup))
         func damage(_ path: String) throws {
-            // Remove the log: SQLite would read undamaged pages from it.
+            // Remove the write-ahead log, since SQLite would read undamaged pages from it.
             for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
             // Damage the tables, not the first page.
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

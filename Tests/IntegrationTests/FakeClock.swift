@@ -5,8 +5,8 @@ import Testing
 
 /// A fake wall clock for processes that are started with `environment`. Their monotonic clock stays real.
 ///
-/// The clock is a small preloaded library, built by the C compiler of the Swift toolchain. libfaketime is unsuitable:
-/// it changes the environment before Swift uses the environment to locate the program's arguments.
+/// The clock is a small preloaded library, built by the C compiler of the Swift toolchain. libfaketime is unsuitable,
+/// because it changes the environment before Swift uses the environment to locate the program's arguments.
 final class FakeClock: Sendable {
     private let folder: TemporaryDirectory
 
@@ -60,7 +60,7 @@ final class FakeClock: Sendable {
         try #require(built.exitCode == 0, "\(built.error)")
     }
 
-    /// Sets the clock to this many days from the real time.
+    /// Sets the clock to the real time plus `days`.
     func move(byDays days: Int64) throws { try move(bySeconds: days * 86_400) }
 
     func move(bySeconds seconds: Int64) throws {

@@ -2,12 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two homes with one sync account. The reports of a player in one home reach the other.
+/// Two installations of podfs, each with its own home folder, that use one sync account. The reports of a player in one
+/// of them reach the other.
 @Suite(.timeLimit(.minutes(3))) struct ListeningSyncTests {
     private static let configuration = "[sync]\ninterval = \"1 s\"\ndelay = \"0 s\"\n"
     private static let link = "2026-01-02 Episode 2 - Example Show.mp3"
 
-    /// A home with a mounted folder.
+    /// An installation and its mount.
     private struct Device {
         let name: String
         let home: PodfsHome
@@ -96,7 +97,7 @@ import Testing
         #expect(try await here.list("Unplayed").contains { $0.hasPrefix("2026-01-02") } == false)
         #expect(try await here.list("Unplayed").count == 4)
 
-        // The played episode is the first to be evicted, although it was opened last.
+        // The played episode is evicted first, although it was opened after the two other cached episodes.
         _ = try await show.read(here.path(4))
         try await show.waitForState("cached", of: here.path(4))
         try await show.waitForState("remote", of: here.path(2))

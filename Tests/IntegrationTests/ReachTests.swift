@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A feed on the internet that refers to private networks. The whole program runs in a network namespace, in which a
-/// local address stands for the internet.
+/// A feed on the internet that refers to private networks. podfs and the test servers run in a network namespace. A
+/// public address that is assigned to an interface there stands for a host on the internet.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
 ) struct ReachTests {
-    /// An address outside all private and reserved blocks. Addresses for documentation are reserved, too.
+    /// A public address. The addresses for documentation would not do, because they are in reserved blocks.
     private static let far = "93.184.215.14"
     private static let near = "10.0.0.1"
     private static let content = TestContent(seed: 5, size: 50_000)

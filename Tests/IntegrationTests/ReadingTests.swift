@@ -41,7 +41,7 @@ import Testing
         #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
         // 300,000 bytes are 585.9 blocks of 512.
         #expect(try await ChildProcess.run("stat", ["-c", "%b", show.path(1)]).output == "586\n")
-        // The command's list has the new state as well.
+        // The output of `podfs list` shows the new state as well.
         let list = try await show.home.run("list", MountedShow.show)
         #expect(list.output.contains("2026-01-01 Episode 1.mp3  293.0 KiB  cached"))
     }
@@ -95,7 +95,8 @@ import Testing
         }
     }
 
-    /// The mount may answer the first read with the bytes in the grant, before the cache file exists.
+    /// The mount may answer the first read with bytes from the daemon's response to the open. The cache file may not
+    /// exist yet.
     @Test func anOpenEpisodeIsNotEvictedAfterAReadOfItsFirstBytes() async throws {
         let show = try await MountedShow(episodes: 10, size: 20_000, length: 30_000)
         for number in 1...10 {

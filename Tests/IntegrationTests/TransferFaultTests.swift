@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Servers that abort, stall, or send a response to a different request.
+/// Servers that abort, stall, or send a response that does not match the request.
 @Suite(.timeLimit(.minutes(5))) struct TransferFaultTests {
     private static let size = 2_000_000
     private static let content = MountedShow.content(1, size: size)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Break.allCases) func aBrokenTransferContinuesFromTheLastByte(_ fault: Break) async throws {
-        // The timeout is short only if a stall is tested: a busy machine stalls too.
+        // The timeout is short only if a stall is tested, because on a busy machine other transfers pause as well.
         let show = try await Self.show(stall: fault == .stall ? 1 : 20)
         show.server.serve("/1.mp3", Self.resource, [fault.after(1_000_000)])
         try await show.expectWhole(1, Self.content)

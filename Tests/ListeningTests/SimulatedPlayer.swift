@@ -1,8 +1,8 @@
 import Listening
 import TransferCore
 
-/// The true state of a player, and its behavior on the bus. Times are in milliseconds of a clock that stops while the
-/// machine sleeps, positions in seconds.
+/// The true state of a player, and its behavior on D-Bus (MPRIS). Times are in milliseconds of a clock that stops while
+/// the machine sleeps. Positions are in seconds.
 struct SimulatedPlayer {
     /// Playback at constant speed from the time `begin`; speed 0 while the player is paused or waits for bytes.
     private struct Piece {
@@ -33,8 +33,8 @@ struct SimulatedPlayer {
     var askedStart = 0
     /// Whether the episode was marked as played when the player's last start was reported.
     var wasPlayed = false
-    /// Whether the last start was from the beginning: podfs then keeps a stored position until the player has played
-    /// for some time.
+    /// Whether the last start was in the first 5 s of the episode. After such a start, podfs does not overwrite the
+    /// stored position until the player has played for some time.
     var isTentative = false
     /// The time of the player's last seek that podfs did not request.
     var seeked = 0
@@ -86,7 +86,7 @@ struct SimulatedPlayer {
         listened = 0
     }
 
-    /// Returns the seconds of the file played since the start, or since a later seek to the first 5 s.
+    /// Returns how many seconds of the file were played since the start, or since a later seek into the first 5 s.
     func listened(at now: Int) -> Double { listened + max(0, position(at: now) - (pieces.last?.position ?? 0)) }
 
     var track: PlayerTrack {

@@ -2,7 +2,7 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Damaged documents: for any bytes the parser returns a feed or an error.
+/// Damaged documents. For any bytes, the parser must return a feed or an error, never crash.
 @Suite struct MutationTests {
     private static let pieces = [
         "<", ">", "&", "\"", "]]>", "<![CDATA[", "<!--", "-->", "</item>", "<item>", "</channel>", "<?", "?>",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PodcastFilesystem
 
-/// The program that makes a request, determined from the /proc entry of its thread.
+/// The program that makes a FUSE request, determined from the /proc entry of the requesting thread.
 struct CallingProgramTests {
     private let proc: TemporaryDirectory
 
@@ -111,7 +111,7 @@ struct CallingProgramTests {
         if command.script == nil { #expect(!found.isAmong(["beet", "scan", "my-scan", "print"])) }
     }
 
-    /// If the executable is not readable, `comm` identifies an interpreter too.
+    /// The `exe` link of another user's process is not readable, so `comm` identifies the interpreter.
     @Test func aScriptOfAnotherUserIsRecognized() throws {
         try add(40, comm: "python3", command: ["/usr/bin/python3", "/usr/bin/beet"])
         try add(41, of: 40, comm: "Thread-1", command: ["/usr/bin/python3", "/usr/bin/beet"])
@@ -126,7 +126,7 @@ struct CallingProgramTests {
         #expect(program(51)?.isAmong(["updatedb"]) == true, "a status that cannot be read names no other leader")
     }
 
-    /// Uses the real /proc: a thread of this process with its own name.
+    /// Uses the real /proc, and a thread of this process that has set a thread name of its own.
     @Test func aThreadIsIdentifiedWithItsProcess() async throws {
         let own = try #require(CallingProgram(thread: getpid()))
         let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

@@ -80,7 +80,7 @@ import TransferCore
         #expect(Self.document() == bytes)
     }
 
-    /// feedparser, the library of many feed readers.
+    /// Reads the feed with feedparser, a Python library that many feed readers use.
     @Test(
         .enabled("needs the Debian package python3-feedparser") {
             FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/feedparser")
@@ -106,7 +106,8 @@ import TransferCore
                 """, "\(read.error)")
     }
 
-    /// podcastparser, the library of gPodder: its duration and date are numbers of seconds.
+    /// Reads the feed with podcastparser, gPodder's Python library, which returns durations and dates as numbers of
+    /// seconds.
     @Test(
         .enabled("needs the Debian package python3-podcastparser") {
             FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/podcastparser.py")

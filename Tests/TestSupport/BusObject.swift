@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An object that a test exports on a bus. A thread of its own serves it until `stop` or deinitialization.
+/// An object that a test exports on D-Bus. A thread of its own serves it until `stop` or deinitialization.
 package final class BusObject: Sendable {
-    /// Answers a method call and returns the signals that follow; nil if the object has no such method.
+    /// Answers a method call and returns the signals to send after the reply; `nil` if the object has no such method.
     package typealias Handler = @Sendable (BusMessage) -> [BusSignal]?
 
     private let core: Core
@@ -31,7 +31,8 @@ package final class BusObject: Sendable {
             sd_bus_close_unref(bus)
             throw SystemCallError("sd_bus_request_name")
         }
-        // An sd-bus may move between threads, but only one may use it: from here on, only the new thread does.
+        // A connection of sd-bus may be handed to another thread, but only one thread at a time may use it. From here
+        // on, only the new thread does.
         let pointer = UInt(bitPattern: bus)
         Thread { [core, ended] in
             if let bus = OpaquePointer(bitPattern: pointer) {
@@ -47,7 +48,7 @@ package final class BusObject: Sendable {
     /// Sends signals of the object, in this order.
     package func send(_ signals: [BusSignal]) { core.send(signals) }
 
-    /// Gives up a name, before any later signal is sent.
+    /// Releases a name. This happens before any signal is sent that is passed to `send` later.
     package func release(_ name: String) { core.release(name) }
 
     /// Disconnects from the bus and waits until the thread has ended.

@@ -32,7 +32,7 @@ struct Acceptor: Sendable {
 
     /// Waits for a free slot and returns the next connection, or `nil` when the server is stopped.
     private func next(_ slots: DispatchSemaphore) -> (connection: Connection, number: Int)? {
-        // When the server is stopped, this wait ends too: all connections end then, and each frees its slot.
+        // Stopping the server ends this wait as well, because every connection ends then and frees its slot.
         slots.wait()
         while !shared.isStopping {
             var polled = [

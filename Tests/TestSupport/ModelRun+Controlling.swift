@@ -13,7 +13,8 @@ extension ModelRun {
 
     /// Sets an attribute.
     ///
-    /// - Parameter expected: The error numbers that the model permits; 0 stands for success. Any other result throws.
+    /// - Parameter expected: The error numbers that the model permits; 0 stands for success.
+    /// - Throws: A difference for any other result.
     mutating func expect(
         _ name: String, _ value: String, _ path: [String], _ expected: Set<Int32>
     ) async throws -> Int32 {
@@ -149,7 +150,8 @@ extension ModelRun {
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.phase = .remote }
             }
-            // On a folder, `cancel` applies to tasks only. A failure without a task remains.
+            // On a folder, `cancel` applies to tasks only, and a failure without a task remains. So podfs may or may
+            // not forget the failure of a refused episode (one whose file the server refuses).
             for episode in show.episodes where episode.phase == .refused {
                 change(episode.id) { $0.mayBeForgotten = true }
             }
@@ -159,7 +161,8 @@ extension ModelRun {
             if let first = refused.first, !isRefreshed(first.id) { return }
             let began = Self.now
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            // Wait: a retry that still runs would interfere with a later edit of the feed or a kill of the daemon.
+            // Wait, because a retry that still runs would interfere with a later edit of the feed or a kill of the
+            // daemon.
             for episode in refused {
                 let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
                 _ = try await waitForState(path + [episode.name], states)

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-// `perform(_:)`, which calls the function of the given operation, and the operations that change nothing.
+// The operations that change nothing, and `perform(_:)`, which calls the function of any operation. Each operation is
+// performed on `subject`, the filesystem under test, and its result is compared with the model, `tree` and `library`.
 extension ModelRun {
     mutating func perform(_ operation: ModelOperation) async throws {
         switch operation {
@@ -68,7 +69,8 @@ extension ModelRun {
     }
 
     func judge(_ found: ModelStatus, _ node: ModelNode) -> (expected: String, found: String)? {
-        // Search terms are numbered in the order of their lookups, so the row in the inode number is unknown.
+        // The inode number of a search term's folder contains a row number, assigned at its first lookup. The model
+        // does not know it, so only the kind (the upper bits) is compared.
         let isTerm = node.inode == ModelTree.inode(17, 0)
         if isTerm ? found.inode >> 58 != 17 : found.inode != node.inode { return ("inode \(node.inode)", "\(found)") }
         if found.kind != node.kind { return ("a \(node.kind)", "\(found)") }
@@ -102,13 +104,13 @@ extension ModelRun {
         try await compare("lstat of \(Self.text(path))") { run in
             let isTooLong = path[path.count - 1].utf8.count > 255
             let isFolder = run.tree.names(in: folder) != nil
-            // Below a tag's link lies the show's folder, if the subject follows links.
+            // A subject that follows links resolves a tag's link to the show's folder.
             let canBeFolder = isFolder || folder.first == "Tags"
             let expected =
                 (isFolder ? [ENOENT] : [ENOTDIR, ENOENT]) + (isTooLong && canBeFolder ? [ENAMETOOLONG] : [])
             do {
                 let found = try await run.subject.status(path)
-                // Below a tag's link, a subject that follows links finds the files of the show.
+                // Such a subject finds the files of the show below the link.
                 if folder.first == "Tags", folder.count == 3, run.tree.node(at: [folder[2], path[3]]) != nil {
                     return nil
                 }
@@ -196,8 +198,9 @@ extension ModelRun {
             // The folder may have been removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
             if hasDownloads(path) { try await settle() }
-            // The first pass over a folder returns the names as of the open, later passes the current names. A show's
-            // folder may return the names as of any pass so far: they change once the mount has received an event.
+            // The first pass over an open folder returns the names as of the open, and each later pass returns the
+            // current names. A show's folder is an exception: its names change only when the mount has received an
+            // event. So a pass over it may return the names as of any pass so far.
             let names = allNames(in: path)
             if let top = path.first, library.view(top) == nil, ![".search", "Tags", "Tagged"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }

@@ -4,7 +4,8 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     package var isCacheFull: Bool
     /// Whether the incoming bytes would leave less disk space free than required.
     package var isDiskFull: Bool
-    /// Whether the disk refused a write within both limits: because of a quota, or blocks reserved for root.
+    /// Whether the disk refused a write that both limits allow, because of a quota or of blocks that are reserved for
+    /// root.
     package var isWriteRefused = false
     /// The size of a file that exceeds `cache.limit` by itself; `nil` otherwise.
     package var oversizedFileSize: Int64?
@@ -50,8 +51,7 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// Formats a size as `512 B`, `1.5 MiB` or `10 GiB`: in the units of the configuration, with
-    /// one decimal unless it is 0.
+    /// Formats a size as `512 B`, `1.5 MiB` or `10 GiB`, in the units of the configuration. A decimal of 0 is omitted.
     package static func size(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)

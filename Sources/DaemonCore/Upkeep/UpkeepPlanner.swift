@@ -6,7 +6,8 @@ package struct UpkeepPlanner: Sendable {
     struct State {
         /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
         var isIdle: Bool
-        /// Whether work is running; the due times change when it has finished.
+        /// Whether work is running. It may change the due times repeatedly, so they are read at most once per
+        /// `readInterval` until it has finished.
         var isBusy: Bool
         /// The time at which the network and power conditions have to be read again; `nil` if no work depends on them.
         var conditionsDue: Instant?
@@ -32,15 +33,16 @@ package struct UpkeepPlanner: Sendable {
     /// The times on both clocks when they were last compared.
     private var clock: Moment?
 
-    /// The longest sleep. Due times refer to the wall clock, which may be set: after a jump they are checked again
-    /// within this time, and a missed chore is performed once.
+    /// The longest time without a tick. Due times refer to the wall clock, and a set clock wakes nothing. So the due
+    /// times are compared with the clock at least this often, and a chore that was missed meanwhile is performed once.
     private static let longestSleep: Duration = .seconds(900)
     /// The minimum interval between two readings of the due times while work is running, and between a chore and the
     /// next reading.
     private static let readInterval: Duration = .seconds(1)
     /// The largest change of the wall clock that counts as a correction: beyond it, the clock was set.
     private static let clockTolerance: Duration = .seconds(60)
-    /// The interval at which a full cache is assessed again, since other programs may free space without notice.
+    /// The interval at which disk space is assessed again while the cache is full, since other programs may free space
+    /// without notice.
     static let spaceInterval: Duration = .seconds(10)
     /// The interval at which engine events that could not be written are retried.
     static let writeInterval: Duration = .seconds(10)
@@ -63,7 +65,8 @@ package struct UpkeepPlanner: Sendable {
         tickedAt = now.uptime
     }
 
-    /// Returns the effects that are due, and the `wake` effect for the next tick if it has changed.
+    /// Returns the effects that are due. Adds a `wake` effect if no tick is scheduled, or the next one has to arrive
+    /// earlier than scheduled.
     mutating func plan(_ state: State, at now: Moment) -> [Effect] {
         var effects = compareClocks(at: now)
         let chores = Chore.allCases.filter { due[$0].map { $0 <= now.wall } ?? false }

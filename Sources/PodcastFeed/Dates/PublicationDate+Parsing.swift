@@ -1,10 +1,10 @@
 extension PublicationDate {
-    /// Parses a date in any spelling used in feeds; `nil` if it names no day, or an invalid time.
+    /// Parses a date in any spelling used in feeds; `nil` if it has no valid day, or an invalid time.
     ///
     /// Accepts RFC 822 and its successors (without a weekday or with any, even a wrong one; two-digit years; no
     /// seconds; named zones), ISO 8601 and RFC 3339, `asctime`, American `January 2, 2024 3:04 PM`, and these with the
     /// month names of the languages of ``DateNameTable``, or as written in Chinese, Japanese and Korean. An invalid
-    /// time is never corrected: a wrong guess could change the order of the episodes.
+    /// time is never corrected, because a wrong guess could change the order of the episodes.
     package init?(parsing text: some StringProtocol) {
         var text = String(text)
         guard let read = text.withUTF8({ PublicationDate.read($0) }) else { return nil }

@@ -2,13 +2,15 @@
 /// not UTF-8 are read as Windows-1252.
 ///
 /// All later stages may rely on complete, valid characters. The input comes in pieces, which may be cut anywhere, even
-/// inside a character: the output depends on the bytes only.
+/// inside a character. The output does not depend on where the pieces are cut.
 struct UTF8Cleaner {
-    /// The incomplete character at the end of the previous piece; at most three bytes.
+    /// The incomplete character at the end of the previous piece, at most three bytes; empty if there is none.
     private var held: [UInt8] = []
-    /// The offset in the block of the first byte that was not UTF-8; `nil` if there was none since the last reset.
+    /// The offset in the block of the first byte that was not UTF-8; `nil` if there was none since the caller last set
+    /// this property to `nil`.
     var firstRepair: Int?
-    /// The offset in the block of the first omitted character; `nil` if there was none since the last reset.
+    /// The offset in the block of the first omitted character; `nil` if there was none since the caller last set this
+    /// property to `nil`.
     var firstOmission: Int?
 
     /// A block of clean text, in memory of a fixed size.
@@ -92,7 +94,8 @@ struct UTF8Cleaner {
                 guard high | low == 0 else { break }
                 index += 4 * ByteWord.size
             }
-            // Line feeds occur every few words, and much text is not ASCII: neither may end the fast path.
+            // Line feeds and non-ASCII characters are frequent, so neither may end the fast path. The next bytes are
+            // checked one character at a time, then whole words again.
             let stop = min(index + ByteWord.size, bytes.count)
             while index < stop {
                 let length = base[index] < 0x80 ? 1 : commonLength(base + index, bytes.count - index)
@@ -103,8 +106,8 @@ struct UTF8Cleaner {
         return index
     }
 
-    /// Returns the length of a character with a lead byte after which every continuation byte is valid; 0 for all other
-    /// characters.
+    /// Returns the length of a complete character whose lead byte permits any continuation bytes after it. Returns 0
+    /// for all other characters, which `step` checks.
     @inline(__always)
     private static func commonLength(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         switch start[0] {
@@ -188,7 +191,7 @@ struct UTF8Cleaner {
         case invalid
     }
 
-    /// Returns the length of the first character, by Unicode's table of well-formed sequences (table 3-7).
+    /// Returns the length of the first character, by the Unicode Standard's table 3-7 of well-formed sequences.
     @inline(__always)
     static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> SequenceLength {
         let lead = bytes[0]

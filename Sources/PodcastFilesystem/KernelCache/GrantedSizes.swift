@@ -1,7 +1,9 @@
 internal import PodcastLibrary
 
-/// The sizes in the daemon's responses to opens. The daemon records them in the library shortly afterwards; until then
-/// the library's rows have a guess from the feed.
+/// The episode sizes that the daemon confirmed in its responses to opens; each is called a grant.
+///
+/// The daemon records a granted size in the library shortly after its response. Until then, the library's row has only
+/// a guess from the feed, which this type replaces by the granted size.
 struct GrantedSizes: Sendable {
     private struct Grant {
         /// The size in bytes.
@@ -15,13 +17,13 @@ struct GrantedSizes: Sendable {
 
         /// Whether the grant applies to a row without a confirmed size.
         ///
-        /// It does not apply if the feed now names another file: the guess then usually differs, or the row was changed
-        /// more than a second after the grant.
+        /// It does not apply if the feed has named another file since. The signs of that are another guess in the row,
+        /// or a change of the row more than a second after the grant.
         func applies(to row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
     }
 
-    /// Recorded grants are pruned above `pruneThreshold`, once they are `retention` seconds old: longer than any read
-    /// of the old row can still be in flight.
+    /// When there are `pruneThreshold` grants, those that are recorded and at least `retention` seconds old are pruned.
+    /// No read of the old row can still be in flight after that time.
     private static let pruneThreshold = 1_000
     private static let retention: Int64 = 60
 
@@ -39,7 +41,8 @@ struct GrantedSizes: Sendable {
 
     /// Returns the row with any pending grant applied, as the kernel should see it.
     func applied(to entry: EpisodeEntry) -> EpisodeEntry {
-        // A confirmed size is that of the grant, or of another file that the feed has named since.
+        // A confirmed size (from the server) needs no grant: it is the granted size, or the size of another file that
+        // the feed has named since.
         guard entry.sizeSource != .server, let grant = grants[NodeNumber(entry)],
             grant.applies(to: EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed)
         else { return entry }
@@ -64,8 +67,8 @@ struct GrantedSizes: Sendable {
     /// Whether a node has a grant that is not recorded in the library yet.
     func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isRecorded == false }
 
-    /// Marks a grant as recorded if the library's row has a confirmed size. The grant stays for threads that have read
-    /// the old row.
+    /// Marks a grant as recorded if the library's row has a confirmed size. The grant is kept until it is pruned, since
+    /// other threads may have read the row before the change.
     mutating func markRecorded(_ entry: EpisodeEntry) {
         if entry.sizeSource == .server { grants[NodeNumber(entry)]?.isRecorded = true }
     }

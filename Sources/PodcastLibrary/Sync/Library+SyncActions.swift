@@ -5,7 +5,7 @@ package import TransferCore
 package struct AppliedActions: Sendable, Equatable {
     /// The episodes that changed.
     package var changed: [EpisodeID] = []
-    /// The number of actions for unknown episodes.
+    /// The number of actions for episodes that are not in the library. Their states are stored until these appear.
     package var parked = 0
     /// The number of actions with timestamps in the future.
     package var future = 0
@@ -14,11 +14,12 @@ package struct AppliedActions: Sendable, Equatable {
 }
 
 extension Library {
-    /// Applies actions of other devices, and records the window of the next request in the same transaction.
+    /// Applies actions of other devices. In the same transaction, records `window`, from which the start time of the
+    /// next request for actions is computed.
     ///
     /// - Parameters:
     ///   - clock: The clocks at the time of the response.
-    ///   - window: The window to record.
+    ///   - window: The timestamps of the server's last responses.
     ///   - keepsLatestOnly: Whether the server stores only the last action of an episode. An action older than the
     ///     local state has then overwritten that state on the server, so the local state is sent again.
     package func apply(
@@ -32,7 +33,7 @@ extension Library {
                     let isFuture = clock.isFuture(action.timestamp)
                     guard try Self.needsApplying(action, isFuture: isFuture, now: now, db) else { continue }
                     guard let state = SyncedState(action) else {
-                        // The action has overwritten the state on the server.
+                        // An action without a state, such as a download, has overwritten the state on the server.
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
                         continue
                     }
@@ -46,8 +47,8 @@ extension Library {
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
                     case .applied:
                         result.changed.append(episode)
-                        // Each device clamps the action to the time at which it receives the action. Send the time
-                        // chosen here, so that the other devices get the same one.
+                        // Each device replaces a future timestamp by the time at which it receives the action. Send
+                        // the time chosen here, so that the other devices get the same one.
                         if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
                     case .same: break
                     case .older(let time):
@@ -111,8 +112,8 @@ extension Library {
         }
     }
 
-    /// Removes from the queue the actions that the server has accepted or rejected, unless the episode's state has
-    /// changed again since.
+    /// Removes from the queue the actions that the server has accepted or rejected. A change stays in the queue if the
+    /// episode's state has changed again since the request.
     package func actionsSent(_ actions: [PendingAction]) throws {
         try write { db in
             for pending in actions {
@@ -209,7 +210,7 @@ extension Library {
     /// Queues the state of an episode for sending, unless a change of it is queued already.
     ///
     /// - Parameters:
-    ///   - floor: See `Schema.sync`.
+    ///   - floor: The lowest timestamp that the state may be sent with.
     ///   - stamp: The timestamp to send.
     private static func queue(_ episode: EpisodeID, _ floor: Int64, stamp: Int64, now: Int64, _ db: Database) throws {
         try db.cachedStatement(
@@ -229,14 +230,14 @@ extension Library {
 
     // MARK: Recorded actions
 
-    /// The maximum number of recorded actions, against a server that invents them. A person who plays ten episodes a
-    /// day reaches it in three years.
+    /// The maximum number of recorded actions. It limits the size of the database if a server invents actions. A person
+    /// who plays ten episodes a day reaches it in three years.
     private static let maxActions = 10_000
     /// The maximum number of parked states, for the same reason.
     private static let maxParked = 10_000
 
-    /// Records an action. Returns `false` if the action must not be applied: the action is known, and its timestamp was
-    /// clamped when it was first received.
+    /// Records an action. Returns `false` if the action must not be applied, because it is already recorded and its
+    /// timestamp was clamped when it was first received: a timestamp in the future was replaced by the time of receipt.
     private static func needsApplying(
         _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
     ) throws -> Bool {

@@ -19,9 +19,9 @@ package struct SyncAccount: Sendable, Equatable {
     package var subscriptionsSince: Int64 = 0
     /// The timestamps of the server's last responses about episodes.
     package var episodes = SyncWindow(last: 0, lastFull: nil)
-    /// The time of the last success by the local clock.
+    /// The time of the last successful synchronization by the local clock.
     package var lastSync: Int64?
-    /// The time of the next attempt by the local clock; `nil` for never.
+    /// The time of the next scheduled synchronization by the local clock; `nil` if none is scheduled.
     package var nextSync: Int64?
     /// The earliest time of the next request, if the server has set one.
     package var heldUntil: Int64?
@@ -29,7 +29,7 @@ package struct SyncAccount: Sendable, Equatable {
     package var failures = 0
     /// The reason why the last synchronization failed or was cancelled, one line; `nil` after a success.
     package var error: String?
-    /// Whether the server has rejected the credentials: nothing is sent until the next login.
+    /// Whether the server has rejected the credentials. If so, nothing is sent until the next login.
     package var isStopped = false
 
     package init(url: String, user: String, device: String, kind: Kind) {

@@ -54,7 +54,8 @@ package struct StatusPage: Sendable {
         page.add("<header><h1>Transfers</h1><p class=\"facts line\">")
         for part in isBusy ? summary : ["no active tasks"] { page.add("<span>\(part)</span>") }
         page.add("</p></header>\n<main>\n")
-        // The script shows this checkbox and obeys it: a user must be able to stop the reloads (WCAG 2.2.2).
+        // The page's script shows this checkbox, and reloads the page only while it is checked, because a user must be
+        // able to stop the reloads (WCAG 2.2.2).
         page.add(
             "<p class=\"line\" hidden><label><input type=\"checkbox\" id=\"auto\" checked data-seconds=\"\(pace)\">")
         page.add("Update every \(pace) seconds</label></p>\n")
@@ -134,11 +135,12 @@ package struct StatusPage: Sendable {
 
     // MARK: Tasks
 
-    /// Kinds of tasks whose path starts with a show.
+    /// Kinds of tasks whose path starts with the name of a show.
     private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
 
     private func add(_ task: StatusReport.Task, to page: inout PageText) {
-        // The style sheet covers only the counted states; a task in any other state looks like a queued one.
+        // The style sheet covers only the states that the summary counts. A task in any other state looks like a queued
+        // one.
         let style = StatusReport.counted.contains(task.state) ? task.state : .queued
         page.add("<li class=\"\(style.rawValue)\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)

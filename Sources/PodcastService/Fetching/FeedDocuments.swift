@@ -37,13 +37,13 @@ struct FeedDocuments: Sendable {
         var documents: [ShowID: Int64] = [:]
         var facts: Set<ShowID> = []
         while let entry = readdir(listing) {
-            // An entry ends after its name (d_reclen), often before the end of the declared array: do not copy the
-            // array.
+            // An entry ends after its name (d_reclen), often before the end of the declared array `d_name`. So the
+            // array must not be copied.
             let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
                 .assumingMemoryBound(to: UInt8.self)
             var id: Int64 = 0
             var end = 0
-            // 18 digits fit in 64 bits.
+            // A number of 18 digits fits in an `Int64`.
             while end < 18, (0x30...0x39).contains(name[end]) {
                 id = id * 10 + Int64(name[end] - 0x30)
                 end += 1
@@ -94,7 +94,7 @@ struct FeedDocuments: Sendable {
     private func path(_ podcast: ShowID, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
 }
 
-/// A temporary file that is deleted together with this object, unless it was moved before. Thread-safe.
+/// A temporary file that is deleted when this object is deinitialized, unless it was moved before. Thread-safe.
 final class ArrivingDocument: Sendable {
     private struct State {
         var descriptor: Int32

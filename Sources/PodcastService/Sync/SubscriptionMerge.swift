@@ -1,7 +1,7 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// The merge of the server's subscription changes with the local ones: the changes to apply locally. Pure.
+/// The changes to apply locally, from a merge of the server's subscription changes with the local ones. Pure.
 ///
 /// The API has no timestamps per change, so "last writer wins" works only where the order is known. The order is
 /// unknown if the server reports a change of a show for which a local change is pending, unless the server only repeats
@@ -50,7 +50,8 @@ package struct SubscriptionMerge: Sendable, Equatable {
             let pending = shows.pending(show, url)
             let net = Self.net(pending)
             if net == false, pending.contains(where: { $0.sent == true }) {
-                // The server repeats a subscription that this client has sent and that was removed locally since.
+                // The server only repeats a subscription that this client has sent. The show has been unsubscribed
+                // locally since then, so it is not added again.
                 feedsToRecord.append(ServerFeed(url: url, subscribed: true, podcast: show))
                 continue
             }
@@ -68,7 +69,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
                 adds.append(url)
             }
         }
-        // Number of addresses under which the server lists each show.
+        // Number of addresses under which the server lists each show after these changes.
         var addresses: [ShowID: Int] = [:]
         if !remove.isEmpty {
             for (url, subscribed) in after where subscribed {
@@ -176,7 +177,7 @@ package struct SubscriptionUpload: Sendable, Equatable {
         remove = removed.subtracting(added).sorted()
     }
 
-    /// The server's state after it has accepted this upload.
+    /// The entries of the server's list that this upload changes, as they are once the server has accepted it.
     package var feeds: [ServerFeed] {
         changes.filter(\.subscribed).map { ServerFeed(url: $0.url, subscribed: true, podcast: $0.podcast) }
             + remove.map { ServerFeed(url: $0, subscribed: false) }

@@ -3,7 +3,7 @@ internal import TransferEngine
 
 /// The address of a sync server, as entered by a person.
 package struct SyncAddress: Sendable, Equatable {
-    /// The address without user info, query and trailing slash.
+    /// The address without user info, query, fragment, and slashes at its end.
     package let url: String
     /// The user, as in `https://user@host`.
     package let user: String?
@@ -35,8 +35,8 @@ package struct SyncAddress: Sendable, Equatable {
         }
         var url = String(given.url.prefix { $0 != "?" && $0 != "#" })
         var kind: SyncAccount.Kind?
-        // Accept an address that was copied from a browser that shows a Nextcloud page, or from another program's
-        // settings.
+        // Remove the path from `/index.php` on. It is present if the address was copied from a browser that shows a
+        // Nextcloud page, or from another program's settings.
         if let app = url.firstRange(of: "/index.php") {
             url = String(url[..<app.lowerBound])
             kind = .nextcloud
@@ -54,15 +54,15 @@ package struct SyncAddress: Sendable, Equatable {
                 && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
     }
 
-    /// Returns a device name that the API allows (`[\w.-]+`): the host's name with a suffix that distinguishes this
-    /// installation from others on the host.
+    /// Returns a device name that the gPodder API allows (`[\w.-]+`). It contains the host's name, and a suffix that
+    /// distinguishes this installation from others on the host.
     package static func device(host: String, random: UInt32) -> String {
         let name = host.prefix { $0 != "." }.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         let suffix = String(random & 0xFF_FFFF | 0x100_0000, radix: 16).suffix(6)
         return "podfs-\(name.prefix(40))\(name.isEmpty ? "" : "-")\(suffix)"
     }
 
-    /// Returns whether the API allows a device name.
+    /// Returns whether the gPodder API allows a device name.
     package static func isDevice(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "." || $0 == "-") }

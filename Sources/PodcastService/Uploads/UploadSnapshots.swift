@@ -36,8 +36,8 @@ struct UploadSnapshots: Sendable {
         if let path = path(name) { unlink(path) }
     }
 
-    /// Removes unknown snapshots, which killed clients have left. A snapshot that a client still writes is locked, so
-    /// it is not removed.
+    /// Removes the snapshots that are not in `known`. Clients that were killed before the daemon recorded their uploads
+    /// have left them. A snapshot that a client is still writing is locked, so it is not removed.
     func tidy(keeping known: Set<String>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !known.contains(name) {
             guard let path = path(name) else { continue }

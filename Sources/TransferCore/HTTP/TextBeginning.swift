@@ -1,4 +1,5 @@
-/// The first bytes of a body as text, without byte order mark and leading white space. UTF-16 is converted to ASCII.
+/// The first bytes of a response's body as text, without byte order mark and leading white space. Of UTF-16 text, these
+/// are the ASCII characters before the first other one.
 struct TextBeginning {
     enum Finding: Equatable {
         case document(BodyContent.Document)
@@ -22,7 +23,7 @@ struct TextBeginning {
     }
 
     /// Returns the kind of document if the first characters show it. Later bytes do not matter, even if they are not
-    /// text: a player decides by the first line that a file is a playlist.
+    /// text, because a player decides by the first line whether a file is a playlist.
     func document(isWhole: Bool) -> Finding {
         if begins(with: Self.playlists) { return .document(.playlist) }
         guard let first = bytes.first else { return .nothing }
@@ -58,8 +59,9 @@ struct TextBeginning {
 
     // MARK: Kinds
 
-    /// First lines that players recognize as lists of other files: M3U, PLS, ASX in its older form, Internet shortcuts,
-    /// mpv's EDL, ffmpeg's concatenation script, cue sheets.
+    /// Beginnings of the first line by which players recognize lists of other files: M3U, PLS, ASX in its older form,
+    /// Internet shortcuts, EDL of mpv and MPlayer, ffmpeg's concatenation script, cue sheets, and redirections to RTSP
+    /// and SMIL.
     private static let playlists = [
         "#extm3u", "#extinf", "[playlist]", "[reference]", "[internetshortcut]", "# mpv edl", "mplayer edl",
         "ffconcat version", "file \"", "rem genre", "rem date", "performer \"", "title \"", "rtsptext", "smiltext",
@@ -94,8 +96,8 @@ struct TextBeginning {
         return .document(Self.pageElements.contains(String(name)) || !text.hasPrefix("<") ? .webPage : .xml)
     }
 
-    /// Classifies markup whose first element has not arrived. Decides by the first characters, once the window is full
-    /// or no more bytes will follow.
+    /// Classifies markup whose first element has not arrived. The first characters decide as soon as there are
+    /// `BodyContent.textWindow` bytes, or if no more bytes will follow.
     private func unfinishedMarkup(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)
@@ -134,8 +136,8 @@ struct TextBeginning {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
     }
 
-    /// Returns the ASCII characters of UTF-16, with or without a byte order mark; `nil` for other bytes. `FF FE` also
-    /// starts MPEG audio frames, but their alternate bytes are not all zero.
+    /// Returns the leading ASCII characters of UTF-16 text, with or without a byte order mark; `nil` for other bytes.
+    /// `FF FE` also starts MPEG audio frames, but in such a frame not every second byte is zero.
     private static func asciiFromUTF16(_ bytes: [UInt8]) -> [UInt8]? {
         var rest = bytes.prefix(BodyContent.textWindow)
         let isMarked = rest.starts(with: [0xFF, 0xFE]) || rest.starts(with: [0xFE, 0xFF])

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Platform
 internal import TransferCore
 
-// The persistent state of a download.
+// Checkpoints: the persistent record of which bytes of a download are in its cache file.
 extension Download {
     /// Returns a checkpoint of the present bytes.
     func checkpoint() -> Checkpoint {
@@ -17,8 +17,10 @@ extension Download {
         return checkpoint
     }
 
-    /// Cancels the task; `answer` is called on any thread with the resume data. It has the ranges that a written
-    /// checkpoint contains: if the last one cannot be written, those of the previous one.
+    /// Cancels the task, and calls `answer` on any thread with the resume data; `nil` if there is nothing to resume.
+    ///
+    /// The resume data contains only ranges that a written checkpoint contains. If the last checkpoint cannot be
+    /// written, these are the ranges of the previous one.
     func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
         cancel()
         guard let file, !machine.isCached, !machine.isFinishing, !machine.present.isEmpty else { return answer(nil) }
@@ -26,10 +28,11 @@ extension Download {
         let data = ResumeData(
             key: source.key, generation: machine.generation, total: machine.pin?.total,
             validator: machine.pin?.validator?.text, present: present.text, url: source.url)
-        // A checkpoint that is being written may have been started before the last bytes arrived.
+        // A checkpoint that is being written may have been started before the last bytes arrived, so another one is
+        // needed.
         let missing = checkpoints.isBehind && checkpoints.isBusy ? checkpoint() : nil
         if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
-        // The queue is serial: this runs after the checkpoint.
+        // The queue is serial, so this runs after any checkpoint that was started above.
         engine.queues.storage.async { [cache = engine.cache] in
             // A failure leaves the previous checkpoint, which is read below.
             if let missing { try? cache.save(missing, of: file) }
@@ -101,7 +104,7 @@ extension Download {
         }
     }
 
-    /// Handles a failed sync.
+    /// Handles a failed sync: only the bytes of the last successful sync count as stored, the others are fetched again.
     private func lostBytes(_ failure: StorageFailure) {
         checkpoints.knownFailures = file?.failedSyncs ?? 0
         apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))

@@ -1,4 +1,4 @@
-/// A made-up show of the demonstration.
+/// An invented show that the server of `podfs demo` publishes.
 struct DemoShow: Sendable {
     struct Episode: Sendable {
         let title: String
@@ -10,7 +10,7 @@ struct DemoShow: Sendable {
         let audio: DemoAudio
     }
 
-    /// The first component of the show's paths.
+    /// The first component of the URL paths of the show's files.
     let path: String
     let title: String
     let author: String
@@ -20,7 +20,6 @@ struct DemoShow: Sendable {
     /// The episodes, oldest first.
     let episodes: [Episode]
 
-    /// Both shows.
     static let all = [tidewater, harmony]
 }
 
@@ -93,7 +92,7 @@ extension DemoShow {
 
     // MARK: Transcripts and chapters
 
-    /// Returns a description of the tones as WebVTT.
+    /// Returns a transcript in WebVTT, which states the frequency of each tone in the episode's audio.
     func transcript(_ episode: Episode) -> String {
         episode.audio.tones.reduce(into: "WEBVTT\n") { text, tone in
             let end = min(tone.start + DemoAudio.toneDuration, episode.audio.seconds)
@@ -107,7 +106,7 @@ extension DemoShow {
         return "\(padded(seconds / 3_600)):\(padded(seconds / 60 % 60)):\(padded(seconds % 60)).000"
     }
 
-    /// Returns JSON chapters 1.2: one for each tone.
+    /// Returns the chapters, one for each tone, in version 1.2 of the podcast namespace's JSON format.
     func chapters(_ episode: Episode) -> String {
         let chapters = episode.audio.tones.map { #"{"startTime": \#($0.start), "title": "\#($0.frequency) hertz"}"# }
         return #"{"version": "1.2.0", "chapters": [\#(chapters.joined(separator: ", "))]}"# + "\n"

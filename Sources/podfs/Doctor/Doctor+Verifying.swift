@@ -6,7 +6,7 @@ import PodcastPages
 import PodcastProtocol
 import SystemPackage
 
-// Checks of cached episodes against the digests of their downloads.
+// The comparison of cached episodes with the digests that were recorded when their downloads finished.
 extension Doctor {
     private struct Item {
         var rendition: Rendition
@@ -16,7 +16,7 @@ extension Doctor {
         var path: String
     }
 
-    /// Reads every complete file of the cache and compares its digest with that of the download. The daemon, the only
+    /// Reads every complete file of the cache and compares its digest with the recorded one. The daemon, the only
     /// writer of the cache, checks differing files a second time, and evicts the damaged ones.
     func verification() async -> [Finding] {
         let items: [Item]
@@ -60,8 +60,8 @@ extension Doctor {
         }
     }
 
-    /// Returns whether a file has its recorded state and digest. Also `false` for a file that was just evicted; the
-    /// daemon then reports no problem with it.
+    /// Returns whether a file has its recorded state (the metadata of its inode) and digest. The result is also `false`
+    /// if the file was just evicted, but the daemon then reports no problem with it.
     ///
     /// - Parameter progress: Called repeatedly with the number of bytes read since its previous call.
     private func isGood(_ item: Item, progress: (Int) -> Void) -> Bool {
@@ -74,8 +74,8 @@ extension Doctor {
         return (try? reader.sha256(progress: progress)) == item.rendition.sha256
     }
 
-    /// Asks the daemon to check the suspect files again, and returns the problems that it reports. A file restored from
-    /// a backup is suspect because its state differs from the recorded one, but its content is good.
+    /// Asks the daemon to check the suspect files again, and returns the problems that it reports. It reports none for
+    /// a file restored from a backup: such a file is suspect only because its state differs from the recorded one.
     private func findings(for suspects: [Item]) async -> [Finding] {
         let daemon: DaemonConnection
         do {

@@ -2,8 +2,10 @@ import PodcastFeed
 import PodcastLibrary
 import TransferCore
 
-/// The rows that the library should have for a show. The library has to guess which items of two documents are the same
-/// episode; this model reads it from `Said.identity`.
+/// The rows that the library should have for a show.
+///
+/// The library has to guess which items of two versions of a feed are the same episode. This model knows it from the
+/// `identity` in `Said`, the data of one item in a feed of the test.
 struct ExpectedLibrary {
     /// An expected row; the key in `entries` is the identity of its item.
     struct Entry {
@@ -11,8 +13,11 @@ struct ExpectedLibrary {
         var said: Said
         let firstSeen: Int64
         var changed: Int64
+        /// Whether the feed still contains the item.
         var listed = true
+        /// Whether the row was hidden from all listings.
         var buried = false
+        /// The confirmed size in bytes.
         var confirmed: Int64?
         /// The id and the name that the library assigned to the row, which must not change.
         var id: EpisodeID?

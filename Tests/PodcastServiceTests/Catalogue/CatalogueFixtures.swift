@@ -1,4 +1,4 @@
-/// Responses in the documented formats, with invented shows.
+/// Responses of podcast directories to a search, in the documented formats and with invented shows.
 enum CatalogueFixtures {
     /// A response of the iTunes Search API. Apple's responses also begin with line feeds.
     static let iTunes = """

@@ -2,11 +2,11 @@ import PodcastService
 import Testing
 import TransferCore
 
-/// The check of a stream's playlist.
+/// The check of the playlist of a stream (HTTP Live Streaming).
 @Suite struct StreamPlaylistTests {
     private static let base = "https://x.example/show/live.m3u8?token=1"
 
-    /// Returns the refusal of a playlist that arrives in pieces of `piece` bytes; `nil` if it is accepted.
+    /// Returns the error that rejects a playlist received in pieces of `piece` bytes; `nil` if it is accepted.
     private func refusal(
         _ text: String, piece: Int = 7, base: String = base, space: AddressSpace? = .public,
         reach: ReachPolicy = ReachPolicy()

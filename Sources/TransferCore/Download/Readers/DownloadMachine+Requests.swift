@@ -2,9 +2,9 @@ package import Platform
 
 // Requests of readers and people.
 extension DownloadMachine {
-    /// Opens the file. Answered at once if a response has already confirmed the file, a failure is remembered, or there
-    /// is no space; otherwise when the head of a response has arrived. Each successful open must be followed by one
-    /// `close`.
+    /// Opens the file. The open is answered at once if a response has already confirmed the file, a failure is
+    /// remembered, or there is no space. Otherwise it is answered when the head of a response has arrived. Each
+    /// successful open must be followed by one `close`.
     ///
     /// - Parameter kind: For a probe (a program that reads only headers and tags), the first request asks for the first
     ///   block only, and its bytes are stored without waiting for a read.
@@ -19,9 +19,10 @@ extension DownloadMachine {
         return (kind == .player ? dropQueuedProbes() : []) + plan(now)
     }
 
-    /// Requests `range` of `generation` for a reader. Answered when every byte of the range below the end of the file
-    /// is present; fails at once if the generation is an old one, a failure is remembered, or there is no space. A
-    /// player's read starts a task; a probe's read does not.
+    /// Requests `range` of `generation` for a reader. The read is answered when every byte of the range below the end
+    /// of the file is present. It fails at once if the generation is an old one, or if bytes are missing while a
+    /// failure is remembered or there is no space. A player's read starts a task for the whole file; a probe's read
+    /// does not.
     package mutating func read(
         _ id: WaitID, _ range: Range<Int64>, generation: Int, as kind: ReaderKind = .player, now: Instant
     ) -> [Action] {
@@ -43,14 +44,15 @@ extension DownloadMachine {
 
     static let changed = TransferError(.changed, "the file changed on the server")
 
-    /// Cancels a waiting open or read. Connections that are no longer needed end if no reader and no task remains.
+    /// Cancels a waiting open or read. If no open handle, no waiting reader and no task remains, the connections end.
     package mutating func cancelWait(_ id: WaitID, now: Instant) -> [Action] {
         readers.remove(id)
         if readers.isEmpty, !isFilling { return dropUnwanted() }
         return plan(now)
     }
 
-    /// Closes the file. The last close also drops a response held for a first read.
+    /// Closes one open handle. If it was the last one and there is no task, connections that serve no blocked reader
+    /// end, among them one whose response is paused until a first read.
     package mutating func close(now: Instant) -> [Action] {
         readers.close()
         guard readers.handles == 0, !isFilling else { return [] }
@@ -85,8 +87,8 @@ extension DownloadMachine {
         return [.prioritized(priority)]
     }
 
-    /// Sets whether automatic tasks may run. Readers are served anyway, and a player's read turns an automatic task
-    /// into a requested one.
+    /// Sets whether automatic tasks may run. Readers are served anyway, and a player's read raises an automatic task to
+    /// the priority `asked`, so that it may run too.
     package mutating func setAllowsAutomatic(_ allowed: Bool, now: Instant) -> [Action] {
         guard allowed != filling.allowsAutomatic else { return [] }
         return changeFilling(now) { $0.allowsAutomatic = allowed }
@@ -103,7 +105,7 @@ extension DownloadMachine {
     }
 
     /// Cancels the task, and clears a remembered failure. Present bytes stay, and a blocked reader still gets its
-    /// bytes. A task with all its bytes completes instead.
+    /// bytes. If all bytes are present and the file is being finished, nothing is cancelled and the task completes.
     package mutating func cancel(now: Instant) -> [Action] {
         if isFinishing { return [] }
         filling.goal = .nothing
@@ -137,7 +139,8 @@ extension DownloadMachine {
         faults = ServerFaults()
     }
 
-    /// Shortens a long retry delay for a new reader, to one attempt a second, unless the server has set the delay.
+    /// Shortens the retry delay for a new reader: the retry may start one second after the last attempt. A delay that
+    /// the server has set is not shortened.
     private mutating func shortenRetryDelay(_ now: Instant) {
         guard case .fetching(var retry?) = phase, !retry.isServers else { return }
         retry.at = min(retry.at, max(now, attempts.lastTry.map { $0 + .seconds(1) } ?? now))
@@ -154,7 +157,7 @@ extension DownloadMachine {
     }
 
     /// Ends the connections that serve no blocked reader, except those that receive parts for probes: these are small,
-    /// and an abort would close the TCP connection, which the next file can reuse.
+    /// and an abort would close the TCP connection, which the request for another file can reuse.
     mutating func dropUnwanted() -> [Action] {
         if !isWanted, case .awaitingAddress = phase { phase = .fetching() }
         let serving = servingConnections()
