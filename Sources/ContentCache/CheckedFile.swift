@@ -4,9 +4,9 @@ internal import SystemPackage
 
 /// An open cache file that has passed the checks of a `CacheExpectation`.
 ///
-/// The daemon and the mounts open every cache file here, so that they notice a file that another program has changed or
-/// replaced. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in addition to the open,
-/// and one lseek(2) if the file must not have holes.
+/// The daemon and the mounts open every cache file with this type, so that they notice a file that another program has
+/// changed or replaced. Symbolic links are not followed, and the open of a pipe does not block. The checks cost one
+/// fstat(2) in addition to the open, and one lseek(2) if the file must not have holes.
 struct CheckedFile {
     let descriptor: FileDescriptor
     let state: FileState
@@ -40,7 +40,7 @@ struct CheckedFile {
     private static func defect(of error: any Error) -> CacheFileDefect {
         switch (error as? Errno) ?? .ioError {
         case .noSuchFileOrDirectory, .notDirectory: .missing
-        // A symbolic link; a folder opened for writing; a socket.
+        // In this order: a symbolic link, a folder opened for writing, a socket.
         case .tooManySymbolicLinkLevels, .isDirectory, .noSuchAddressOrDevice: .notAFile
         case let error: .unreadable(code: error.rawValue)
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The changelog in Debian's format (Debian Policy, section 4.4), converted from the project's own.
+/// A changelog in Debian's format (Debian Policy, section 4.4), converted from the project's changelog in Markdown.
 struct DebianChangelog {
     let text: String
 
@@ -48,7 +48,7 @@ struct DebianChangelog {
     }
 }
 
-/// The copyright file in Debian's format (copyright-format 1.0), converted from the text of the MIT licence.
+/// The copyright file in Debian's format (copyright-format 1.0), converted from the text of the MIT license.
 struct DebianCopyright {
     let text: String
 

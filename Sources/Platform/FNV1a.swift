@@ -1,4 +1,5 @@
-/// FNV-1a, a hash that is the same in every process, unlike `Hasher`'s. Anyone can construct collisions.
+/// FNV-1a, a hash that is the same in every process, unlike `Hasher`'s. It is not cryptographic, so anyone can
+/// construct inputs with the same hash.
 ///
 /// Source: Fowler, Noll, Vo, Eastlake, "The FNV Non-Cryptographic Hash Algorithm" (draft-eastlake-fnv).
 package enum FNV1a {

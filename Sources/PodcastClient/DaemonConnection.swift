@@ -9,7 +9,7 @@ internal import Synchronization
 /// Thread-safe. Responses and events are delivered on the connection's own thread, and the callbacks must not block it.
 /// When the connection ends, all outstanding requests get `ClientError.disconnected`, then `onClose` is called.
 package final class DaemonConnection: Sendable {
-    /// Called with the response or an error: once, or never if the request is cancelled first.
+    /// Called once, with the response or an error. Not called if the request is cancelled before either arrives.
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
 
     private struct State {
@@ -71,7 +71,7 @@ package final class DaemonConnection: Sendable {
 
     deinit { Glibc.close(descriptor) }
 
-    /// Whether the connection has ended: `onClose` has been called or will be soon.
+    /// Whether the connection has ended. If so, `onClose` has been called or will be called soon.
     package var isClosed: Bool { state.withLock { $0.isEnded } }
 
     /// Closes the connection; `onClose` is still called.
@@ -167,8 +167,9 @@ extension DaemonConnection {
         try Self.reply(in: try await exchange(.command, WireJSON.encode(command)))
     }
 
-    /// Sends a command. `answer` is called with the reply, a `Failure` or a `ClientError`, on the connection's thread:
-    /// before `onEvent` is called for any event that the daemon sends after the reply.
+    /// Sends a command. `answer` is called with the reply, a `Failure` or a `ClientError`, on the connection's thread,
+    /// before `onEvent` is called for any event that the daemon sends after the reply. If the connection has already
+    /// ended, `answer` is called on the calling thread.
     package func send(_ command: Command, answer: @escaping @Sendable (Result<Reply, any Error>) -> Void) {
         send(.command, WireJSON.encode(command)) { result in
             answer(Result { try Self.reply(in: Self.checked(result.get())) })

@@ -95,7 +95,7 @@ import Testing
         _ = try await show.read(show.path(2))
         let gate = Gate(heldAt: 0)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .hold(gate) }
-        // More readers than the kernel's default number of background requests, and than the mount's threads.
+        // There are more readers than the kernel's default limit of background requests, and than threads of the mount.
         let readers = try (1...40).map { _ in try ChildProcess("cat", [show.path(1)]) }
         try await gate.waitUntilReached()
         let cached = try await show.read(show.path(2))

@@ -3,7 +3,8 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Real feeds, if available: in the folder named by `PODFS_TEST_FEEDS`, else `../shared/feeds` beside the package.
+/// Tests with real feeds, from the folder that the environment variable `PODFS_TEST_FEEDS` names, otherwise from
+/// `../shared/feeds` relative to the package. Skipped if the folder contains none.
 @Suite struct RealFeedTests {
     static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["PODFS_TEST_FEEDS"] { return URL(fileURLWithPath: path) }
@@ -25,7 +26,8 @@ import Testing
         do {
             feed = try FeedParser.parse(bytes)
         } catch let error as FeedError {
-            // The folder may also contain other documents: they lack the root element of a feed, or are HTML.
+            // The folder may also contain documents that are not feeds. They lack the root element of a feed, or are
+            // HTML.
             let text = String(decoding: bytes.prefix(4096), as: UTF8.self).lowercased()
             let claims = ["<rss", "<feed", "<rdf:rdf"].contains { text.contains($0) } && !text.contains("<html")
             #expect(!claims, "\(name): \(error)")
@@ -60,7 +62,8 @@ import Testing
         }
     }
 
-    /// Finds the addresses of all enclosures without the parser, by a text search.
+    /// Finds the addresses of all enclosures without podfs's parser: in a JSON feed with `JSONSerialization`, otherwise
+    /// by a text search that ignores comments and CDATA sections.
     private static func enclosures(in document: String, _ format: Feed.Format) -> [String] {
         if format == .json {
             let object = try? JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any]

@@ -76,7 +76,8 @@ final class ModelFilesystem: ModelSubject {
 
     private struct Misfit: Error { var answer: RecordedReply.Answer }
 
-    /// Looks up a path and calls `body`. After ESTALE from one of these steps, repeats both once, as the kernel does.
+    /// Looks up a path and calls `body` with its node. If either fails with ESTALE, repeats both once, as the kernel
+    /// does.
     private func trying<Value>(
         _ path: [String], _ body: (NodeID, FileKind) async throws -> Value
     ) async throws -> Value {
@@ -253,7 +254,7 @@ final class ModelFilesystem: ModelSubject {
     // MARK: Changes
 
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        // The module `Fuse` rejects all other modifications itself: the filesystem has no operation for them.
+        // The filesystem has no operation for the other modifications, because the module `Fuse` itself rejects them.
         guard modification == .removeAttribute else { return nil }
         do {
             try await trying(path) { node, _ in
@@ -351,7 +352,7 @@ private final class ModelKernel: ChangeNotifier {
         completion?()
     }
 
-    /// Invalidates the attributes only: the model caches no data.
+    /// Invalidates the attributes only, because the model caches no data.
     func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
         invalidateAttributes(node, then: completion)
     }

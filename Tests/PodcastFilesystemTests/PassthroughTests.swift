@@ -112,15 +112,16 @@ struct PassthroughTests {
         let (mounted, node) = try mounted(registry)
         try mounted.store(content, of: try mounted.episode())
         let first = try open(mounted, node)
-        // A node with passthrough handles allows no other mode.
+        // While a node has passthrough handles, the kernel accepts no open in another mode. So this open gets the
+        // backing file as well, with direct I/O in addition.
         let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(direct.backing == first.backing && direct.directIO)
         #expect(mounted.read(node, direct.handle, 777, 1_001).answer == .bytes(content.bytes(in: 777..<1_778)))
         #expect(mounted.read(node, direct.handle, 500_000, 1_001).answer == .bytes([]))
         mounted.release(node, first.handle)
         mounted.release(node, direct.handle)
-        // Without other handles, an open with O_DIRECT is in cached mode: for passthrough, its reads would have to be
-        // aligned as the cache file's disk requires.
+        // An open with O_DIRECT of a node without other handles is in cached mode. In passthrough mode, its reads would
+        // have to be aligned as the cache file's disk requires.
         let alone = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(alone.backing == nil && !alone.directIO && alone.keepCache)
         #expect(try open(mounted, node).backing == nil)

@@ -15,7 +15,7 @@ import TransferCore
 struct SearchTests {
     private static let episode = "2026-01-01 Episode 1.mp3"
 
-    /// A daemon whose searches return these shows, and a mount connected to it.
+    /// A fake daemon whose searches all return the same shows, and a mount connected to it.
     private struct Found {
         let mounted: Mounted
         let daemon: FakeDaemon
@@ -23,7 +23,7 @@ struct SearchTests {
 
         /// - Parameters:
         ///   - titles: The shows returned by every search.
-        ///   - fetch: The daemon's action when a feed is to be fetched.
+        ///   - fetch: Called when the mount asks the daemon to fetch the feed of a show.
         init(_ titles: [String], fetch: (@Sendable (ShowID, Library) throws -> Void)? = nil) async throws {
             let mounted = try Mounted()
             let library = mounted.library
@@ -222,7 +222,7 @@ struct SearchTests {
         try Self.list(1, in: found.ids[0], mounted.library)
         let row = try #require(try mounted.library.episodes(of: found.ids[0]).first)
         let content = TestContent(seed: 1, size: 300_000)
-        // The daemon must know of opens of complete episodes too: it removes the file after the last close.
+        // The daemon removes the file after the last close, so it must also know of opens of complete episodes.
         let file = try mounted.store(content, of: row)
         let node = NodeNumber(kind: .episode, generation: 1, row: row.id).node
         let reply = mounted.open(node)

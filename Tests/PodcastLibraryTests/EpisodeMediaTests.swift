@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// The encoding and the addresses of episodes' files.
+/// The encoding that the library selects for an episode's file, and the addresses from which the file is fetched.
 struct EpisodeMediaTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -88,7 +88,8 @@ struct EpisodeMediaTests {
         #expect(try library.mediaSources(of: 99).isEmpty)
     }
 
-    /// The main address of an episode is in one table, and its other sources are in another.
+    /// The main address of an episode is in one table, and its other sources are in another. A read outside a
+    /// transaction could combine an old address with new sources.
     @Test func sourcesOfTwoStatesOfTheFeedAreNeverMixed() async throws {
         let other = "https://y.example/1.mp3"
         let show = try library.subscribe([item()]).podcast.id
@@ -124,7 +125,7 @@ struct EpisodeMediaTests {
     @Test func anotherCodecNeverGetsAnExistingName() throws {
         let show = try library.subscribe([item("1", [alternate("audio/opus", [opus])])]).podcast.id
         #expect(try episode(show).name.hasSuffix(".mp3"))
-        // The feed exchanges the two encodings.
+        // The feed swaps the two encodings: Opus is now the main one, and MP3 the alternate.
         _ = try library.merge(
             [item("1", opus, type: "audio/opus", [alternate("audio/mpeg", ["https://x.example/1.mp3"])])], into: show)
         let episode = try episode(show)
@@ -150,14 +151,14 @@ struct EpisodeMediaTests {
         let alternates = [alternate("audio/opus", [opus, "https://m.example/1.opus"], bitRate: 32_000)]
         let show = try library.subscribe([item("old", "https://x.example/0.mp3")]).podcast.id
         try library.set(podcast: show, key: "prefer", value: "audio/opus")
-        // The new item has no guid, and is identified by the address of its main encoding.
+        // The new item has no guid, so the address of its main encoding identifies it.
         _ = try library.merge([item("old", "https://x.example/0.mp3"), item(nil, alternates)], into: show)
         let episodes = try library.episodes(of: show)
         #expect(episodes.count == 2)
         let new = try #require(episodes.first { $0.guid == nil })
         #expect(new.url == opus && new.type == "audio/opus" && new.name.hasSuffix(".opus"))
         #expect(try library.mediaSources(of: new.id).map(\.url) == [opus, "https://m.example/1.opus"])
-        // Neither another setting nor another token adds an episode.
+        // Neither a change of `prefer` nor a new token in the alternate's address adds an episode.
         try library.set(podcast: show, key: "prefer", value: nil)
         let later = [alternate("audio/opus", [opus + "?t=2"], bitRate: 32_000)]
         let result = try library.merge([item(nil, later)], into: show)

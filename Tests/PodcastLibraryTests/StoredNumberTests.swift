@@ -7,14 +7,14 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Rows with extreme numbers, which an earlier version stored or a damaged disk has altered.
+/// Rows with extreme numbers, which an earlier version has stored or a damaged disk has produced.
 @Suite struct StoredNumberTests {
     private static let tables = [
         "podcast", "episode", "attachment", "rendition", "download", "event", "session", "counter", "upload",
         "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked", "sync_action",
         "sync_removed", "sqlite_sequence",
     ]
-    /// The columns that are not changed: they identify the row or its parent, or disable the triggers.
+    /// The columns that `spoil` does not change, because they identify the row or its parent, or disable the triggers.
     private static let kept: Set<String> = ["id", "podcast", "episode", "kind", "applying", "ephemeral", "sequence"]
 
     private static func makeLibrary(_ path: String) throws {
@@ -73,7 +73,7 @@ import TransferCore
                 }
             }
             try db.execute(sql: "UPDATE sync_account SET applying = 0")
-            // SQLite has stored the numbers unchanged.
+            // Proves that SQLite has stored the extreme numbers unchanged.
             let raw = try Set(Int64.fetchAll(db, sql: "SELECT changed FROM episode UNION SELECT value FROM counter"))
             #expect(!raw.isDisjoint(with: integers), "\(raw) \(integers)")
         }

@@ -1,12 +1,13 @@
 import Foundation
 
-/// The tag at the start of an open file in `Tagged`, as far as it was read. In this folder, a tag made by podfs
-/// replaces the original's own tag.
+/// The tag at the start of an open file in the folder `Tagged`, as far as the test has read it. In this folder, a tag
+/// made by podfs replaces the original's own tag.
 ///
 /// Its frames are not modeled. It must be one ID3v2.4 tag with the episode's title. Its size follows from the file's
 /// size at the open, and its bytes must be the same in every read until the file is closed.
 package struct ModelTag: Sendable {
-    /// The size of the original's tag, which every `TestContent` of at least 32 bytes has.
+    /// The size in bytes of the tag at the start of every `TestContent` of at least 32 bytes. In `Tagged`, the
+    /// tag made by podfs replaces it.
     package static let replaced = 10
     /// The possible sizes in bytes: from a tag with a title and a show to one with art of 1 MiB and 255 chapters.
     private static let possible = 40...(1 << 21)

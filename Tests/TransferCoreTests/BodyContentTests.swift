@@ -1,9 +1,9 @@
 import Testing
 import TransferCore
 
-/// The content of a body, as its first bytes show it.
+/// The kind of content of a response body, recognized by its first bytes.
 @Suite struct BodyContentTests {
-    /// The first bytes of a body, and the content they show.
+    /// The first bytes of a body, and the kind of content that they are recognized as.
     struct Fixture: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var bytes: [UInt8]
@@ -28,7 +28,7 @@ import TransferCore
 
     private static func text(_ text: String, _ rest: [UInt8] = []) -> [UInt8] { Array(text.utf8) + rest }
 
-    /// Returns two frames, each `header` padded with zeros to `length`.
+    /// Returns `junk` followed by two frames, each of which is `header` padded with zeros to `length` bytes.
     private static func frames(_ header: [UInt8], _ length: Int, after junk: [UInt8] = []) -> [UInt8] {
         let frame = header + [UInt8](repeating: 0, count: length - header.count)
         return junk + frame + frame

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferCore
 
-/// A download without space for its bytes.
+/// A download whose bytes do not fit on the disk or in the cache.
 @Suite struct DownloadMachineStorageTests {
     private let full = TransferError(.diskFull, "no space left in the cache")
 

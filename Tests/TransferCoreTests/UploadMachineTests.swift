@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Each step of an upload: the request, and the transitions for its responses.
+/// The request of each step of an upload, and the next step after each possible response.
 @Suite struct UploadMachineTests {
     let bench = UploadBench()
 
@@ -184,7 +184,8 @@ import Testing
         #expect(bench.machine.resumeData.step == .unposted)
     }
 
-    /// Each of twelve requests is redirected once, and the server then has more bytes.
+    /// Each of twelve requests is redirected once, and the server then confirms more bytes than before. So the limit of
+    /// ten redirects does not apply to their sum.
     @Test func redirectsOfAnUploadThatAdvancesAreNotCounted() {
         bench.patch(from: 0)
         for step in 1...12 {

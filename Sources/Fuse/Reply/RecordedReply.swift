@@ -97,9 +97,9 @@ extension RecordedReply {
         package var inode: UInt64
         package var kind: FileKind?
         package var nextOffset: UInt64
-        /// The node in a readdirplus reply, `.none` for an entry without attributes; `nil` for readdir.
+        /// The node in a readdirplus reply, `NodeID.none` for an entry without attributes; `nil` in a readdir reply.
         package var node: NodeID?
-        /// The size in a readdirplus reply with a node.
+        /// The size in a readdirplus reply; `nil` for an entry without attributes, and in a readdir reply.
         package var size: Int64?
 
         package init(

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// libfuse stores one function and one pointer in the request, and does not report when it will no longer call the
 /// function: an interrupt in progress may call it after another thread has replied. So the pointer given to libfuse is
-/// not an object but the request's id, by which the handler is found here. libfuse retains nothing: a handler is
-/// released when the interrupt or the reply removes it.
+/// not an object but the request's id, by which the handler is found here. Because libfuse retains no handler, a
+/// handler is released as soon as the interrupt or the reply removes it from this table.
 ///
 /// States of an id: absent → registering → armed → absent (interrupted or replied); registering → interrupted → absent.
 final class InterruptTable: Sendable {
@@ -21,8 +21,9 @@ final class InterruptTable: Sendable {
 
     private let slots = Mutex<[UInt64: Slot]>([:])
 
-    /// Registers `handler`; `announce` registers the id with libfuse. Returns true if the request has been interrupted
-    /// already: the handler is then not stored, and the caller has to run it after releasing its locks.
+    /// Registers `handler`, and calls `announce`, which registers the id with libfuse. Returns true if the request has
+    /// already been interrupted. The handler is then not stored, and the caller has to run it after releasing its
+    /// locks.
     ///
     /// If the interrupt came before this call, libfuse calls `interrupt` during `announce`, with the request's lock
     /// held, and uses the request afterwards. A reply frees the request, so no handler may run and reply then.

@@ -4,7 +4,7 @@ package import SystemPackage
 extension Request {
     /// Replies with an error. The corresponding C function is `fuse_reply_err`.
     ///
-    /// For many operations, the kernel never sends that request again after ENOSYS.
+    /// For many operations, the kernel sends no further request of the same kind after a reply with ENOSYS.
     package consuming func reply(error: Errno) {
         let code = error.rawValue
         answer(.error(error)) { fuse_reply_err($0, code) }
@@ -17,8 +17,8 @@ extension Request {
 
     /// Replies to lookup with a node, or a negative entry.
     ///
-    /// Returns false if the kernel did not accept the reply (the caller was interrupted): the node's lookup count has
-    /// not been incremented.
+    /// Returns false if the kernel did not accept the reply because the caller was interrupted. The kernel has then not
+    /// incremented the node's lookup count.
     /// The corresponding C function is `fuse_reply_entry`.
     @discardableResult
     package consuming func reply(entry: Entry) -> Bool {
@@ -35,13 +35,13 @@ extension Request {
 
     /// Replies to open and opendir.
     ///
-    /// Returns false if the kernel did not accept the reply (the caller was interrupted): no release will follow for
-    /// the handle.
+    /// Returns false if the kernel did not accept the reply because the caller was interrupted. The kernel will then
+    /// send no release for the handle.
     /// The corresponding C function is `fuse_reply_open`.
     @discardableResult
     package consuming func reply(open: OpenReply) -> Bool {
         if let backing = open.backing {
-            // libfuse before 3.17 has no field for the backing id.
+            // libfuse before 3.17 has no field for the backing id, so the reply is encoded here.
             var out = open.answer(backing)
             return answer(.open(open)) { request in
                 withUnsafeBytes(of: &out) { bytes in
@@ -53,9 +53,9 @@ extension Request {
         return answer(.open(open)) { fuse_reply_open($0, &info) }
     }
 
-    /// Replies to read with bytes: at most the number requested, since the kernel treats more as a malformed reply
-    /// (EIO). Fewer mean the end of the file: from a short reply the kernel concludes that the file has become shorter,
-    /// except on a handle with direct I/O. The corresponding C function is `fuse_reply_buf`.
+    /// Replies to read with bytes. More bytes than requested are a malformed reply, for which the kernel returns EIO.
+    /// Fewer bytes mean the end of the file: the kernel then assumes that the file has become shorter, except on a
+    /// handle with direct I/O. The corresponding C function is `fuse_reply_buf`.
     package consuming func reply(bytes: UnsafeRawBufferPointer) {
         answer(.bytes(Array(bytes))) {
             fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
@@ -64,8 +64,9 @@ extension Request {
 
     /// Replies to read with the bytes that `fill` writes into memory owned by the calling thread.
     ///
-    /// `fill` gets `size` bytes of undefined content and returns how many of them it has filled, from the front; if it
-    /// throws, the reply is that error. It must not reply to another request with this method.
+    /// `fill` gets `size` bytes of undefined content and returns how many of them it has filled, from the front. If it
+    /// throws, the reply is that error. `fill` must not reply to another request with this method, because each thread
+    /// has only one such memory block.
     package consuming func reply(
         upTo size: Int, fill: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int
     ) {

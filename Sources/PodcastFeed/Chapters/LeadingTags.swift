@@ -6,7 +6,7 @@
 package struct LeadingTags: Sendable {
     /// The next step of the search.
     package enum Step: Sendable, Equatable {
-        /// The bytes of this range are needed; fewer at the end of the file.
+        /// The caller must read this range; if the file ends within it, the bytes before the end.
         case read(Range<Int64>)
         /// The audio starts at this offset.
         case audio(at: Int64)
@@ -31,7 +31,7 @@ package struct LeadingTags: Sendable {
         read()
     }
 
-    /// Continues with the bytes of the range in `step`.
+    /// Continues the search with `bytes`, the content of the range in `step`.
     package mutating func receive(_ bytes: [UInt8]) {
         guard let size = Self.tagSize(bytes) else {
             // After a tag, any bytes that are not another tag are assumed to be audio.

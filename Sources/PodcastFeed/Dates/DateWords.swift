@@ -7,13 +7,14 @@ struct DateWord {
 
     /// - Parameter word: In lower case.
     init(_ word: Substring) {
-        // `mar` is in the table: it may also be a weekday.
+        // `mar` is looked up in the table instead, because it may also be a weekday.
         if word.utf8.count == 3, let month = Self.english(word), month != 2 {
             months = 1 << month
         } else if let known = Self.table[word] {
             self = known
         } else if word.utf8.count > 3, word.allSatisfy(\.isASCII), let month = Self.english(word.prefix(3)) {
-            // `Sept`, `Janv`: words that start like an English month. Weekdays that start like one are in the table.
+            // Words that start like an English month, such as `Sept` and `Janv`. Weekdays that start like one are in
+            // the table, so they do not get here.
             months = 1 << month
         } else if word.count >= 3, let known = Self.abbreviations[word] {
             self = known
@@ -43,8 +44,8 @@ struct DateWord {
         return table
     }()
 
-    /// The prefixes of the table's words, since publishers abbreviate freely. A prefix of several words names the
-    /// months and weekdays of all of them.
+    /// The prefixes of the table's words, from three characters on, because publishers abbreviate freely. A prefix that
+    /// several words share names the months and weekdays of all of them.
     private static let abbreviations: [Substring: DateWord] = {
         var abbreviations: [Substring: DateWord] = [:]
         for (name, word) in table where name.count > 3 {
@@ -87,15 +88,15 @@ struct DateWord {
         return Dictionary(uniqueKeysWithValues: hours.map { ($0, Int($1 * 3600)) })
     }()
 
-    /// The IANA zones of abbreviations for both summer and winter time; the date determines the offset.
+    /// The IANA zones of abbreviations that mean summer time or winter time, depending on the date.
     static let seasonalZones: [Substring: Substring] = [
         "et": "America/New_York", "ct": "America/Chicago", "mt": "America/Denver", "pt": "America/Los_Angeles",
         "akt": "America/Anchorage", "at": "America/Halifax",
     ]
 }
 
-/// An English month, weekday or zone abbreviation, recognized without creating a string: nearly all words in dates are
-/// among these.
+/// An English month, weekday or zone abbreviation. It is recognized without creating a string, because nearly all words
+/// in dates are among these.
 enum EnglishDateWord {
     case word(DateWord)
     /// Seconds east of UTC.

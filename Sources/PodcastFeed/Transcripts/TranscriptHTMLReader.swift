@@ -97,11 +97,12 @@ struct TranscriptHTMLReader {
         context = new
     }
 
-    /// Moves the collected text to the cue; text before the first time is dropped.
+    /// Appends the collected text to the cue. Text before the first `<time>` belongs to no cue and is dropped.
     private mutating func collectSpeech(endsLine: Bool = false) {
         let found = drainText()
         guard let size = cue?.text.utf8.count, size < TranscriptConverter.textLimit else { return }
-        // Another reference to the text would make each of these additions copy it.
+        // The text is changed in place. If a local variable also referred to it, each addition would copy the whole
+        // text.
         if !found.isEmpty {
             let separator = isAtLineStart ? "" : " "
             cue?.text += separator + found

@@ -51,8 +51,9 @@ extension FeedReader {
         }
     }
 
-    /// Finishes the open item: orders its enclosures, and adds it to the feed or passes it to `onItem`. A live item is
-    /// never passed to `onItem`: it is added to the feed, or ignored beyond `limits.entries`.
+    /// Finishes the open item: orders its enclosures, and passes it to `onItem`, or adds it to the feed if there is no
+    /// `onItem`. A live item is never passed to `onItem`. It is added to the feed, or dropped if the feed already has
+    /// `limits.entries` live items.
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false
@@ -79,7 +80,8 @@ extension FeedReader {
         }
     }
 
-    /// Adds each `media:content` that is neither an enclosure nor a source of an alternate as a further alternate.
+    /// Adds a further alternate for each audio or video `media:content` whose URL no enclosure and no alternate has, up
+    /// to `limits.entries` alternates.
     private mutating func addMediaContents() {
         var known = Set(current.item.enclosures.map(\.url))
         for alternate in current.item.alternates { known.formUnion(alternate.sources.map(\.url)) }

@@ -1,14 +1,15 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The program behind a request, with the names by which a list of programs can identify it.
+/// The program that makes a request, with the names under which the list of indexers or of probes may contain it.
 ///
 /// The kernel reports the *thread* that makes a request (`fuse_in_header.pid`). A thread has the executable and the
 /// arguments of its process, so both are read with the thread's id. Finding the thread group's leader would require
 /// `/proc/PID/status`, which costs as much as all other reads together. Only `comm` differs between the threads of a
 /// process. So the leader (Tgid) is looked up only when `comm` is needed.
 struct CallingProgram: Equatable {
-    /// The executable's base name; if it cannot be read because it belongs to another user, the leader's `comm`.
+    /// The executable's base name. If the process belongs to another user, so that its `exe` link cannot be read, the
+    /// `comm` of the thread group's leader.
     let name: String
     /// Whether the name is a `comm`, which the kernel cuts to 15 bytes (TASK_COMM_LEN).
     let isCut: Bool
@@ -57,7 +58,7 @@ struct CallingProgram: Equatable {
         path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// Returns the process of a thread, from its status file (proc_pid_status(5)).
+    /// Returns the process id (`Tgid`) in the status file of a thread (proc_pid_status(5)).
     static func leader(status: [UInt8]) -> Int32? {
         let field = Array("\nTgid:".utf8)
         guard let start = status.firstRange(of: field)?.upperBound else { return nil }

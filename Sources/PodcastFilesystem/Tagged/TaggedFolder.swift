@@ -4,8 +4,9 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-// `Tagged/SHOW/EPISODE`: the subscribed shows again, each MP3 with a tag made from the library (configuration
-// `tagged`). The kernel does not cache their names and attributes, so a new version of a file needs no invalidation.
+// If the setting `tagged` is true, the mount has a folder `Tagged`, which contains the subscribed shows a second time.
+// In `Tagged/SHOW/EPISODE`, a tag made from the library replaces the tags at the start of each MP3. The kernel does not
+// cache the names and attributes in this folder, so a new version of a file needs no invalidation.
 
 /// The folder `Tagged`.
 struct TaggedFolder: NodeBehaviour {
@@ -60,7 +61,8 @@ struct TaggedShow: NodeBehaviour {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }
         let known = try mount.library.taggedFiles(of: show.id)
         let episodes = try mount.library.entries(of: show.id).map { entry in
-            // Other files are listed without attributes: otherwise the kernel would cache the name for up to a day.
+            // Other files are listed without attributes. With attributes (READDIRPLUS), the kernel would cache the
+            // names for up to a day, as in the show's own folder.
             TaggedFile.isFor(entry.name)
                 ? FolderSnapshot.Item(name: entry.name, facts: TaggedEpisode.facts(of: entry, known[entry.id], mount))
                 : FolderSnapshot.Item(name: entry.name, bare: NodeNumber(entry))
@@ -76,8 +78,8 @@ struct TaggedEpisode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The assumed size in bytes of a tag that was not made yet. Generous, like the estimated size of an asset:
-    /// otherwise programs that trust the size from before the open would miss the end of the file.
+    /// The assumed size in bytes of a tag that has not been made yet. It is generous, like the estimated size of an
+    /// asset: some programs trust the size from before the open, and would miss the end of a file that is larger.
     private static let estimatedTag: Int64 = 256 << 10
 
     var form: NodeForm {
@@ -97,7 +99,7 @@ struct TaggedEpisode: NodeBehaviour {
     static func facts(of entry: EpisodeEntry, _ known: TaggedFile?, _ mount: PodcastFilesystem) -> NodeFacts {
         var facts = mount.facts(of: entry)
         let current = known.flatMap { $0.content.rendition == entry.generation ? $0 : nil }
-        // The first open of a new rendition makes a new version.
+        // The first open of a new rendition (version of the original file) will make a version with the next number.
         let generation = current?.generation ?? known.map { $0.generation + 1 } ?? 0
         facts.number = NodeNumber(kind: .taggedEpisode, generation: generation, row: entry.id)
         facts.size = current?.content.size ?? (facts.size > 0 ? facts.size + estimatedTag : 0)
@@ -117,7 +119,7 @@ struct TaggedEpisode: NodeBehaviour {
         .tag(try original.opening(by: caller, flags: flags))
     }
 
-    /// Returns the attributes of the original, except those that describe its bytes.
+    /// Returns the extended attributes of the original, except those that describe its bytes.
     func extendedAttributes() throws -> [(String, String)] {
         let ofBytes = ["user.podfs.sha256", "user.podfs.ranges", "user.podfs.integrity"]
         return try original.extendedAttributes().filter { !ofBytes.contains($0.0) }

@@ -3,16 +3,16 @@ import Synchronization
 
 /// A pool of reading connections, one for each concurrent read.
 ///
-/// It replaces the readers of GRDB's own pool, which queries the schema version before every read: a second statement
-/// that costs as much as the lookup of one row. Nothing here depends on GRDB's knowledge of the schema, and SQLite
-/// itself prepares a statement again after a migration (https://www.sqlite.org/c3ref/prepare.html).
+/// It replaces the readers of GRDB's own pool, which queries the schema version before every read. This second
+/// statement costs as much as the lookup of one row. The reads here do not depend on GRDB's knowledge of the schema,
+/// and SQLite itself prepares a statement again after a migration (https://www.sqlite.org/c3ref/prepare.html).
 ///
 /// Thread-safe. A nested read uses another connection.
 final class ReaderConnections: Sendable {
     private let path: String
     private let configuration: Configuration
     private let idle = Mutex<[DatabaseQueue]>([])
-    /// The connection of `changeCounter`, once it was called.
+    /// The connection that only `changeCounter` uses; `nil` before its first call.
     private let counterConnection = Mutex<DatabaseQueue?>(nil)
 
     /// The maximum number of idle connections: one for each thread of a mount, and one for the receiver of events.
@@ -40,8 +40,8 @@ final class ReaderConnections: Sendable {
         return try body(connection)
     }
 
-    /// Returns `PRAGMA data_version` of a connection that is used for nothing else. `use` would select different
-    /// connections, and close some of them, but only values of the same connection are comparable.
+    /// Returns `PRAGMA data_version` of a connection that is used for nothing else, because only values of the same
+    /// connection are comparable. `use` would select different connections, and close some of them.
     func changeCounter() throws -> Int64 {
         let connection = try counterConnection.withLock { stored in
             if let stored { return stored }

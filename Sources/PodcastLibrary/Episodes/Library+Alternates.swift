@@ -18,8 +18,8 @@ package struct Alternate: Sendable, Equatable {
     /// The folder in a show's folder that contains a folder for each episode with alternates.
     package static let folder = ".alternates"
 
-    /// The maximum number of alternates of all episodes of a show. Further ones are omitted: a feed must not decide how
-    /// large the library becomes. `Medium.maxMedia` bounds the alternates of one episode.
+    /// The maximum number of alternates of all episodes of a show. Further ones are omitted, because a feed must not
+    /// decide how large the library becomes. `Medium.maxMedia` bounds the alternates of one episode.
     package static let maxInShow = 50_000
 
     /// Returns an alternate's path below the show's folder.
@@ -90,7 +90,7 @@ extension Library {
         }
     }
 
-    /// Returns these episodes and their alternates, also those that the feed no longer offers.
+    /// Returns these episodes and their alternates, also the alternates that the feed no longer offers.
     package func files(of episodes: [EpisodeID]) throws -> [EpisodeID] {
         try query { db in
             let statement = try db.cachedStatement(sql: "SELECT medium FROM alternate WHERE episode = ?")
@@ -107,7 +107,8 @@ extension EpisodeEntry {
 }
 
 extension Episode {
-    /// Whether this is the file of an alternate: no episode's name begins with a dot.
+    /// Whether this is the file of an alternate, whose `name` begins with `.alternates`. No episode's name begins with
+    /// a dot.
     package var isAlternate: Bool { name.utf8.first == UInt8(ascii: ".") }
 
     /// The name in the folder that contains the file.

@@ -1,6 +1,6 @@
 internal import Listening
 
-/// An action on one episode on one device, as exchanged by servers of the gPodder API.
+/// An action on one episode on one device, such as playback, as exchanged with servers of the gPodder API.
 package struct SyncAction: Sendable, Equatable {
     /// The kind of an action.
     package enum Kind: String, Sendable {
@@ -17,11 +17,11 @@ package struct SyncAction: Sendable, Equatable {
     package var device: String?
     /// Seconds since 1970 UTC, by the acting device's clock.
     package var timestamp: Int64
-    /// The start position in seconds.
+    /// The position in seconds at which this stretch of playback began.
     package var started: Int?
-    /// The playback position in seconds.
+    /// The position in seconds that this stretch of playback has reached.
     package var position: Int?
-    /// The duration in seconds.
+    /// The duration of the episode in seconds.
     package var total: Int?
 
     package init(
@@ -42,9 +42,9 @@ package struct SyncAction: Sendable, Equatable {
 
 /// The synchronized playback state of an episode.
 ///
-/// The state is one value rather than a played flag and a position: some servers (Nextcloud's gpoddersync) store only
-/// the last action of an episode, which expresses either the flag or the position. The order of the cases decides
-/// between two states of the same second: the one further along wins, so that no progress is lost.
+/// The state is one value rather than a played flag and a position, because some servers (Nextcloud's gpoddersync)
+/// store only the last action of an episode, which expresses either the flag or the position. If two states have the
+/// same second, the later case of this enumeration wins, or the greater position, so that no progress is lost.
 package enum SyncedState: Sendable, Equatable, Comparable {
     case new
     /// The position in seconds, at least 1.
@@ -77,7 +77,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         }
     }
 
-    /// The maximum position: ten years in seconds, as for `user.podfs.position`; more is a mistake.
+    /// The maximum position: ten years in seconds, as for `user.podfs.position`. A greater one can only be a mistake.
     package static let longest = Int(ListeningRules.longest)
 
     /// Returns the action that expresses the state.
@@ -98,8 +98,8 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         case .begun(let seconds):
             action.started = Self.start(started, upTo: seconds)
             action.position = seconds
-            // The duration is omitted if it is not greater than the position: such an action would mean that the
-            // episode was played.
+            // A duration that is not greater than the position is omitted, because the action would otherwise mean that
+            // the episode was played to the end.
             action.total = end.flatMap { $0 > seconds ? $0 : nil }
         case .played:
             let seconds = end ?? 1
@@ -134,8 +134,8 @@ package enum SyncedState: Sendable, Equatable, Comparable {
 /// A state with its time. The greater value wins: the later state or, if two states have the same second, the one
 /// further along.
 ///
-/// The device's name does not decide between two states of the same second: some servers do not store it, and devices
-/// that see different names would reach different results. All devices see the state itself.
+/// The device's name does not decide between two states of the same second. Some servers do not store it, so devices
+/// could see different names and reach different results. All devices see the same state.
 package struct SyncedMoment: Sendable, Equatable, Comparable {
     /// Seconds since 1970 UTC, by the server's clock.
     package var time: Int64
@@ -148,7 +148,7 @@ package struct SyncedMoment: Sendable, Equatable, Comparable {
 
     /// Returns the time of the playback that led to this state, in seconds since 1970 by the local clock; 0 for `new`.
     ///
-    /// - Parameter skew: The correction from local to server time.
+    /// - Parameter skew: The seconds to add to a local time to get the server's time.
     func lastPlayed(skew: Int64, now: Int64) -> Int64 {
         if state == .new { return 0 }
         return min(max(0, SyncTimeRange.bounded(time) - SyncTimeRange.bounded(skew)), max(0, now))

@@ -1,7 +1,7 @@
 internal import Foundation
 package import PodcastFeed
 
-/// Chapters in the file format JSON chapters 1.2
+/// A list of chapters as a file in the format JSON chapters 1.2
 /// (https://github.com/Podcastindex-org/podcast-namespace/blob/main/chapters/jsonChapters.md).
 package struct ChapterList: Sendable {
     private let chapters: [Chapter]
@@ -56,7 +56,7 @@ package struct ChapterList: Sendable {
         var chapters: [Entry]
     }
 
-    /// Thirty years in seconds, the same limit as for chapters in a feed.
+    /// The greatest accepted start in seconds, about thirty years. Chapters in a feed have the same limit.
     private static let longestStart = 1e9
 
     /// Returns the chapters of a file in this format, at most `limit`; none if the file is malformed.

@@ -19,7 +19,8 @@ final class FoundShows: ServicePart {
     /// Episodes of unsubscribed shows whose files could not be removed because a program was using them.
     private var leftBehind: Set<EpisodeID> = []
 
-    /// The time for which the feed of a found show stays fresh: as long as its search result.
+    /// The time for which a fetched feed of a found show is not fetched again. It equals the lifetime of search
+    /// results.
     private static let freshness = SearchCache.lifetime
     /// The time for which a found show is retained after a search last returned it or somebody last used it.
     private static let ephemeralLifetime = Duration.seconds(86_400)
@@ -36,7 +37,7 @@ final class FoundShows: ServicePart {
         guard let podcast = try library.podcast(id: id) else {
             throw Failure(errorNumber: ENOENT, message: "the search result has expired: search again")
         }
-        // A subscribed show has a schedule of its own.
+        // A subscribed show is refreshed on a schedule of its own.
         guard podcast.ephemeral else { return .done }
         try library.renew(found: [id], now: now())
         if let last = podcast.lastRefresh, last <= now(), now() - last < Self.freshness.seconds { return .done }
@@ -103,7 +104,8 @@ final class FoundShows: ServicePart {
     func purge(at moment: Int64? = nil) {
         let now = moment ?? now()
         do {
-            // Retry now: a reader's lease on a file may end a moment after the file was closed.
+            // These removals failed earlier because a program was using the file. They may succeed now: a reader's
+            // lease on a file can end a moment after the close.
             for episode in leftBehind { startTask { [self] in await dropEphemeral(episode) } }
             var used = try library.ephemeralPodcastsPinned().union(tasks.downloads.values.map(\.show))
             for episode in driver.clients.openEpisodes.union(leftBehind) {

@@ -7,8 +7,8 @@ package struct ITunesCatalogue: Catalogue {
     package let name = "iTunes"
     private let url: String
 
-    /// - Parameter url: `search.itunes.url`: the address of the API or of a compatible server. May have query
-    ///   parameters, such as `country=DE`.
+    /// - Parameter url: The setting `search.itunes.url`, which is the address of the API or of a compatible server. It
+    ///   may have query parameters, such as `country=DE`.
     package init(url: String = ITunesCatalogue.standardURL) {
         self.url = url
     }
@@ -21,7 +21,8 @@ package struct ITunesCatalogue: Catalogue {
             fields: Self.fields)
     }
 
-    /// Builds a lookup request: its address is the search address with `lookup` as the last component of the path.
+    /// Builds the request that looks up a show by its number at Apple. Its address is the search address, in whose path
+    /// `lookup` replaces a last component `search`, or is appended.
     package func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest? {
         guard case .apple(let id) = page else { return nil }
         var base = String(url.prefix { $0 != "?" && $0 != "#" })
@@ -35,8 +36,8 @@ package struct ITunesCatalogue: Catalogue {
 
     private static let fields = [(name: "Accept", value: "application/json, text/javascript;q=0.9, */*;q=0.1")]
 
-    /// Ignores the media type, because Apple sends JSON as `text/javascript`. Entries without `feedUrl` are omitted:
-    /// they are playable only in Apple's own apps.
+    /// Ignores the media type, because Apple sends JSON as `text/javascript`. Omits entries without `feedUrl`, because
+    /// only Apple's own apps can play them.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let results = try CatalogueAnswer.objects(
             "results", errorKey: "errorMessage", head: head, body: body, catalogue: name)

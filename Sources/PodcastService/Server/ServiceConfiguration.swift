@@ -25,7 +25,7 @@ package struct ServiceConfiguration: Sendable {
     package var storage = StorageLimits()
     /// Source of the network and power conditions on which discretionary (automatic) work depends.
     package var conditions = ConditionSource.constant(.unknown)
-    /// The age at which the conditions are read again while discretionary work depends on them.
+    /// The age at which the known conditions are read again while discretionary work depends on them.
     package var conditionLifetime = Duration.seconds(60)
     /// Whether discretionary work may run on a metered link.
     package var allowsMetered = false
@@ -48,10 +48,11 @@ package struct ServiceConfiguration: Sendable {
     package var netrcFile: String?
     /// Catalogues to search.
     package var catalogues: [any Catalogue] = [ITunesCatalogue()]
-    /// Timeout of a search, and of fetching a found show's feed: a program that lists a search folder waits for them.
+    /// Timeout of a search, and of fetching a found show's feed. A program that lists a search folder, or the folder of
+    /// a found show, is blocked meanwhile.
     package var searchTimeout = Duration.seconds(10)
-    /// Time for which the file of an unsubscribed episode stays cached after its last close: many programs open a file,
-    /// read its beginning, and open it again.
+    /// Time for which the file of an unsubscribed show's episode stays cached after its last close. Many programs open
+    /// a file, read its beginning, close it, and open it again.
     package var ephemeralLinger = Duration.seconds(5)
     /// The wall clock. It may be set forward or back at any time.
     package var wallClock: @Sendable () -> WallTime = { .now }

@@ -2,8 +2,9 @@ internal import Logging
 internal import PodcastLibrary
 internal import TransferCore
 
-/// One exchange with the server. Each step's result is recorded in the library before the next one begins, so that the
-/// exchange may stop anywhere.
+/// One exchange of subscriptions and episode actions (playback positions, for example) with the sync server. Each
+/// step's result is recorded in the library before the next step begins, so an exchange that stops early loses no
+/// result.
 struct SyncRun: Sendable {
     let library: Library
     let client: SyncClient
@@ -11,8 +12,8 @@ struct SyncRun: Sendable {
     let messages: SyncMessages
     let log: Logger
 
-    /// Maximum number of actions or subscription changes per request, which then has about a hundred kilobytes. A
-    /// rejected request is repeated in two halves.
+    /// Maximum number of actions or subscription changes per request. The body of a request with this number has about
+    /// a hundred kilobytes. If the server rejects a request, each half of its content is sent in a request of its own.
     private static let batch = 250
 
     init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {
@@ -27,8 +28,8 @@ struct SyncRun: Sendable {
 
     /// Fetches the server's changes to the subscriptions.
     ///
-    /// - Returns: the changes to apply; their timestamp, to be recorded once all have been applied; the server's
-    ///   address space.
+    /// - Returns: the changes to apply; their timestamp, which the caller records once all have been applied; the
+    ///   address space of the server's IP address (public, local network or loopback).
     func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64, space: AddressSpace) {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
         let answer = try await client.send(messages.subscriptions(since: since))
@@ -42,7 +43,7 @@ struct SyncRun: Sendable {
         return (merge, found.timestamp, answer.head.space ?? .public)
     }
 
-    /// Sends the pending changes.
+    /// Sends the pending subscription changes.
     func sendSubscriptions() async throws {
         let state = try library.subscriptionBook()
         var rest = state.pending[...]
@@ -67,7 +68,7 @@ struct SyncRun: Sendable {
                 try await send(one, state)
                 try await send(other, state)
             } else {
-                // A retry would be rejected again.
+                // The server would reject the change again, so it is recorded as settled and not retried.
                 for change in upload.changes {
                     log.warning("sync: the server rejects \(RedactedURL.text(change.url)): \(failure.message)")
                 }
@@ -78,8 +79,8 @@ struct SyncRun: Sendable {
 
     // MARK: Actions
 
-    /// Fetches the actions of other devices and merges them into the library. Also returns the local and the server's
-    /// time at the response.
+    /// Fetches the actions of other devices and merges them into the library. Also returns a clock: the local time and
+    /// the server's time when the response arrived.
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
         let window = account.episodes
         let answer = try await client.send(messages.episodes(since: window.episodesSince))

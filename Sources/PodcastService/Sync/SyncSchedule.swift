@@ -3,12 +3,12 @@ internal import Platform
 /// The rules for the time of the next exchange with the sync server. Pure: the caller supplies random numbers and the
 /// time. Times are in seconds since 1970, as the library stores them.
 package struct SyncSchedule: Sendable, Equatable {
-    /// `sync.interval`.
+    /// The setting `sync.interval`: the time between two exchanges.
     package let interval: Duration
-    /// Time between the last change and its upload: a person who marks a season as played makes many changes, which
-    /// one upload then covers.
+    /// The setting `sync.delay`: the time between the newest change and the upload. A person who marks a season as
+    /// played makes many changes, and one upload then covers all of them.
     package let delay: Duration
-    /// Maximum delay while changes continue.
+    /// Maximum time between the oldest change and the upload, even if newer changes keep arriving.
     private let longestDelay: Duration
 
     package init(interval: Duration = .seconds(3_600), delay: Duration = .seconds(30)) {
@@ -17,7 +17,7 @@ package struct SyncSchedule: Sendable, Equatable {
         longestDelay = self.delay * 10
     }
 
-    /// Maximum pause that a server may demand: a day. A longer one is shortened.
+    /// Maximum pause that a server may demand in `Retry-After`: a day. `SyncClient` shortens a longer one.
     static let longestHold = Duration.seconds(86_400)
 
     /// The longest time until the next exchange.
@@ -29,8 +29,9 @@ package struct SyncSchedule: Sendable, Equatable {
 
     /// Returns the time of the next exchange after consecutive failures.
     ///
-    /// The delay doubles from a minute to at most six hours, plus up to a quarter at random. It does not exceed
-    /// `interval`, or a minute if `interval` is shorter. A longer `retryAfter` is respected in full.
+    /// The delay is a minute after the first failure and doubles with each further one, up to six hours. Up to a
+    /// quarter is added at random. The sum does not exceed `interval`, or a minute if `interval` is shorter. If
+    /// `retryAfter` is longer than this, it applies in full instead.
     package func next(now: Int64, failures: Int, retryAfter: Duration?, random: Double) -> Int64 {
         let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(0, failures - 1), 16)))
         let spread = pause * (1 + random / 4)

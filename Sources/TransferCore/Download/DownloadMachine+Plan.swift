@@ -1,6 +1,6 @@
 internal import Platform
 
-// Computation of the needed connections from present bytes and waiting readers.
+// Computation of the connections that are needed, from the bytes already stored and the readers that wait.
 extension DownloadMachine {
     /// Opens, pauses and resumes connections, according to the needs of readers and background filling.
     mutating func plan(_ now: Instant) -> [Action] {
@@ -14,7 +14,7 @@ extension DownloadMachine {
         }
         if isWanted, let finished = finishIfWhole() { return finished }
         var actions = refuseProbes()
-        // Each round adds a connection for a reader; more rounds than allowed connections cannot help.
+        // Each round adds a connection for a reader, so there are at most as many rounds as allowed connections.
         for _ in 0..<limits.connections where canRetry(now) {
             guard let need = unservedNeed() else { break }
             actions += connect(for: need, now: now)
@@ -35,8 +35,9 @@ extension DownloadMachine {
         return now >= scheduledRetry.at
     }
 
-    /// Whether a continuation has to be compared with the present bytes: no validator identifies the rendition, or the
-    /// feed's address is requested again and may now lead to another rendition.
+    /// Whether the bytes of a new response have to be compared with stored bytes, because they may be of another
+    /// rendition (version of the file). This is the case if no validator identifies the rendition, or if the request
+    /// goes to the feed's address, which may redirect to another rendition than before.
     private var needsComparison: Bool { !rendition.isProven || !address.knowsDirect }
 
     /// Returns the connections that will deliver a byte on which a reader is blocked.
@@ -96,8 +97,8 @@ extension DownloadMachine {
         if let actions = streamForProbes(to: need, now: now) { return actions }
         guard canSeek(to: need) else {
             if pin == nil, !connections.isEmpty { return [] }  // Wait for the response head that is on its way.
-            // Only a stream to the end can reach `need`: extend the limit of one that is still before `need`, or start
-            // a new one.
+            // No request can start at `need`, so only a connection that streams to the end of the file reaches it.
+            // Extend the limit of such a connection that is still before `need`, or start a new one.
             for id in connections.ids {
                 guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
                     !connection.isProbe, connection.body?.end.map({ need < $0 }) ?? true
@@ -118,8 +119,9 @@ extension DownloadMachine {
         return actions + start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
     }
 
-    /// Starts a connection whose first new byte is `need`. A connection at a lower offset then stops where the new one
-    /// starts, or ends at once if too many of its bytes would be wasted otherwise.
+    /// Starts a connection whose first new byte is `need`. Each connection at a lower offset then stops where the new
+    /// one starts. It ends at once if the rendition is proven, no reader waits for the connection, and too many of its
+    /// bytes would be wasted.
     ///
     /// - Parameter probeEnd: The end of the bytes that probes need, if only probes wait for the connection.
     mutating func start(at need: Int64, forReader: Bool, probeEnd: Int64? = nil, now: Instant) -> [Action] {
@@ -141,21 +143,21 @@ extension DownloadMachine {
         if let probeEnd {
             request.isProbe = true
             if need == 0, faults.allowRanges, pin?.acceptsRanges ?? true { request.ranged = true }
-            // While the size of a known rendition is unknown, the request has no end: the body's end shows the size.
+            // If the size of a known rendition is unknown, the request has no end, because only the end of the body
+            // shows the size.
             if request.ranged, pin == nil || pin?.total != nil { request.end = min(request.end ?? probeEnd, probeEnd) }
             if request.end == nil { request.ranged = request.offset > 0 }
         }
         request.ifRange = request.ranged ? pin?.validator : nil
-        // A connection at a lower offset stops where this one starts.
         let first = request.offset
         var actions: [Action] = []
         let serving = servingConnections()
         for other in connections.ids {
             guard let running = connections[other], running.position < first else { continue }
             connections[other]?.limit = min(running.limit ?? first, first)
-            // The bytes that its server sends beyond this limit are wasted: while the connection is paused they fill
-            // the socket buffers. If they cost more than a request, end the connection; a later request with an end
-            // fetches the gap.
+            // The bytes that the server sends on `other` beyond this limit are wasted: while the connection is paused,
+            // they fill the socket buffers. If they cost more than a new request, end the connection. A later request
+            // fetches the bytes up to `first`.
             let excess = (running.body?.end ?? running.request.end ?? pin?.total ?? first) - first
             if rendition.isProven, running.isReceiving, !serving.contains(other), excess > limits.excess {
                 connections[other] = nil
@@ -187,8 +189,9 @@ extension DownloadMachine {
         return result
     }
 
-    /// Pauses or holds the connections that nobody waits for, and resumes the others. Creates the file before bytes are
-    /// stored.
+    /// Resumes the connections that readers or background filling need. Pauses the others while background filling
+    /// runs, and otherwise holds them: a held connection has no slot, and ends unless it is needed within
+    /// `limits.maxHold`. Creates the file before bytes are stored.
     private mutating func regulate(_ now: Instant) -> [Action] {
         var actions: [Action] = []
         let serving = servingConnections()

@@ -129,15 +129,16 @@ struct Demo {
         }
     }
 
-    /// Reads an episode by `read`, and shows the progress of its download until the daemon reports the end.
+    /// Calls `read`, which reads an episode, and shows the progress of the download until the daemon reports its end.
     ///
-    /// - Parameter queue: The source of `events`; finished if `read` fails, since the daemon may not report that.
+    /// - Parameter queue: The continuation that feeds `events`. It is finished if `read` fails: the daemon may not
+    ///   report that failure, and the wait for events would not end.
     /// - Returns: The result of `read`.
     static func follow(
         _ id: EpisodeID, _ events: AsyncStream<Event>, from queue: AsyncStream<Event>.Continuation,
         read: @escaping @Sendable () throws -> Int
     ) async throws -> Int {
-        // Read on another thread, since reading blocks until the bytes arrive.
+        // Reads on another thread, because reading blocks until the bytes arrive.
         let reader = Task(executorPreference: WorkerPool.shared) {
             do {
                 return try read()
@@ -178,7 +179,7 @@ struct Demo {
     }
 }
 
-/// The progress bar: redrawn on a terminal, otherwise one line at each tenth.
+/// The progress bar. On a terminal it is redrawn in place; otherwise a new line is printed for each ten percent.
 private struct DemoBar {
     private let isInteractive = Terminal.isInteractive
     private var tenth = -1

@@ -3,7 +3,7 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Conversion of transcripts to WebVTT. Each fixture is a transcript with its result.
+/// Conversion of transcripts to WebVTT. Each fixture is a transcript and a `.vtt` file with the expected result.
 struct TranscriptConverterTests {
     private static var folder: URL { FixtureTests.folder.appendingPathComponent("Transcripts") }
 
@@ -58,7 +58,7 @@ struct TranscriptConverterTests {
         }
     }
 
-    /// A transcript of hours: the output keeps up with the input, since at most two cues are retained.
+    /// In a transcript of hours, the output keeps up with the input, because the converter retains at most two cues.
     @Test(arguments: [
         "1\n00:00:01,000 --> 00:00:02,500\nSaid in one second and a half, and repeated for hours.\n\n",
         "{\"startTime\":1,\"endTime\":2.5,\"speaker\":\"Ann\",\"body\":\"Said in one second and a half.\"},\n",
@@ -91,8 +91,8 @@ struct TranscriptConverterTests {
         #expect(converted(Array(nested.utf8), pieces: 4_096) == nil)
     }
 
-    /// A line of `TranscriptConverter.textLimit` bytes. If each mark were searched for its end, a line would take
-    /// minutes.
+    /// A line of `TranscriptConverter.textLimit` bytes full of marks, such as `<`, that are never closed. If the
+    /// converter searched the rest of the line for the end of each mark, the line would take minutes.
     @Test(.timeLimit(.minutes(1)), arguments: [("<", "&lt;"), ("<b", "&lt;b"), ("{\\", "{\\"), ("&", "&amp;")])
     func marksWithoutAnEndTakeLinearTime(mark: String, result: String) {
         let count = (64 << 10) / mark.utf8.count

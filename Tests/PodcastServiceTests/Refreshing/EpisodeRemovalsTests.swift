@@ -7,7 +7,7 @@ struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400
     private static let now: Int64 = 1_000 * day
 
-    /// Returns an episode with the id 100 - `number`. Number 1 is the newest; each later number is a day older.
+    /// Returns an episode with the id 100 - `number`. Number 1 is the newest; each higher number is a day older.
     private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
@@ -28,7 +28,8 @@ struct EpisodeRemovalsTests {
                 $0.complete = number == 5
             }
         }
-        // 1 is still in the feed, 5 has a complete copy: only 4 is no longer readable.
+        // The media of 1, 4 and 5 are gone from the server. But 1 is still in the feed, and 5 has a complete copy in
+        // the cache. So only 4 is removed.
         #expect(removed(episodes, .all) == [96])
     }
 
@@ -154,7 +155,7 @@ struct AutoDownloadTests {
             // The third episode does not take the place of the second.
             #expect(plan([Self.episode(1), Self.episode(2, change), Self.episode(3)], 2).enqueue == [99])
         }
-        // A partial file is continued.
+        // The download of a partial file is continued.
         #expect(plan([Self.episode(1) { $0.cachedBytes = 5 }], 1).enqueue == [99])
     }
 

@@ -1,11 +1,12 @@
 internal import PodcastLibrary
 internal import TransferCore
 
-/// The links of views at their last listings, as the kernel may have cached them. Pure.
+/// The links in each view (a folder with links to episodes) at its last listing, as the kernel may have cached them.
+/// Pure.
 ///
 /// The kernel caches the names of a listed view for up to a day, so names that leave a view must be invalidated. Only
-/// the views that the kernel knows have a record, and at most `capacity` of them: the names of the view listed longest
-/// ago are invalidated when another is added.
+/// the views that the kernel knows have a record, and there are at most `capacity` records. A further one replaces the
+/// record of the view listed longest ago, whose names are then invalidated.
 struct ViewRecords: Sendable {
     private struct Link: Equatable {
         var name: String
@@ -35,8 +36,9 @@ struct ViewRecords: Sendable {
     ///
     /// - Parameter revision: The view's revision, read before the links.
     /// - Returns: The invalidations of names that are gone or refer to another episode, of changed links, and of the
-    ///   folder and its playlist. If the view had no record and there are now more than `capacity` records: the
-    ///   invalidations for the view listed longest ago, whose record is removed.
+    ///   folder and its playlist. None if a listing of a later revision is already recorded. If the view had no record
+    ///   and there are now more than `capacity` records, the invalidations for the view listed longest ago, whose
+    ///   record is removed.
     mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
         let new = Dictionary(
             links.map {
@@ -55,7 +57,7 @@ struct ViewRecords: Sendable {
         guard revision >= old.revision else { return [] }
         records[view] = Record(links: new, order: order, revision: revision, listing: listings)
         if new == old.links, order == old.order {
-            // A title or a duration in the playlist may have changed.
+            // The names are the same, but at a later revision a title or a duration in the playlist may have changed.
             return revision == old.revision ? [] : [.attributes(NodeNumber(kind: .viewPlaylist, row: view))]
         }
         let gone = old.links.filter { new[$0.key]?.name != $0.value.name }
@@ -64,14 +66,14 @@ struct ViewRecords: Sendable {
             + others.keys.map { .attributes(EpisodeLink.number($0, in: view)) } + folder(view)
     }
 
-    /// Removes the record of a view, and returns the invalidations of its names: without a record, later changes of the
-    /// names are not detected.
+    /// Removes the record of a view, and returns the invalidations of all its names, because later changes of the names
+    /// cannot be detected without a record.
     mutating func remove(_ view: ViewID) -> [Invalidation] {
         guard let record = records.removeValue(forKey: view) else { return [] }
         return entries(record.links, of: view) + folder(view)
     }
 
-    /// Removes the record of a view that the kernel has forgotten, with all names in it.
+    /// Removes the record of a view that the kernel has forgotten. It has then forgotten all names in the view as well.
     mutating func forget(_ view: ViewID) { records[view] = nil }
 
     private func entries(_ links: [EpisodeID: Link], of view: ViewID) -> [Invalidation] {

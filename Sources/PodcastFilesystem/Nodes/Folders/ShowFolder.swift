@@ -55,7 +55,7 @@ struct ShowFolder: NodeBehaviour {
         let entries = try mount.library.entries(of: show.id)
         let episodes = entries.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) }
         let files = Self.files.compactMap { kind, name -> FolderSnapshot.Item? in
-            // Whether the daemon has stored the raw feed is checked without opening the file.
+            // `hasStoredFeed` checks whether the daemon has stored the raw feed, without opening the file.
             if kind == .feedXML, !mount.hasStoredFeed(node.show) { return nil }
             return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
         }
@@ -70,7 +70,8 @@ struct ShowFolder: NodeBehaviour {
             + (try mount.assetItems(of: node.show, entries))
     }
 
-    /// Returns the shared feed, unless there is none or an episode has its name.
+    /// Returns the item of the shared feed (a feed for other people's podcast clients); none if the show has no shared
+    /// feed, or if an episode has its name.
     private func sharedFeed(besides entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard try ShowFeedFile.exists(for: node.show, mount),
             !entries.contains(where: { $0.name == ShowFeedFile.name })

@@ -19,7 +19,8 @@ struct DaemonCommand: PodfsCommand {
     @Flag(help: "Stay in the foreground and log to standard error.")
     var foreground = false
 
-    /// The descriptor of the pipe to `SpawnedSelf.start` in the process that has started this one.
+    /// The descriptor of a pipe to the process that has started this one. `SpawnedSelf.start` waits there for `ok` or
+    /// an error message.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
