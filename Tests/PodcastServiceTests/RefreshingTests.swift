@@ -169,4 +169,31 @@ struct RefreshingTests {
         }
         await daemon.stop()
     }
+
+    /// A server that refuses the default user agent refuses it on all pages, and at a new address, too.
+    @Test func furtherPagesAndTheNewAddressAreRequestedWithTheShowsUserAgent() async throws {
+        home.publish()
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try #require(try daemon.library.podcasts().first?.id)
+        try await client.perform(.set(podcast: id, assignments: ["user_agent=Other/1"]))
+        let all = FeedBuilder.show("Show", episodes: 2) { home.web.url(home.media($0)) }
+        func serve(_ path: String, _ items: [FeedBuilder.Item], raw: String = "") {
+            let text = FeedBuilder(title: "Show", raw: raw, items: items).text
+            home.web.serve(path, Resource(text: text)) { request in
+                request.headers["User-Agent"] == "Other/1" ? .normal : .status(403)
+            }
+        }
+        let newest = all.items.filter { $0.title == "Episode 1" }
+        let next = "<atom:link rel=\"next\" href=\"\(home.web.url("/older.xml"))\"/>"
+        let moved = "<itunes:new-feed-url>\(home.web.url("/new.xml"))</itunes:new-feed-url>"
+        serve("/feed.xml", newest, raw: next + moved)
+        serve("/older.xml", all.items.filter { $0.title != "Episode 1" })
+        serve("/new.xml", all.items)
+        #expect(try await refresh(client, id) == [RefreshResult(name: "Show", added: 1)])
+        #expect(home.web.requests(for: "/older.xml").map(\.status) == [200])
+        #expect(try daemon.library.podcast(id: id)?.url == home.web.url("/new.xml"))
+        await daemon.stop()
+    }
 }

@@ -113,7 +113,8 @@ extension Refresher {
             let occasion: PagedFeed.Occasion =
                 podcast.lastRefresh == nil ? .subscription : occasions[podcast.id] ?? .schedule
             let paged = try await pages(
-                of: first, in: found, occasion, credentials: credentials(of: podcast.id, showAccess(of: podcast.id)))
+                of: first, in: found, occasion, credentials: credentials(of: podcast.id, showAccess(of: podcast.id)),
+                userAgent: settings(of: podcast.id).userAgent)
             let facts = RefreshFacts(head: found.head, feed: first)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
@@ -202,13 +203,15 @@ extension Refresher {
     /// pages before it. But throws `CancellationError` if the task was cancelled, since later refreshes would not fetch
     /// the missing pages.
     func pages(
-        of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
+        of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?,
+        userAgent: String?
     ) async throws -> PagedFeed {
         var paged = PagedFeed(feed, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
         var reach = found.head.space
         while let next = paged.next {
             do {
-                let page = try await context.fetcher.retrieve(next, reach: reach, credentials: credentials)
+                let page = try await context.fetcher.retrieve(
+                    next, reach: reach, credentials: credentials, userAgent: userAgent)
                 reach = page.head.space
                 if let feed = page.feed {
                     paged.append(feed, from: page.chain.final)
@@ -278,9 +281,10 @@ extension Refresher {
     /// Verifies a new address announced by a feed, and moves the subscription there if the address has the same show.
     private func verify(_ candidate: String, for podcast: Podcast, from reach: AddressSpace?) async throws {
         let credentials = credentials(of: podcast.id, try showAccess(of: podcast.id))
-        guard let found = try? await context.fetcher.retrieve(candidate, reach: reach, credentials: credentials) else {
-            return
-        }
+        guard
+            let found = try? await context.fetcher.retrieve(
+                candidate, reach: reach, credentials: credentials, userAgent: settings(of: podcast.id).userAgent)
+        else { return }
         let known = try library.identities(of: podcast.id)
         let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })
         guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),

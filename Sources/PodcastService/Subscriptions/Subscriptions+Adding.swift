@@ -51,18 +51,22 @@ extension Subscriptions {
     }
 
     /// Fetches the feed of a show, which must have playable episodes.
-    private func fetch(_ address: PrivateAddress, reach: AddressSpace?, task: TaskID) async throws -> Arrival {
+    ///
+    /// - Parameter userAgent: the show's own setting; `nil` for the configured one.
+    private func fetch(
+        _ address: PrivateAddress, reach: AddressSpace?, userAgent: String? = nil, task: TaskID
+    ) async throws -> Arrival {
         let own =
             address.credentials
             ?? context.netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)
         let found = try await context.fetcher.retrieve(
-            address.url, reach: reach, credentials: own, keepingIn: refresher.documents,
+            address.url, reach: reach, credentials: own, userAgent: userAgent, keepingIn: refresher.documents,
             onProgress: { progress in startTask { [self] in report(progress, of: task) } })
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
         let paged = try await refresher.pages(
-            of: first, in: found, .subscription, credentials: own)
+            of: first, in: found, .subscription, credentials: own, userAgent: userAgent)
         guard !paged.feed.items.isEmpty else {
             throw FetchFailure(
                 status: found.head.status, message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
@@ -108,7 +112,8 @@ extension Subscriptions {
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = driver.beginFetch(path: podcast.name)
         defer { driver.finishFetch(task) }
-        let arrival = try await fetch(address, reach: nil, task: task)
+        let arrival = try await fetch(
+            address, reach: nil, userAgent: settings(of: podcast.id).userAgent, task: task)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
         try library.setAccess(of: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
