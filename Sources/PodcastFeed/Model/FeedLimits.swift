@@ -2,8 +2,8 @@
 ///
 /// Content beyond a limit is truncated or omitted, usually with a diagnostic; it is never an error.
 package struct FeedLimits: Sendable, Equatable {
-    /// The maximum size of the document in bytes: 20,000 items with long show notes fit. Resolving relative references
-    /// may add as many bytes again.
+    /// The maximum size of the document, or of all pages of a feed together, in bytes: 20,000 items with long show
+    /// notes fit. Resolving relative references may add as many bytes again.
     package var bytes = 64 << 20
     /// The maximum number of items, or of subscriptions in a list. A daily show has 36,500 in a century.
     package var items = 100_000

@@ -9,7 +9,7 @@ struct FeedFetcher: Sendable {
     let engine: TransferEngine
     /// Limits of the parser. A response with more than `limits.bytes` bytes is not received to its end, and its feed is
     /// truncated.
-    let limits: FeedLimits
+    var limits: FeedLimits
 
     /// A feed, or 304 Not Modified.
     enum Outcome: Sendable {
@@ -25,6 +25,8 @@ struct FeedFetcher: Sendable {
         var isConditional: Bool
         /// The feed of a response with status 200, or the new part of the feed with status 226.
         var feed: Feed?
+        /// The number of bytes of the feed's document that were parsed.
+        var size = 0
         /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
         /// The failure, if there is neither a feed nor a 304 to a conditional request.
@@ -137,7 +139,7 @@ struct FeedFetcher: Sendable {
         var head: ResponseHead?
         var parser: FeedParser?
         var document: ArrivingDocument?
-        /// Bytes of the document that may still be stored.
+        /// Bytes of the document that may still be parsed and stored.
         var room = limits.bytes
         let meter = onProgress.map(FeedMeter.init)
         defer { meter?.finish() }
@@ -186,6 +188,7 @@ struct FeedFetcher: Sendable {
         }
         do {
             found.feed = try parser.finish()
+            found.size = limits.bytes - room
             found.document = document
         } catch let error as FeedError {
             found.problem = FetchFailure(status: head.status, message: "\(address.visible): \(error)")

@@ -23,6 +23,12 @@ package struct PagedFeed: Sendable {
     package private(set) var feed: Feed
     /// The next page to fetch; `nil` if there is none or it is not to be followed.
     package private(set) var next: String?
+    /// The maximum size of the next page in bytes. All pages together have at most `limits.bytes`, so that they need no
+    /// more memory than one large document. A page that exceeds it is truncated, and later pages are not fetched; then
+    /// `isWhole` is `false`.
+    package private(set) var room: Int
+    /// The reason why a further page was not fetched or was ignored; `nil` if there is none.
+    package private(set) var problem: String?
     private var pages = 1
     /// The keys of the pages' addresses, to detect loops.
     private var visited: Set<String>
@@ -31,10 +37,14 @@ package struct PagedFeed: Sendable {
 
     /// - Parameters:
     ///   - feed: the first page.
+    ///   - size: the number of bytes that were parsed of its document.
     ///   - url: its address, after redirects.
-    package init(_ feed: Feed, from url: String, for occasion: Occasion, limits: FeedLimits = .standard) {
+    package init(
+        _ feed: Feed, size: Int = 0, from url: String, for occasion: Occasion, limits: FeedLimits = .standard
+    ) {
         self.limits = limits
         self.feed = feed
+        room = max(0, limits.bytes - size)
         first = FeedAddress(url)
         visited = Set([first?.key].compactMap(\.self))
         guard occasion != .schedule, feed.next != nil else { return }
@@ -48,12 +58,14 @@ package struct PagedFeed: Sendable {
     /// Adds a page, and determines the next page to fetch. Does nothing if `next` is `nil`.
     ///
     /// - Parameters:
-    ///   - page: the document at `next`.
+    ///   - page: the document at `next`, parsed up to `room` bytes.
+    ///   - size: the number of bytes that were parsed of the document.
     ///   - url: its address, after redirects.
-    package mutating func append(_ page: Feed, from url: String) {
+    package mutating func append(_ page: Feed, size: Int = 0, from url: String) {
         guard next != nil else { return }
         next = nil
         pages += 1
+        room = max(0, room - size)
         if let address = FeedAddress(url) { visited.insert(address.key) }
         var fresh: [Item] = []
         var keys: Set<String> = []
@@ -93,6 +105,7 @@ package struct PagedFeed: Sendable {
         guard pages < Self.pageLimit else {
             return stop("there are more than \(Self.pageLimit) pages; the rest is ignored")
         }
+        guard room > 0 else { return stop("the pages are larger than \(limits.bytes) bytes; the rest is ignored") }
         guard let first, var address = FeedAddress(text), !address.hasUserInfo else {
             return stop("the address of page \(pages + 1) cannot be used; that page and later ones are ignored")
         }
@@ -111,6 +124,7 @@ package struct PagedFeed: Sendable {
     /// Follows no further page, and reports why.
     private mutating func stop(_ message: String) {
         next = nil
+        problem = message
         // If the list is full, replace its last entry: this message is more important.
         if feed.diagnostics.count >= limits.diagnostics { feed.diagnostics.removeLast() }
         feed.diagnostics.append(Diagnostic(line: 0, message: message))

@@ -206,21 +206,27 @@ extension Refresher {
         of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?,
         userAgent: String?
     ) async throws -> PagedFeed {
-        var paged = PagedFeed(feed, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
+        var paged = PagedFeed(
+            feed, size: found.size, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
+        var fetcher = context.fetcher
         var reach = found.head.space
         while let next = paged.next {
             do {
-                let page = try await context.fetcher.retrieve(
+                fetcher.limits.bytes = paged.room
+                let page = try await fetcher.retrieve(
                     next, reach: reach, credentials: credentials, userAgent: userAgent)
                 reach = page.head.space
                 if let feed = page.feed {
-                    paged.append(feed, from: page.chain.final)
+                    paged.append(feed, size: page.size, from: page.chain.final)
                 } else {
                     paged.fail(page.problem?.message ?? "no feed")
                 }
             } catch let failure as FetchFailure {
                 paged.fail(failure.message)
             }
+        }
+        if let problem = paged.problem {
+            log.warning("\(PrivateAddress(found.chain.requested).visible): \(problem)")
         }
         return paged
     }

@@ -99,6 +99,37 @@ import Testing
         await daemon.stop()
     }
 
+    /// Each page is smaller than the limit. The second one is truncated, and the third is not requested.
+    @Test func pagesBeyondTheLimitAreIgnored() async throws {
+        let all = FeedBuilder.show("Show", episodes: 60, length: 20_000) { home.web.url(home.media($0)) }
+        var size = 0
+        for page in 1...3 {
+            var feed = all
+            feed.items = Array(all.items.dropFirst((page - 1) * 20).prefix(20))
+            feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/page-\(page + 1).xml"))\"/>"
+            size = max(size, feed.text.utf8.count)
+            let path = page == 1 ? "/feed.xml" : "/page-\(page).xml"
+            home.web.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
+        }
+        let limit = size * 3 / 2
+        let daemon = try await home.start { $0.feedLimits.bytes = limit }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes > 20 && show.episodes < 40)
+        #expect(home.web.requests.map(\.path) == ["/feed.xml", "/page-2.xml"])
+        let id = show.id
+        let cut = show.episodes
+        // Episodes beyond the limit do not count as removed.
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else {
+            throw Failure(message: "not refreshed")
+        }
+        #expect(results.map(\.error) == [nil])
+        let episodes = try daemon.library.episodes(of: id)
+        #expect(episodes.count == cut && episodes.allSatisfy { $0.listed })
+        await daemon.stop()
+    }
+
     @Test func aFeedOfExactlyTheMaximumSizeIsWhole() async throws {
         serve(text(20), etag: "\"whole\"")
         let size = text(20).utf8.count

@@ -130,6 +130,27 @@ struct PagedFeedTests {
         #expect(FeedLimits.standard.items == 100_000)
     }
 
+    @Test func theBytesOfAllPagesTogetherAreBounded() {
+        var limits = FeedLimits.standard
+        limits.bytes = 100
+        var pages = PagedFeed(
+            Self.page(0..<3, next: Self.url(2)), size: 40, from: Self.first, for: .subscription, limits: limits)
+        #expect(pages.room == 60)
+        pages.append(Self.page(3..<6, next: Self.url(3)), size: 35, from: Self.url(2))
+        #expect(pages.room == 25 && pages.next == Self.url(3))
+        pages.append(Self.page(6..<8, next: Self.url(4)), size: 25, from: Self.url(3))
+        #expect(pages.next == nil && pages.feed.items.count == 8 && !pages.isWhole)
+        #expect(pages.problem == "the pages are larger than 100 bytes; the rest is ignored")
+        let full = PagedFeed(
+            Self.page(0..<3, next: Self.url(2)), size: 100, from: Self.first, for: .subscription, limits: limits)
+        #expect(full.next == nil && full.problem == pages.problem)
+        // A last page that just fits completes the feed.
+        var fitting = PagedFeed(
+            Self.page(0..<3, next: Self.url(2)), size: 40, from: Self.first, for: .subscription, limits: limits)
+        fitting.append(Self.page(3..<6), size: 60, from: Self.url(2))
+        #expect(fitting.isWhole && fitting.problem == nil)
+    }
+
     /// If the feed were complete, the library would treat the episodes beyond the limit as no longer in the feed.
     @Test func aLastPageBeyondTheLimitLeavesTheFeedIncomplete() {
         var limits = FeedLimits.standard
