@@ -77,6 +77,32 @@ struct EventGroupTests {
         return driver.unwritten.count
     }
 
+    /// Reports an open and an event, for one transaction.
+    @ServiceActor private func report(openOf episode: EpisodeID, and event: TransferEvent, to daemon: RunningService) {
+        let driver = daemon.service.driver
+        driver.events.enqueue(.opened(episode))
+        driver.events.enqueue(.transfer(event))
+        driver.drainEvents()
+    }
+
+    /// If the open were not recorded, the episode would be evicted too early.
+    @Test func anOpenIsRecordedIfALaterEventIsRejected() async throws {
+        let (daemon, _, ids) = try await start(episodes: 2)
+        let database = try DatabaseQueue(path: home.paths.library)
+        try await database.write { db in
+            try db.execute(
+                sql: "CREATE TRIGGER forbid BEFORE INSERT ON rendition BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+        }
+        let rejected = TransferEvent.fileCreated(
+            key: MediaID(ids[1]), generation: 1, file: "gone", Pin(total: 20_000, validator: nil), finalURL: nil)
+        await report(openOf: ids[0], and: rejected, to: daemon)
+        #expect(await report([], to: daemon) == 1)
+        let query = "SELECT last_opened FROM episode WHERE id = \(ids[0])"
+        let opened = try await database.read { db in try Int64.fetchOne(db, sql: query) }
+        #expect(opened ?? 0 > 0)
+        await daemon.stop()
+    }
+
     @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
 
     /// An event of an episode or a download that is no longer in the library can never be written. If the daemon

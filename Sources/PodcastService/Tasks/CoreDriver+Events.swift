@@ -178,8 +178,10 @@ extension CoreDriver {
         } catch LibraryError.noSuchEpisode {
             // The episode has just been removed.
         }
-        if lastOpens.count > 10_000 { lastOpens = [:] }
-        lastOpens[episode] = now
+        batch.whenWritten { [self] in
+            if lastOpens.count > 10_000 { lastOpens = [:] }
+            lastOpens[episode] = now
+        }
     }
 
     /// Returns the task for a row of the library; `nil` if its episode or show was removed.
