@@ -78,6 +78,19 @@ struct CredentialTests {
         await next.stop()
     }
 
+    /// The show is in the library then, so mounts have to list it.
+    @Test func aNewShowWhoseCredentialsCannotBeStoredIsReported() async throws {
+        publish()
+        // A folder in the place of the file makes every write fail.
+        try FileManager.default.createDirectory(atPath: home.paths.credentials, withIntermediateDirectories: true)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        _ = try #require(await client.failure(of: .subscribe(url: address, name: nil)))
+        let podcast = try #require(try daemon.library.podcast(named: "Private"))
+        try await client.event("of the show") { $0.kind == .library && $0.show == podcast.id }
+        await daemon.stop()
+    }
+
     @Test func failuresDoNotShowCredentials() async throws {
         publish()
         let wrong = address.replacing("me:hush@", with: "me:Geheim@")

@@ -38,12 +38,17 @@ extension Subscriptions {
         if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
         let result = try await store(arrival, name: name, fromServer: server, given: isGiven ? address.url : nil)
         let id = result.podcast.id
-        if let given = address.credentials {
-            try library.setHasCredentials(podcast: id, true)
-            try credentials.set(given, for: id)
+        do {
+            // Even if the credentials cannot be stored, the show is in the library.
+            defer {
+                driver.changed(podcast: id, name: result.podcast.name)
+                copies.subscriptionsChanged()
+            }
+            if let given = address.credentials {
+                try library.setHasCredentials(podcast: id, true)
+                try credentials.set(given, for: id)
+            }
         }
-        driver.changed(podcast: id, name: result.podcast.name)
-        copies.subscriptionsChanged()
         // Check only the configuration: a new show has no settings of its own.
         if configuration.keep != .all || configuration.autoDownload > 0 { try tidier.tidy(id) }
         log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
