@@ -82,6 +82,19 @@ struct StatusScreenTests {
         #expect(lines(80, height: 10).last == "and 27 more")
     }
 
+    @Test(arguments: [
+        ([2, 2, 2], 0, 5, 0), ([2, 2, 2], 1, 5, 0), ([2, 2, 2], 2, 5, 1), ([2, 1, 2], 2, 5, 0), ([1, 2], 1, 1, 1),
+    ])
+    func theSelectedTaskIsShown(_ lineCounts: [Int], _ selected: Int, _ room: Int, _ first: Int) {
+        #expect(StatusScreen.firstShown(lineCounts, selected: selected, room: room) == first)
+    }
+
+    /// A time proportional to the square of the number of tasks would exceed the limit.
+    @Test(.timeLimit(.minutes(1))) func manyTasksNeedLinearTime() {
+        let lineCounts = Array(repeating: 2, count: 500_000)
+        #expect(StatusScreen.firstShown(lineCounts, selected: 499_999, room: 23) == 499_989)
+    }
+
     @Test func coloursDoNotChangeTheText() {
         board.replace(with: [task(1, "Show/One.mp3", state: .failed, error: "gone")], now: 0)
         #expect(lines(80).last == "  failed: gone")

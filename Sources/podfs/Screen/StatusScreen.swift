@@ -63,7 +63,7 @@ struct StatusScreen {
         guard let room else { return blocks.flatMap(\.self) }
         var start = 0
         if let selected, let index = tasks.firstIndex(where: { $0.id == selected }) {
-            while start < index, blocks[start...index].reduce(0, { $0 + $1.count }) > room - 1 { start += 1 }
+            start = Self.firstShown(blocks.map(\.count), selected: index, room: room - 1)
         }
         var shown: [[Piece]] = []
         for (index, block) in blocks.enumerated().dropFirst(start) {
@@ -76,6 +76,19 @@ struct StatusScreen {
             shown += block
         }
         return shown
+    }
+
+    /// Returns the index of the first task to show: as early as the selected one then still fits.
+    ///
+    /// - Parameter lineCounts: The number of lines of each task.
+    static func firstShown(_ lineCounts: [Int], selected: Int, room: Int) -> Int {
+        var start = selected
+        var count = lineCounts[selected]
+        while start > 0, count + lineCounts[start - 1] <= room {
+            start -= 1
+            count += lineCounts[start]
+        }
+        return start
     }
 
     private func ended(_ board: TaskBoard, room: Int) -> [[Piece]] {
