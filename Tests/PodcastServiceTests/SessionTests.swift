@@ -1,5 +1,6 @@
 import DaemonCore
 import Foundation
+import GRDB
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
@@ -271,6 +272,23 @@ struct SessionTests {
         #expect(await other.failure(of: .createTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .suspendTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .resumeTask(episode: 999))?.message.contains("999") == true)
+        await daemon.stop()
+    }
+
+    @Test func aSessionThatCouldNotBeOpenedCanBeOpenedAgain() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let database = try DatabaseQueue(path: home.paths.library)
+        let table = try await database.write { db in
+            let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'session'")
+            try db.execute(sql: "DROP TABLE session")
+            return sql
+        }
+        let command = Command.openSession(.background(identifier: "test"))
+        #expect(await client.failure(of: command)?.message.contains("session already") == false)
+        let sql = try #require(table)
+        try await database.write { db in try db.execute(sql: sql) }
+        #expect(try await client.perform(command) == .session(tasks: [], ended: []))
         await daemon.stop()
     }
 

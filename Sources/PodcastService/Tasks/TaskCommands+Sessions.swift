@@ -18,13 +18,17 @@ extension TaskCommands {
         if case .background("") = configuration {
             throw Failure(kind: .usage, message: "a background session needs an identifier")
         }
-        driver.report(.openedSession(client.id, configuration))
-        guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
-        let outstanding = downloads.values.filter { $0.session == identifier }.compactMap {
-            driver.core.info(of: $0.media)
+        guard case .background(let identifier) = configuration else {
+            driver.report(.openedSession(client.id, configuration))
+            return .session(tasks: [], ended: [])
         }
+        // Read before the session is registered: if that fails, the client can open the session again.
         let ended = try driver.keptEvents(since: try library.acknowledged(session: identifier)).filter {
             $0.task?.session == identifier
+        }
+        driver.report(.openedSession(client.id, configuration))
+        let outstanding = downloads.values.filter { $0.session == identifier }.compactMap {
+            driver.core.info(of: $0.media)
         }
         return .session(tasks: outstanding.sorted { $0.id < $1.id }, ended: ended)
     }
