@@ -13,8 +13,11 @@ struct TitlePatternParser {
     private var position = 0
     /// The number of open parentheses.
     private var depth = 0
+    /// The number of repetitions so far that repeat a repetition, such as the `{3}` of `a{2}{3}`.
+    private var stacked = 0
 
-    /// The maximum number of nested parentheses.
+    /// The maximum number of nested parentheses, and of repetitions that repeat a repetition. Both limit the depth of
+    /// the syntax tree, and so the stack that the recursive compiler needs.
     private static let depthLimit = 50
     /// The maximum of a count in braces.
     private static let countLimit = 1_000
@@ -58,6 +61,7 @@ struct TitlePatternParser {
 
     private mutating func repetition(of node: Node) throws(ViewError) -> Node {
         var node = node
+        var isRepeated = false
         while let next {
             let bounds: (Int, Int?)
             switch next {
@@ -73,6 +77,11 @@ struct TitlePatternParser {
             position += 1
             // Whether a repetition is greedy or lazy makes no difference to whether a title matches.
             _ = consume("?")
+            if isRepeated { stacked += 1 }
+            if stacked > Self.depthLimit {
+                throw error("more than \(Self.depthLimit) repetitions follow another one, as in a{2}{3}")
+            }
+            isRepeated = true
             node = .repeated(node, least: bounds.0, most: bounds.1)
         }
         return node

@@ -35,6 +35,14 @@ import Testing
         #expect(throws: ViewError(message: reason)) { try TitlePattern(pattern) }
     }
 
+    /// The compiler is recursive, so many of them would overflow the stack.
+    @Test func rejectsManyRepetitionsOfRepetitions() throws {
+        let error = ViewError(message: "more than 50 repetitions follow another one, as in a{2}{3}")
+        #expect(throws: error) { try TitlePattern("a" + String(repeating: "{1}", count: 50_000)) }
+        #expect(throws: error) { try TitlePattern("(a**)" + String(repeating: "+", count: 51)) }
+        #expect(try TitlePattern("^a" + String(repeating: "{1}", count: 51) + "$").matches("a"))
+    }
+
     /// Expressions for which backtracking matchers need exponential time.
     @Test func matchingNeedsNoExponentialTime() throws {
         let title = String(repeating: "a", count: 500) + "b"
