@@ -26,6 +26,19 @@ struct SavedEpisodes {
         var modified: Int64
     }
 
+    /// What is at the path of a file to save.
+    private enum Target {
+        case nothing
+        /// A hard link to the cache file.
+        case link
+        /// A copy, made by an earlier call.
+        case copy
+        case foreign
+    }
+
+    /// What follows the name of a file while it is being copied.
+    private static let partialSuffix = ".podfs"
+
     let folder: String
     private let items: [Item]
 
@@ -34,7 +47,7 @@ struct SavedEpisodes {
     /// Lists the episodes; creates no file.
     ///
     /// - Parameter cache: The cache's folder.
-    /// - Throws: `CommandError` if a file of the same name already exists in `folder`.
+    /// - Throws: `CommandError` if another file of the same name exists in `folder`.
     init(of podcast: ShowID, to folder: String, library: Library, cache: String) throws {
         self.folder = folder
         items = try library.episodes(of: podcast).compactMap { episode in
@@ -45,15 +58,47 @@ struct SavedEpisodes {
                 state: rendition.fileState.flatMap(FileState.init(text:)),
                 modified: episode.published ?? episode.firstSeen)
         }
-        for item in items where access(item.target, F_OK) == 0 {
-            throw CommandError(.failed, "\(item.target) exists already: choose another folder, or move it away")
-        }
+        for item in items where Self.target(of: item) == .foreign { throw Self.exists(item) }
     }
 
-    /// Creates the folder and the files. The files created before an error stay.
+    /// Returns what is at the path of a file to save. A copy is recognized by its size and its mtime, since a partial
+    /// copy has another name.
+    private static func target(of item: Item) -> Target {
+        var (found, cached) = (stat(), stat())
+        guard lstat(item.target, &found) == 0 else { return .nothing }
+        if stat(item.source, &cached) == 0, (found.st_dev, found.st_ino) == (cached.st_dev, cached.st_ino) {
+            return .link
+        }
+        // The file system of a memory card (FAT) has a resolution of two seconds.
+        let isCopy =
+            found.st_mode & S_IFMT == S_IFREG && Int64(found.st_size) == item.size
+            && (item.modified - 1...item.modified + 1).contains(Int64(found.st_mtim.tv_sec))
+        return isCopy ? .copy : .foreign
+    }
+
+    private static func exists(_ item: Item) -> CommandError {
+        CommandError(.failed, "\(item.target) exists already: choose another folder, or move it away")
+    }
+
+    /// Creates the folder and the files. The files created before an error stay; the next call creates the others.
     func save(cache: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        // Two commands with the same partial file would damage each other's copy. Some file systems have no such locks.
+        let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard lock >= 0 else { throw Self.problem(folder) }
+        defer { close(lock) }
+        if flock(lock, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+            throw CommandError(.failed, "\(folder): another podfs command saves episodes in it; try again later")
+        }
         for item in items {
+            switch Self.target(of: item) {
+            case .nothing: break
+            case .copy: continue
+            case .link:
+                try setAttributes(of: item, at: item.target)
+                continue
+            case .foreign: throw Self.exists(item)
+            }
             // The reader's lease prevents the daemon from evicting the file.
             let reader: MediaReader
             do {
@@ -67,28 +112,31 @@ struct SavedEpisodes {
             if link(item.source, item.target) != 0 {
                 guard errno != EEXIST else { throw Self.problem(item.target) }
                 try copy(item, from: reader)
+            } else {
+                try setAttributes(of: item, at: item.target)
             }
-            try setAttributes(of: item)
             withExtendedLifetime(reader) {}
         }
     }
 
-    /// Sets the mode and the mtime of a saved file. A hard link shares them with the cache file, which then differs
+    /// Sets the mode and the mtime of a file to save. A hard link shares them with the cache file, which then differs
     /// from its recorded state (`FileState`). If the show is not removed after all, the daemon verifies the file before
     /// it serves it again.
-    private func setAttributes(of item: Item) throws {
+    private func setAttributes(of item: Item, at path: String) throws {
         // The mode that programs usually give a new file.
         let mask = umask(0)
         umask(mask)
         let published = timespec(tv_sec: Int(item.modified), tv_nsec: 0)
         let times = [published, published]
-        guard chmod(item.target, 0o666 & ~mask) == 0, utimensat(AT_FDCWD, item.target, times, 0) == 0 else {
+        guard chmod(path, 0o666 & ~mask) == 0, utimensat(AT_FDCWD, path, times, 0) == 0 else {
             throw Self.problem(item.target)
         }
     }
 
     private func copy(_ item: Item, from reader: MediaReader) throws {
-        let partial = item.target + ".part"
+        let partial = item.target + Self.partialSuffix
+        // A killed command may have left one.
+        unlink(partial)
         let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.problem(partial) }
         var isDone = false
@@ -110,7 +158,9 @@ struct SavedEpisodes {
         guard position == item.size else {
             throw CommandError(.failed, "\(item.target): the cache has \(position) of \(item.size) bytes")
         }
-        guard fsync(descriptor) == 0, rename(partial, item.target) == 0 else { throw Self.problem(item.target) }
+        guard fsync(descriptor) == 0 else { throw Self.problem(item.target) }
+        try setAttributes(of: item, at: partial)
+        guard rename(partial, item.target) == 0 else { throw Self.problem(item.target) }
         isDone = true
     }
 

@@ -1,7 +1,10 @@
 import Foundation
 import Glibc
+import PodcastLibrary
 import TestSupport
 import Testing
+
+@testable import podfs
 
 /// Import and export of subscription lists, by commands and in the mount.
 struct SubscriptionListTests {
@@ -216,5 +219,34 @@ struct SubscriptionListTests {
         #expect((attributes[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_767_254_400)
         #expect(attributes[.referenceCount] as? Int == 1)
         #expect(try await home.run("list").output.contains("no subscriptions"))
+    }
+
+    /// The first command was interrupted: it has saved one of two episodes, and a part of the other.
+    @Test(arguments: [false, true])
+    func savingContinuesAfterAnInterruption(onAnotherFileSystem: Bool) async throws {
+        publish("/a.xml", "A", episodes: 2)
+        let contents = (1...2).map { TestContent(seed: UInt64($0), size: 300_000) }
+        for (number, content) in zip(1...2, contents) {
+            server.serve("/a.xml.\(number).mp3", Resource(content, etag: "\"\(number)\""))
+        }
+        #expect(try await home.run("subscribe", server.url("/a.xml")).exitCode == 0)
+        let names = (1...2).map { "2026-01-0\($0) Episode \($0).mp3" }
+        #expect(try await home.run("download", "A/\(names[0])", "--wait").exitCode == 0)
+        let shared = onAnotherFileSystem ? try TemporaryDirectory(in: "/dev/shm") : home.directory
+        let folder = shared.file("saved")
+        let cache = home.cacheDirectory
+        let library = try Library.openForReading(at: home.library)
+        let show = try #require(try library.podcast(named: "A")?.id)
+        try SavedEpisodes(of: show, to: folder, library: library, cache: cache).save(cache: cache)
+        #expect(try await home.run("download", "A/\(names[1])", "--wait").exitCode == 0)
+        if onAnotherFileSystem { try Data("part".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(names[1]).podfs")) }
+        let result = try await home.run("unsubscribe", "A", "--save", folder)
+        #expect(
+            result.exitCode == 0 && result.output == "2 episodes saved in \(folder)\nunsubscribed from A\n",
+            "\(result.error)")
+        for (name, content) in zip(names, contents) {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")).elementsEqual(content.bytes))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == names)
     }
 }
