@@ -107,6 +107,20 @@ import Testing
         #expect(try await ChildProcess.run("stat", ["-c", "%i", path]).output == inode)
     }
 
+    /// The folder of a subscribed show has its address without secrets, which leads to another feed or to none.
+    @Test func theFolderOfASubscribedShowIsNotSubscribedAgain() async throws {
+        let show = try await Self.mounted()
+        let server = show.server
+        let feed = FeedBuilder.show("Private", episodes: 1, length: 1_000) { server.url("/private-\($0).mp3") }
+        server.serve("/private.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let address = server.url("/private.xml?token=hush").replacing("http://", with: "http://me:hush@")
+        #expect(try await show.home.run("subscribe", address).exitCode == 0)
+        let again = try await show.home.run("subscribe", "\(show.mount.mountPoint)/Private")
+        #expect(again.exitCode == 1 && again.error.contains("already subscribed as 'Private'"), "\(again.error)")
+        #expect(server.requests(for: "/private.xml").count == 1)
+        #expect(try await show.home.run("list").output.split(separator: "\n").count == 2)
+    }
+
     private func cacheFiles(_ show: MountedShow) -> [String] {
         let files = FileManager.default.enumerator(atPath: show.home.cacheDirectory + "/media")?.allObjects ?? []
         return files.compactMap { $0 as? String }.filter { $0.contains("/") && !$0.contains(".") }

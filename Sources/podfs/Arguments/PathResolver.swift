@@ -153,7 +153,7 @@ struct PathResolver {
 
     /// Returns the show of a folder in a mount. Uses the inode number instead of the folder's name, because a search
     /// result may have the same name as a subscribed show.
-    private static func show(at path: String) -> ShowID? {
+    static func show(at path: String) -> ShowID? {
         var status = stat()
         guard stat(path, &status) == 0, let number = NodeNumber(NodeID(rawValue: UInt64(status.st_ino))),
             number.kind == .show || number.kind == .foundShow

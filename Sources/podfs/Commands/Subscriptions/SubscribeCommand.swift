@@ -1,5 +1,6 @@
 import ArgumentParser
 import PodcastClient
+import PodcastLibrary
 import PodcastProtocol
 
 struct SubscribeCommand: PodfsCommand {
@@ -69,9 +70,17 @@ struct SubscribeCommand: PodfsCommand {
     /// Returns the feed URL for an argument. If the argument is the folder of a search result in a mount, the URL is
     /// read from the folder's extended attribute `user.xdg.origin.url`. That attribute has the full URL, because a URL
     /// from a catalogue contains no credentials to redact.
+    ///
+    /// - Throws: `CommandError` if the argument is the folder of a subscribed show, whose attribute may be redacted.
     private static func address(_ text: String) throws -> String {
         guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
             return try FeedArgument.address(text)
+        }
+        if let id = PathResolver.show(at: text), let show = try Installation().library()?.podcast(id: id),
+            !show.ephemeral
+        {
+            throw CommandError(
+                .failed, "already subscribed as '\(show.name)'; to fetch it again: podfs refresh '\(show.name)'")
         }
         return PathResolver.attribute("user.xdg.origin.url", of: text) ?? text
     }
