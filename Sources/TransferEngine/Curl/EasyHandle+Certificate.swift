@@ -16,7 +16,9 @@ extension EasyHandle {
         ccurl_get_long(pointer, CURLINFO_SSL_VERIFYRESULT, &host)
         ccurl_get_long(pointer, CURLINFO_PROXY_SSL_VERIFYRESULT, &proxy)
         let owner = proxy != 0 ? "the proxy" : hop?.host ?? "the server"
-        let reason = CertificateRejection(verifyResult: proxy != 0 ? proxy : host).reason
+        let rejection = CertificateRejection(verifyResult: proxy != 0 ? proxy : host)
+        let advice = rejection.isUnknownAuthority ? network.authorities.adviceOnUnknownAuthority : nil
+        let reason = rejection.reason + (advice.map { "; " + $0 } ?? "")
         return (TransferError(.unreachable, "the certificate of \(owner) is not trusted: \(reason)"), false)
     }
 }
@@ -24,9 +26,12 @@ extension EasyHandle {
 /// The reason why a server's or a proxy's certificate was rejected.
 struct CertificateRejection: Equatable {
     let reason: String
+    /// Whether no known authority has signed the certificate, directly or through others.
+    let isUnknownAuthority: Bool
 
     /// - Parameter result: The result of OpenSSL's verification (X509_STORE_CTX_get_error(3)).
     init(verifyResult result: Int) {
+        isUnknownAuthority = [2, 19, 20, 21, 27].contains(result)
         reason =
             switch result {
             // 0 (X509_V_OK), 1 (X509_V_ERR_UNSPECIFIED): the chain is valid, but libcurl, which compares the names
