@@ -293,6 +293,47 @@ struct SocketServerTests {
     }
 }
 
+@Suite struct SpareDescriptorTests {
+    /// Another thread may take the spare descriptor as soon as the server has closed it. The test creates the server
+    /// without one.
+    @Test func aServerThatCannotAcceptWaitsAndRetries() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let path = directory.file("d.sock")
+            let client = try UnconnectedSocket(path)
+            let clients = Journal<String>()
+            var taken: [Int32] = []
+            while true {
+                let descriptor = dup(0)
+                guard descriptor >= 0 else { break }
+                taken.append(descriptor)
+            }
+            // The server needs three for the listener, epoll and the eventfd.
+            for _ in 1...3 { close(taken.removeLast()) }
+            let server = try SocketServer(
+                path: path,
+                handler: SocketServer.Handler(
+                    connected: { _ in clients.append("connected") },
+                    received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
+                    disconnected: { _ in }))
+            server.start()
+            let before = clock()
+            let connected = client.connect()
+            var entry = pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0)
+            let answers = poll(&entry, 1, 1_000)
+            // In microseconds of processor time.
+            let used = clock() - before
+            for descriptor in taken { close(descriptor) }
+            #expect(connected && answers == 0)
+            #expect(used < 250_000)
+            try await waitUntil(description: "the client is accepted") { clients.entries.count == 1 }
+            let later = try #require(try DaemonConnection.connect(to: path))
+            #expect(try await later.exchange(.command, []).kind == .reply)
+            server.stop()
+        }
+    }
+}
+
 /// A socket that connects when the test calls `connect`.
 private struct UnconnectedSocket {
     let descriptor: Int32

@@ -44,6 +44,8 @@ package final class SocketServer: Sendable {
     /// and close the pending connection. Otherwise epoll would report that connection forever.
     private let spare: Mutex<Int32>
     private let handler: Handler
+    /// The time after which a failed accept(2) is repeated.
+    private static let acceptRetryMilliseconds: Int32 = 100
     /// Signaled when the thread has ended.
     private let ended = DispatchSemaphore(value: 0)
 
@@ -121,9 +123,18 @@ package final class SocketServer: Sendable {
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
         defer { buffer.deallocate() }
+        var isListening = true
+        func acceptPending() {
+            let isAccepting = accept(into: &peers)
+            if isAccepting, !isListening { watch(listener) }
+            if !isAccepting, isListening { epoll_ctl(poller, EPOLL_CTL_DEL, listener, nil) }
+            isListening = isAccepting
+        }
         while true {
-            let count = retryingInterrupts { epoll_wait(poller, &events, Int32(events.count), -1) }
+            let timeout = isListening ? -1 : Self.acceptRetryMilliseconds
+            let count = retryingInterrupts { epoll_wait(poller, &events, Int32(events.count), timeout) }
             guard count >= 0 else { break }
+            if !isListening { acceptPending() }
             for event in events.prefix(Int(count)) {
                 let descriptor = event.data.fd
                 if descriptor == stopper {
@@ -131,7 +142,7 @@ package final class SocketServer: Sendable {
                     return
                 }
                 if descriptor == listener {
-                    accept(into: &peers)
+                    acceptPending()
                     continue
                 }
                 guard let client = peers[descriptor]?.client else { continue }
@@ -147,14 +158,20 @@ package final class SocketServer: Sendable {
         }
     }
 
-    private func accept(into peers: inout [Int32: Peer]) {
+    /// Accepts all pending connections.
+    ///
+    /// - Returns: `false` if the kernel lacks descriptors or memory for the next one. epoll would report it at once
+    ///   again, so `run` then polls the listener no longer, and retries after a pause.
+    private func accept(into peers: inout [Int32: Peer]) -> Bool {
         while true {
             let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
             let descriptor = retryingInterrupts { clinux_accept(listener, flags) }
             if descriptor < 0 {
                 if errno == ECONNABORTED { continue }
-                if errno == EMFILE || errno == ENFILE, rejectPending() { continue }
-                return
+                var code = errno
+                if code == EMFILE || code == ENFILE { code = rejectPending() }
+                if code == 0 { continue }
+                return code == EAGAIN
             }
             var uid: uid_t = 0
             var pid: pid_t = 0
@@ -174,14 +191,16 @@ package final class SocketServer: Sendable {
     /// Accepts the next client with the spare descriptor and closes the connection, so that the client reads end of
     /// file instead of waiting.
     ///
-    /// - Returns: whether a client was accepted and its connection closed.
-    private func rejectPending() -> Bool {
+    /// - Returns: 0 if a client was accepted and its connection closed, otherwise the errno. Another thread may have
+    ///   taken the spare descriptor.
+    private func rejectPending() -> Int32 {
         spare.withLock { spare in
             close(spare)
             let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
+            let code = descriptor >= 0 ? 0 : errno
             if descriptor >= 0 { close(descriptor) }
             spare = Self.openSpare()
-            return descriptor >= 0
+            return code
         }
     }
 
