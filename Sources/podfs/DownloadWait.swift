@@ -96,6 +96,8 @@ struct DownloadWait {
     /// The downloads that have not ended, and the problems of those that have.
     fileprivate struct Remaining {
         var episodes: [EpisodeID]
+        /// The episodes whose downloads have been started.
+        var started: Set<EpisodeID> = []
         /// A line for each episode that is not complete.
         var problems: [String] = []
         /// The sequence number of the last event before the command started; `nil` until a daemon has answered.
@@ -124,10 +126,20 @@ struct DownloadWait {
                 remaining.record(end, path: end.path ?? "")
                 continue
             }
-            tasks.append(try await session.downloadTask(episode: episode))
+            let task = try await session.downloadTask(episode: episode)
+            // No event of a cancellation is stored. But a download that was started and is incomplete has a task, with
+            // a number, until it is cancelled.
+            if remaining.started.contains(episode), task.info.id == 0, task.info.state != .cached {
+                remaining.recordCancelled(episode, path: task.info.path)
+                continue
+            }
+            tasks.append(task)
         }
         // The first task is started only now, after all have been created. If one cannot be created, none is started.
-        for task in tasks { try await task.resume() }
+        for task in tasks {
+            try await task.resume()
+            remaining.started.insert(task.episode)
+        }
         onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {
             var waiting: [(task: DownloadTask, event: Event)] = []
@@ -152,10 +164,17 @@ struct DownloadWait {
 }
 
 extension DownloadWait.Remaining {
+    private static let cancellation = "the download was cancelled"
+
+    fileprivate mutating func recordCancelled(_ episode: EpisodeID, path: String) {
+        episodes.removeAll { $0 == episode }
+        problems.append("\(path): \(Self.cancellation)")
+    }
+
     fileprivate mutating func record(_ end: Event, episode: EpisodeID? = nil, path: String) {
         episodes.removeAll { $0 == episode ?? end.episode }
         if end.kind == .completed { return }
-        let reason = end.task?.error ?? "the download was cancelled"
+        let reason = end.task?.error ?? Self.cancellation
         problems.append("\(path): \(end.endsTask ? "" : "waits: ")\(reason)")
     }
 }

@@ -266,6 +266,30 @@ import TransferCore
         #expect(list.contains("Episode 1.mp3  293.0 KiB  cached"))
     }
 
+    /// No event of a cancellation is stored, so the command has to conclude it from the missing task.
+    @Test func aDownloadCancelledBetweenTwoDaemonsIsNotStartedAgain() async throws {
+        let gate = Gate(heldAt: 100_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        let download = try show.home.start("download", path, "--wait")
+        try await waitUntil(description: "a part is received") {
+            try await show.home.run("list", MountedShow.show).output.contains("running 33.3%")
+        }
+        // While the test has this lock, no process can start a daemon.
+        let lock = open(show.home.runtimeDirectory + "/start.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(lock >= 0 && flock(lock, LOCK_EX) == 0)
+        show.home.killDaemon()
+        try await show.home.waitUntilDaemonHasEnded()
+        do {
+            let library = try Library.openForWriting(at: show.home.library)
+            for row in try library.downloads() { try library.removeDownload(id: row.id) }
+        }
+        flock(lock, LOCK_UN)
+        close(lock)
+        let result = try await download.wait()
+        gate.open()
+        #expect(result.exitCode == 1 && result.error.contains("the download was cancelled"), "\(result.error)")
+    }
+
     @Test func commandsThatFetchFeedsShowTheirProgress() async throws {
         let feed = FeedBuilder.show("Large", episodes: 3_000, length: 10) { "http://127.0.0.1/\($0).mp3" }.text
         let gate = Gate(heldAt: 200_000)
