@@ -1,21 +1,22 @@
-/// The paths of an installation, according to the XDG Base Directory specification. Different environments make
-/// different installations.
+/// The paths of an installation, according to the XDG Base Directory specification. Processes with
+/// other values of HOME or of the XDG variables use another installation, with a library and a daemon of its own.
 package struct InstallationPaths: Sendable, Equatable {
     /// `$XDG_DATA_HOME/podfs`: the library.
     package var data: String
-    /// `$XDG_CACHE_HOME/podfs`: the media.
+    /// `$XDG_CACHE_HOME/podfs`: the media and the assets.
     package var cache: String
     /// `$XDG_CONFIG_HOME/podfs`.
     package var config: String
     /// `$XDG_STATE_HOME/podfs`: the log, and the daemon's markers.
     package var state: String
-    /// `$XDG_RUNTIME_DIR/podfs`, or without that variable the folder `run` in `state`: the socket.
+    /// `$XDG_RUNTIME_DIR/podfs`, or the folder `run` in `state` if that variable is not set: the socket.
     package var runtime: String
 
     /// - Parameter environment: The process's variables. Relative paths are ignored, as the specification requires.
     /// - Returns: `nil` if HOME is missing, unless the variables of `data`, `cache`, `config` and `state` are all set.
     package init?(environment: [String: String]) {
-        /// Returns the folder of a variable without slashes at its end: daemon and client compare paths as text.
+        /// Returns the folder of a variable. Slashes at its end are removed, because daemon and client compare paths as
+        /// text.
         func base(_ variable: String) -> String? {
             guard var value = environment[variable], value.hasPrefix("/") else { return nil }
             while value.hasSuffix("/") { value.removeLast() }
@@ -36,7 +37,8 @@ package struct InstallationPaths: Sendable, Equatable {
     }
 
     package var library: String { data + "/library.sqlite" }
-    /// The last good copy of the library. The daemon replaces it when it is a day old, or the subscriptions change.
+    /// The last good copy of the library. The daemon replaces the copy when it is a day old, and a minute after a
+    /// change of the subscriptions.
     package var libraryBackup: String { data + "/library.backup.sqlite" }
     /// The current subscriptions, including the secrets in their addresses.
     package var subscriptionsCopy: String { data + "/subscriptions.opml" }
@@ -44,9 +46,9 @@ package struct InstallationPaths: Sendable, Equatable {
     package var credentials: String { data + "/credentials.json" }
     /// The feed documents as last fetched.
     package var feeds: String { data + "/feeds" }
-    /// Copies of files to publish, until their upload has finished.
+    /// Copies of the files to publish. Each is stored until its upload has finished.
     package var uploads: String { data + "/uploads" }
-    /// The user names and passwords of upload servers, until the uploads have finished.
+    /// The user names and passwords of upload servers. Each is stored until its uploads have finished.
     package var uploadCredentials: String { data + "/upload-credentials.json" }
     /// The files of assets: artwork, transcripts and chapters.
     package var assets: String { cache + "/assets" }
@@ -56,9 +58,11 @@ package struct InstallationPaths: Sendable, Equatable {
     /// The system's certificate authorities and those of `transfers.ca_file`, as one file for libcurl.
     package var authorities: String { state + "/authorities.pem" }
     package var log: String { state + "/daemon.log" }
-    /// The markers of the unattended work that is running. If the daemon crashes, the next one reads them.
+    /// The markers of the work that the daemon is running unattended, such as a refresh. If the daemon crashes, the
+    /// next daemon reads from them what was running.
     package var workMarkers: String { state + "/work" }
-    /// The record of the unattended work during which daemons crashed.
+    /// The record of the unattended work during which earlier daemons crashed; the daemon skips work that crashed it
+    /// twice.
     package var workCrashes: String { state + "/deaths.json" }
     /// The file whose size is the number of consecutive failed starts of the daemon.
     package var startMarker: String { state + "/starting" }

@@ -4,7 +4,8 @@ package import TransferCore
 package struct FoundShow: Sendable, Codable, Equatable {
     package var title: String
     package var author: String?
-    /// The feed's address, for subscribing. Catalogues list no credentials, so it can be displayed unchanged.
+    /// The feed's address, for subscribing. Catalogues (podcast directories) list no credentials, so the address can be
+    /// displayed unchanged.
     package var url: String
     package var artwork: String?
     package var episodes: Int?
@@ -27,7 +28,7 @@ package struct FoundShow: Sendable, Codable, Equatable {
     }
 }
 
-/// A search result that the daemon has stored in the library. A mount lists it in the folder of the search.
+/// A search result that the daemon has stored in the library. A mount lists the show in the search's folder.
 package struct FoundFolder: Sendable, Codable, Equatable {
     package var podcast: ShowID
     /// The name of the show's folder.

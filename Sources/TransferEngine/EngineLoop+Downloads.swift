@@ -30,8 +30,8 @@ extension EngineLoop {
 
     // MARK: Storage
 
-    /// Handles a write that found no space: there is none for other downloads either. The owner is notified only
-    /// once until `setStorageFull(nil)`.
+    /// Handles a write that failed for lack of space. The other downloads are stopped as well, since there is no space
+    /// for them either. The owner is notified once, and not again before a call of `setStorageFull(nil)`.
     func storageFailed(_ error: TransferError, of key: MediaID) {
         guard case .available = downloads.storage else { return }
         downloads.storage = .full(error, byOwner: false)
@@ -63,7 +63,7 @@ struct Downloads {
     }
 
     private var table: [MediaID: Download] = [:]
-    /// Downloads with work deferred while curl was active.
+    /// The downloads with deferred actions, which must not be performed in a callback of curl.
     private var dirty: [Download] = []
     /// Whether automatic downloads may run.
     var allowsAutomatic = true

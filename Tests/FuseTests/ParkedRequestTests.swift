@@ -4,7 +4,7 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Parked requests, and the threads that answer them.
+/// Tests of parked requests: requests of the kernel that wait in the filesystem until another thread answers them.
 struct ParkedRequestTests {
     @Test func aParkedReadIsAnsweredByAnotherThread() throws {
         let parked = Counter()
@@ -65,7 +65,8 @@ struct ParkedRequestTests {
             #expect(answer.error == -EINTR || answer.payload == [7])
         }
         answering.join()
-        // No request is left, and none is answered twice: a second reply would arrive before that of the lookup.
+        // No request is left, and none is answered twice. The session reads the lookup after all interrupts, so a
+        // second reply would usually arrive before the lookup's.
         #expect(filesystem.parked.withLock { $0.isEmpty })
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)

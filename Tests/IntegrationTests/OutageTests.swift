@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Servers that are down for a day, while several daemons die. Only the wall clock advances; see `FakeClock`.
+/// Servers that are down for more than three days, while several daemons are killed. Only the wall clock advances; see
+/// `FakeClock`.
 @Suite(.timeLimit(.minutes(10))) struct OutageTests {
     @Test(arguments: ["gpodder", "nextcloud"]) func aDayWithoutServersLosesNothing(kind: String) async throws {
         let clock = try await FakeClock()
@@ -40,7 +41,7 @@ import Testing
         home.killDaemon()
         try await home.waitUntilDaemonHasEnded()
 
-        // Both servers are up again and the retry delay has passed. The following commands only query the status: the
+        // After the retry delay both servers are started again. The following commands only query the status, so the
         // daemon must retry by itself.
         try clock.move(bySeconds: 26 * 3_600)
         try sync.start()

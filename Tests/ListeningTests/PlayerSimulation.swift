@@ -5,7 +5,8 @@ import Testing
 /// crash, and seek to positions that they have stored themselves. The laptop sleeps, the daemon is killed, the bus goes
 /// away, and a hostile program sends nonsense.
 ///
-/// `PODFS_PLAYER_SEEDS` is the number of worlds (default 1,000), `PODFS_PLAYER_SEED` the seed of the first (default 0).
+/// Each seed determines one *world*: a run with its own players, daemon and bus. `PODFS_PLAYER_SEEDS` is the number of
+/// worlds (default 1,000), `PODFS_PLAYER_SEED` the seed of the first (default 0).
 @Suite struct PlayerSimulation {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value

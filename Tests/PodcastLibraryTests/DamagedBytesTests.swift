@@ -4,7 +4,7 @@ import PodcastLibrary
 import TestSupport
 import Testing
 
-/// A library file with damaged bytes: it can always be opened, either as it is or from its backup.
+/// Tests that a library file with damaged bytes can always be opened, either as it is or from its backup.
 struct DamagedBytesTests {
     private let folder: TemporaryFolder
     private let pristine: Data
@@ -12,7 +12,7 @@ struct DamagedBytesTests {
     private var backup: String { folder.path + "/data/library.backup.sqlite" }
 
     /// Creates a library of two shows with settings, renditions, downloads and an event. A checkpoint writes all of it
-    /// from the log to the database file, which the tests damage.
+    /// from SQLite's write-ahead log to the database file, which the tests damage.
     init() throws {
         folder = try TemporaryFolder()
         try Self.fill(folder)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Players' reports, sent to a daemon.
+/// Tests of the reports that players send to a daemon while they play an episode.
 @Suite struct ListeningServiceTests {
     private let home: ServiceHome
 

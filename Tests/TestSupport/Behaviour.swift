@@ -1,7 +1,7 @@
 /// The test server's behaviour for one request, correct or faulty.
 ///
 /// Start from `.normal` or another static form and chain: `.throttle(bytesPerSecond: 4096).close(after: 1000)`. Byte
-/// counts refer to the body of that response, from its first byte, whatever range it contains.
+/// positions are counted from the start of the response's body, whatever range of the resource the body contains.
 package struct Behaviour: Sendable {
     package enum Framing: Sendable, Equatable {
         /// The correct Content-Length, unless the resource sends none.

@@ -2,7 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 
-/// One connection: reads requests and sends the planned responses. Confined to its own thread.
+/// One connection of the test server. It reads requests and sends the planned responses, all on its own thread.
 struct Connection: Sendable {
     let socket: Int32
     let waker: Waker
@@ -177,7 +177,7 @@ struct Connection: Sendable {
         var pace = Pace(bytesPerSecond: plan.behaviour.bytesPerSecond)
         var position = 0
         while true {
-            // Checked at the end as well: a gate at the last byte pauses the end of the response.
+            // The gate is checked after the last byte as well, so that a gate there delays the end of the response.
             let allowed = try pass(plan.behaviour.gate, position)
             guard position < end else { break }
             let count = min(pace.piece, allowed, end - position)
@@ -233,7 +233,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Waits until the peer's kernel has received everything: a reset discards the send buffer.
+    /// Waits until the peer's kernel has received everything, because a reset discards the send buffer.
     private func waitUntilDelivered() throws {
         var pending: Int32 = 0
         while ioctl(socket, UInt(TIOCOUTQ), &pending) == 0, pending > 0 {
@@ -289,5 +289,6 @@ struct Connection: Sendable {
     }
 }
 
-/// POLLRDHUP of poll(2): the peer has closed its end, or half of it. The header defines it under a feature test macro.
+/// POLLRDHUP of poll(2): the peer has closed its end, or half of it. The header defines it only
+/// under a feature test macro, so it is not imported.
 private let peerHasClosed: Int16 = 0x2000

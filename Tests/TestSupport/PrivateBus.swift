@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// A D-Bus daemon in place of the system's or the session's. It is killed when the last reference is released.
+/// A D-Bus daemon that a test uses in place of the system or session bus. It is killed when the last reference is
+/// released.
 package final class PrivateBus: Sendable {
     package let folder: TemporaryDirectory
     package let process: ChildProcess

@@ -16,7 +16,7 @@ package final class TemporaryDirectory: Sendable {
     }
 
     deinit {
-        // A program that a test has started may create a file during the removal, which then fails.
+        // If a program that a test has started creates a file during the removal, the removal fails and is repeated.
         for _ in 1...10 where FileManager.default.fileExists(atPath: path) {
             try? FileManager.default.removeItem(atPath: path)
         }

@@ -7,7 +7,7 @@ extension VideoServer {
         var status: Int
         var fields: [(String, String)] = []
         var body: [UInt8] = []
-        /// A range of a file that replaces `body`.
+        /// The file, and the range of its bytes, to send instead of `body`.
         var file: (path: String, range: Range<Int>)?
     }
 

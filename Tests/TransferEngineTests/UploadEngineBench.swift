@@ -6,7 +6,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// An engine with one upload, a server for it, and an owner that confirms each record immediately.
+/// An engine with one upload, a server for it, and an owner (the user of the engine) that confirms at once that it has
+/// stored each record of the progress.
 final class UploadEngineBench: Sendable {
     private struct Owner {
         var source: UploadSource

@@ -2,18 +2,18 @@ package import Platform
 package import PodcastProtocol
 package import TransferCore
 
-/// An upload that clients can see: its row in the library, and the engine's last report.
+/// An upload as clients see it. It combines the upload's row in the library with the engine's last report.
 package struct UploadTask: Sendable, Equatable {
     package let id: TaskID
     package let title: String
     /// The size of the media in bytes.
     package let size: Int64
-    /// Whether a person has suspended it; stored in the library, and valid after a restart.
+    /// Whether a person has suspended the upload. The library stores this, so that it survives a restart.
     package let isSuspended: Bool
     package let created: WallTime
     /// The number of bytes on the server, as recorded in the library.
     package internal(set) var bytesOnServer: Int64
-    /// The error message of its failure, as recorded in the library.
+    /// The error message if the upload has failed, as recorded in the library.
     package internal(set) var failure: String?
     /// The engine's last report; `nil` before the first.
     package var snapshot: UploadSnapshot?
@@ -36,10 +36,10 @@ package struct UploadTask: Sendable, Equatable {
         snapshot?.state ?? (failure != nil ? .failed : isSuspended ? .suspended : .queued)
     }
 
-    /// Whether it is running or queued.
+    /// Whether the upload is running or queued.
     var isUnderWay: Bool { state == .running || state == .queued }
 
-    /// Whether it is neither suspended nor failed.
+    /// Whether the upload is neither suspended nor failed.
     var canProceed: Bool { state != .suspended && state != .failed }
 
     package var info: TaskInfo {

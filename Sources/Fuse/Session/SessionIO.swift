@@ -5,9 +5,9 @@ import Glibc
 /// passed to `fuse_session_custom_io`.
 ///
 /// They exist because libfuse before 3.17 does not set FUSE_PARALLEL_DIROPS in its INIT reply, although its API accepts
-/// the capability: without the flag the kernel sends one lookup or listing at a time for each folder. These versions
-/// also do not know FUSE_PASSTHROUGH. Both flags are added to the INIT reply here. The functions capture nothing; the
-/// user data is the session's, see `SessionCore`.
+/// the capability. Without the flag the kernel sends one lookup or listing at a time for each folder. These versions
+/// also do not know FUSE_PASSTHROUGH. Both flags are added to the INIT reply here. The functions are C function
+/// pointers, which capture nothing, so they find the session through the user data; see `SessionCore`.
 enum SessionIO {
     static let device: fuse_custom_io = {
         var io = fuse_custom_io()
@@ -50,8 +50,8 @@ enum SessionIO {
 }
 
 extension SessionCore {
-    /// Adds FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH to the INIT reply: the first message that consists of a header
-    /// and a `fuse_init_out`.
+    /// Adds FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH to the INIT reply, which is the first message that consists of a
+    /// header and a `fuse_init_out`. Does nothing for any other message.
     fileprivate func amend(_ message: UnsafeMutableBufferPointer<iovec>) {
         guard isInitPending, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
             let body = message[1].iov_base?.assumingMemoryBound(to: fuse_init_out.self)

@@ -1,7 +1,7 @@
 /// The text of an element being collected, in memory reused from one element to the next.
 ///
-/// Text arrives in pieces, split at each reference. In escaped HTML most pieces have only a few bytes, for which an
-/// array's uniqueness check at each append is expensive.
+/// Text arrives in pieces, split at each reference such as `&lt;`. In escaped HTML most pieces have only a few bytes,
+/// for which an array's uniqueness check at each append is expensive.
 struct TextBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
@@ -19,7 +19,7 @@ struct TextBuffer: ~Copyable {
         memory.deallocate()
     }
 
-    /// The text; valid until it changes.
+    /// The collected text. The pointer is valid until the next change of the buffer.
     var contents: FeedBytes { FeedBytes(rebasing: memory[..<count]) }
 
     mutating func append(_ byte: UInt8) {

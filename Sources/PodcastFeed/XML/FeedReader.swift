@@ -12,7 +12,7 @@ struct FeedReader: ~Copyable {
     /// Whether a limit is exceeded, so that the rest of the document is ignored.
     private(set) var isStopped = false
     let limits: FeedLimits
-    /// Receives the items, which are then not added to the feed.
+    /// Receives each item; the items are then not added to the feed. `nil` adds them to the feed.
     let onItem: ((Item) -> Void)?
 
     /// - Parameters:
@@ -95,8 +95,8 @@ struct FeedReader: ~Copyable {
         text.append(bytes, isEscaped: stack.count - 1 > collected && !isCDATA && text.isHTML)
     }
 
-    /// Finishes the document. An item that is still open is omitted: its title may be incomplete, and an episode's file
-    /// name is assigned only once.
+    /// Finishes the document. An item that is still open is omitted, because its title may be incomplete, and an
+    /// episode's file name is made from the title only once.
     mutating func finish() {
         if isInItem {
             diagnose("the document ends inside an item; that item is ignored")
@@ -110,7 +110,7 @@ struct FeedReader: ~Copyable {
         show.feed.diagnostics = diagnosticLog.diagnostics
     }
 
-    /// Adds a diagnostic about a corrected or skipped mistake.
+    /// Adds a diagnostic about a mistake in the document that the reader has corrected or skipped.
     mutating func diagnose(_ message: String, line: Int? = nil) {
         diagnosticLog.add(message, line: line)
     }
@@ -140,7 +140,7 @@ struct FeedReader: ~Copyable {
     /// Handles an element at the maximum depth.
     ///
     /// Such deep nesting usually means that elements were not closed. Items and subscriptions are therefore still
-    /// processed: an item closes the elements around it up to the feed. Everything else is skipped.
+    /// processed. An item closes all elements around it except the feed. Everything else is skipped.
     ///
     /// - Returns: Whether the element may be opened.
     private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
@@ -197,7 +197,8 @@ struct FeedReader: ~Copyable {
     ) -> Bool {
         guard let collected = text.elementIndex else { return false }
         let anywhere = Self.rule(name, in: .nothing).handler
-        // Text that is not HTML contains no elements: if a sibling starts here, the previous element was not closed.
+        // Text that is not HTML contains no elements. If an element starts here that has a rule beside the text's
+        // element, it is a sibling, and the text's element was not closed.
         let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
         if anywhere == .item || anywhere == .entry || isSibling {
             diagnose("an element was not closed before the next began")

@@ -4,8 +4,9 @@ internal import TransferCore
 
 /// The kernel's cached view of the mount's nodes, and the invalidations that have not reached it yet.
 ///
-/// The kernel answers stat(2), lookups, listings and reads from earlier replies, for up to a day. So every reply and
-/// every change passes through this value, which determines the reply and the invalidations that must precede it.
+/// The kernel caches replies for up to a day, and answers stat(2), lookups, listings and reads from them. So every
+/// reply and every change passes through this value. It determines what a reply contains, and which invalidations have
+/// to be sent first.
 ///
 /// Pure: the caller sends the invalidations that a call returns, in the order of the calls, and reports the delivered
 /// ones. `KernelCacheSimulation` in the tests models the kernel's rules.
@@ -18,9 +19,9 @@ struct KernelCache: Sendable {
     var views = ViewRecords()
     private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
-    /// The nodes whose attributes the kernel must not cache: those whose size was pushed, until none of their handles
-    /// is open. To *push* a size is to invalidate the attributes, so that the kernel requests the size. Later changes
-    /// do not invalidate the attributes of these nodes.
+    /// The nodes whose attributes the kernel must not cache. To *push* a size is to invalidate the node's attributes,
+    /// so that the kernel requests them, with the size. From then on the node is in this set, until none of its handles
+    /// is open. Meanwhile changes do not invalidate its attributes.
     ///
     /// The kernel discards a reply with attributes if they are invalidated between its request and its use of the
     /// reply. The use may come late, since the thread that waits for the reply may be scheduled much later. After a
@@ -36,11 +37,13 @@ struct KernelCache: Sendable {
         var size: Int64?
         /// The ctime in the first reply with attributes that was sent after the size was pushed, while a handle was
         /// open; `nil` if there was no such reply. All replies have this ctime until the last close, although the
-        /// library records the size with a later one: GNU tar reports a file whose ctime changes while tar reads it.
+        /// library records the size with a later ctime, because GNU tar reports a file whose ctime changes while tar
+        /// reads it.
         var changed: Int64?
         /// Whether the invalidation for a size has been sent but not delivered yet.
         var isPushing = false
-        /// The number of calls of `push` with the result `isKnown`, and of `pushed`, without a call of `answered` yet.
+        /// The number of calls of `pushed`, and of `push` with the result `isKnown`, that no call of `answered` has
+        /// followed yet.
         var answering = 0
         /// The range of the last refused read beyond the end.
         var refusedTail: Range<Int64>?
@@ -63,7 +66,8 @@ struct KernelCache: Sendable {
         return (facts, false)
     }
 
-    /// Whether a reply with the library's state at `change` may be sent unmodified, and be cached by the kernel.
+    /// Whether a reply with the library's state at `change`, the number of a change in `changes`, may be sent
+    /// unmodified and be cached by the kernel.
     func isCurrent(since change: UInt64) -> Bool { changes.last <= change && uncached.isEmpty }
 
     /// Whether an episode read at `change` has to be read again before it is sent to the kernel.
@@ -85,13 +89,13 @@ struct KernelCache: Sendable {
         case isKnown
         /// The open waits for an invalidation that has been sent.
         case isPending
-        /// The attributes have to be invalidated first, followed by a call of `pushed`, the answers to the waiting
-        /// opens and a call of `answered`.
+        /// The caller has to invalidate the attributes, call `pushed`, answer the waiting opens and call `answered`, in
+        /// this order.
         case isRequired
     }
 
-    /// Makes the kernel request the size of a file that is about to be opened. Only once for concurrent opens, since a
-    /// second invalidation would make the kernel discard the reply to the first open's request.
+    /// Makes the kernel request the size of a file that is about to be opened. Concurrent opens share one invalidation,
+    /// since a second one would make the kernel discard the reply to the first open's request.
     mutating func push(_ size: Int64, of number: NodeNumber) -> SizePush {
         if isKnown(size, of: number) {
             nodes[number]?.answering += 1
@@ -114,7 +118,8 @@ struct KernelCache: Sendable {
     /// Records that all opens that waited for a size have been answered. `open` has counted the handle of each, unless
     /// the open's caller no longer waited.
     ///
-    /// - Returns: Whether to invalidate the attributes, as after `close`: no open was left whose caller waited.
+    /// - Returns: Whether to invalidate the attributes, for the reason given at `close`. This is necessary if no handle
+    ///   is open: no caller waited for its open any more, or each has closed its handle already.
     mutating func answered(_ number: NodeNumber) -> Bool {
         nodes[number]?.answering -= 1
         return removeIfUnused(number)
@@ -141,8 +146,8 @@ struct KernelCache: Sendable {
     /// Removes a handle that was closed, or whose open reply was rejected.
     ///
     /// - Returns: Whether to invalidate the attributes, since the kernel may cache them from now on. A reply that is
-    ///   being prepared may contain outdated attributes: as long as the node was in `uncached`, changes led to no
-    ///   invalidation.
+    ///   being prepared may contain outdated attributes, because changes led to no invalidation as long as the node was
+    ///   in `uncached`.
     mutating func close(_ number: NodeNumber) -> Bool {
         nodes[number]?.mode.close()
         return removeIfUnused(number)
@@ -170,8 +175,9 @@ struct KernelCache: Sendable {
 
     /// Sets the access time. Call before `open` counts a handle, or after `close` removes one.
     ///
-    /// - Returns: Whether to invalidate the attributes: the time has changed, and no handle is open for which a request
-    ///   for the size may be pending.
+    /// - Returns: Whether to invalidate the attributes. This is so if the time has changed, unless a handle is open or
+    ///   the kernel caches no attributes: a request for the size may then be pending, and the kernel would discard its
+    ///   reply.
     mutating func access(_ number: NodeNumber, at now: Int64) -> Bool {
         number.kind == .episode && accessTimes.set(number.episode, to: now) && !isOpen(number)
             && !uncached.contains(number)
@@ -181,10 +187,10 @@ struct KernelCache: Sendable {
     /// in it is not refused.
     ///
     /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end of
-    /// the file to the start of this read. If an earlier read is answered later, the kernel would ignore the end which
-    /// that reply reports (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is
-    /// harmless: when a program needs the page, the kernel requests it again, and the empty reply to that request
-    /// reports the end.
+    /// the file to the start of this read. If a read before it is answered later, with the true end, the kernel would
+    /// ignore that end (fuse_short_read in fs/fuse/file.c), and the bytes from there to the wrong end would be zeros. A
+    /// failed readahead is harmless: when a program needs the page, the kernel requests it again, and the empty reply
+    /// to that request reports the end.
     mutating func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
         if nodes[number]?.refusedTail?.contains(range.lowerBound) == true {
             nodes[number]?.refusedTail = nil
@@ -220,8 +226,8 @@ extension KernelCache {
     /// Records a changed episode, and returns the invalidations for it.
     ///
     /// - Parameters:
-    ///   - row: The library's row, read after the change, if a grant is pending: the daemon has confirmed a size that
-    ///     the library may not contain yet.
+    ///   - row: The episode's row in the library, read after the change, if a grant is pending for the episode. A
+    ///     *grant* is a size that the daemon has confirmed and that the library may not contain yet.
     ///   - isRenamed: Whether the episode's name may refer to another node now.
     mutating func changed(_ place: Library.EpisodePlace, row: EpisodeEntry?, isRenamed: Bool) -> [Invalidation] {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
@@ -250,7 +256,8 @@ extension KernelCache {
         folders(of: show).map { .entry(parent: $0, name: name) }
     }
 
-    /// Returns the invalidations of a name that no episode has any more, and of its sidecars' names.
+    /// Returns the invalidations of a name that no episode has any more, and of the names of its sidecars (the files
+    /// and folders that belong to an episode).
     func removed(_ name: String, from show: ShowID) -> [Invalidation] {
         entries(name, in: show) + sidecars(of: name, in: show)
     }
@@ -285,7 +292,7 @@ extension KernelCache {
         formerNames.node(named: name, of: show).flatMap { isOpen($0) ? $0 : nil }
     }
 
-    /// Records that names may have changed in any folder: an open stream returns the new ones after a rewind. Returns
-    /// the invalidations of cached listings.
+    /// Records that names may have changed in any folder, so that an open directory stream returns the new ones after
+    /// rewinddir(3). Returns the invalidations of cached listings.
     mutating func namesChanged() -> [Invalidation] { directories.change().map { .data($0) } }
 }

@@ -43,9 +43,9 @@ struct EpisodeFile: NodeBehaviour {
         // The daemon must know of every open of an unsubscribed episode, because it removes the file after the last
         // close.
         if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
-            // Passthrough is not used with O_DIRECT, since reads would have to be aligned as the cache file's disk
-            // requires. It is not used either if the episode's size differs from the cache file's, since the kernel
-            // would use the latter.
+            // With passthrough, the kernel reads the cache file itself. It is not used with O_DIRECT, since reads
+            // would have to be aligned as the cache file's disk requires. It is not used either if the episode's size
+            // differs from the cache file's, since the kernel would use the cache file's size.
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         let role = mount.role(of: caller.pid)
@@ -58,9 +58,9 @@ struct EpisodeFile: NodeBehaviour {
         return .requestOpen(episode.shownSize, role == .probe ? .probe : .player)
     }
 
-    /// Returns an open file for a completely cached episode. It reads the backing file of the node's open handles if
-    /// there is one, otherwise the cache file recorded in the library. `nil` if the episode is incomplete or its file
-    /// was changed.
+    /// Returns an open file for a completely cached episode. If open handles of the node already have a backing file
+    /// for passthrough, the open file reads that one, otherwise the cache file recorded in the library. Returns `nil`
+    /// if the episode is incomplete, or if its file was changed since it was recorded.
     private func wholeFile(_ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
         let media: OpenFile.Media
         if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
@@ -94,8 +94,8 @@ struct EpisodeFile: NodeBehaviour {
 }
 
 extension PodcastFilesystem {
-    /// Looks up an episode by its name in a show's folder, or by a former name while it is open; returns `nil` if there
-    /// is none.
+    /// Looks up an episode by its name in a show's folder. A former name finds it while the episode is open. Returns
+    /// `nil` if there is none.
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
         guard let found = try library.entry(of: show, named: name) else {
             guard let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }),
@@ -106,7 +106,7 @@ extension PodcastFilesystem {
         return self.entry(facts(of: found), entryTimeout: entryTimeout)
     }
 
-    /// Returns an episode's attributes, from its row and its task.
+    /// Returns an episode's attributes, from its library row and its download task, if it has one.
     func facts(of row: EpisodeEntry) -> NodeFacts {
         let task = row.complete ? nil : live.task(of: row.id)
         let (entry, accessed) = state.withLock { state in

@@ -3,8 +3,8 @@ internal import PodcastFeed
 /// The file of an episode that is a stream (HTTP Live Streaming, RFC 8216): a playlist with one entry, the URL of the
 /// stream's own playlist.
 ///
-/// Players fetch the stream themselves. The stream's playlist is not copied: mpv and ffmpeg refuse http URLs in an HLS
-/// playlist that is a local file, and its URLs may expire.
+/// Players fetch the stream themselves. The stream's own playlist is not copied into the file, because mpv and ffmpeg
+/// refuse http URLs in an HLS playlist that is a local file, and because its URLs may expire.
 package enum StreamFile {
     /// The extensions of playlists that players recognize as streams.
     private static let extensions: Set<String> = ["m3u8", "m3u"]

@@ -23,18 +23,19 @@ extension Library {
     /// Renames a show's episodes by the template, and its folder if the template requires portable names.
     ///
     /// The episodes get the names that they would have if they were new, in the order of their ids. Names given by
-    /// users are replaced; extensions stay.
+    /// users are replaced; the extensions of the files stay.
     ///
-    /// - Parameter isDryRun: Whether to change nothing.
-    /// - Returns: The changes, that of the folder first.
-    /// - Throws: `noSuchPodcast`, also for a search result.
+    /// - Parameter isDryRun: Whether to return the changes without making them.
+    /// - Returns: The changes. A change of the folder is the first.
+    /// - Throws: `noSuchPodcast` if there is no such show, or if it is only a search result in the library.
     package func renameAll(
         by template: NameTemplate, podcast: ShowID, isDryRun: Bool, now: Int64 = Int64(time(nil))
     ) throws -> [Renaming] {
         if isDryRun { return try read { db in try Self.renamings(by: template, podcast, db) } }
         return try write { db in
             let renamings = try Self.renamings(by: template, podcast, db)
-            // Two episodes may swap names: each first gets a temporary name, since names are unique at all times.
+            // Two episodes may swap names. Each renamed episode first gets a temporary name, because the names in a
+            // show must be unique after each statement.
             for (number, renaming) in renamings.enumerated() where renaming.episode != nil {
                 try db.cachedStatement(sql: "UPDATE episode SET folded = ? WHERE id = ?")
                     .execute(arguments: ["/\(number)", renaming.episode])

@@ -1,8 +1,9 @@
 package import TransferCore
 
-/// The upload of an episode. Its row is removed when the server has stored all bytes, or on cancellation.
+/// The upload of an episode. Its row in the library is removed when the server has stored all bytes, or on
+/// cancellation.
 package struct Upload: Sendable, Equatable {
-    /// A file of an upload, the media or an image: a snapshot of the original.
+    /// A file of an upload, the media or an image. The upload sends a snapshot of the original file.
     package struct Part: Sendable, Equatable {
         /// The name of the original file.
         package var name: String
@@ -24,7 +25,7 @@ package struct Upload: Sendable, Equatable {
         package var step: String
         /// The URL to which the media are sent, once the server has responded with it.
         package var location: String?
-        /// Whether that URL supports tus; `nil` until the server was asked.
+        /// Whether that URL supports tus, a protocol for resumable uploads; `nil` until the server was asked.
         package var tus: Bool?
         /// The number of bytes stored by the server.
         package var held: Int64

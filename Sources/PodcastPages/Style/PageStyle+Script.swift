@@ -2,15 +2,17 @@ extension PageStyle {
     /// The script of all pages. Each part first looks up the elements that it serves, and does nothing on a page
     /// without them. Every page is complete without the script, except for the rows of old episodes.
     ///
-    /// - Art and media: each is reloaded once after an error, because a file is fetched when it is first opened, and
-    ///   the browser may have read its size before that. An image that fails again is removed, which reveals the
-    ///   initial of the show's title.
-    /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked. Playing starts at the
-    ///   stored position, unless a chapter has been clicked, and pauses the other players. Rows beyond
-    ///   ``ShowPage/rowLimit`` are created on demand, and a player when its row is opened. The search field filters the
-    ///   list. An address with `#e7` opens episode 7.
-    /// - The shelf: search in the titles of all episodes, and sorting.
-    /// - Transfers: the page reloads itself while it is visible and the box is checked.
+    /// - Art and media: after an error of an image, audio or video element, the script reloads it once. podfs
+    ///   fetches a file only when it is first opened, and the browser may have read the file's size before that. An
+    ///   image that fails again is removed, which reveals the initial of the show's title.
+    /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked. A player starts at the
+    ///   stored position, unless a chapter has been clicked. When one player starts, the others are paused. A row
+    ///   beyond ``ShowPage/rowLimit`` is created when the button for older episodes, a search or an address requests
+    ///   it. The player of an episode is created when its row is opened. The search field filters the list. An address
+    ///   with `#e7` opens episode 7.
+    /// - The shelf (the tiles of the shows): the search field filters the tiles, and lists episodes of all shows by
+    ///   their titles. A menu sorts the tiles.
+    /// - Transfers: the page reloads itself at an interval while it is visible and its check box is checked.
     /// - `/` moves the focus to the search field.
     static let script = """
         'use strict';

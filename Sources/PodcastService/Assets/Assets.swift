@@ -32,10 +32,10 @@ final class Assets: ServicePart {
 
     /// Age above which a cached asset is revalidated.
     private static let assetFreshness = Duration.seconds(7 * 86_400)
-    /// Time for which a failure is cached, as for media.
+    /// Time for which a failure is cached, the same as for media.
     private static let failureLifetime = Duration.seconds(60)
-    /// Time for which cached assets are served without revalidation after a failure: a folder of artwork must not wait
-    /// for a failing server once per file.
+    /// Time for which cached assets are served without revalidation after a failure. A program that reads a folder of
+    /// artwork must not wait for a failing server once per file.
     private static let revalidationPause = Duration.seconds(600)
     /// Maximum sizes of artwork and of text in bytes. Show artwork is typically a few hundred kilobytes, the transcript
     /// of a long episode one megabyte.
@@ -154,7 +154,7 @@ final class Assets: ServicePart {
         }
     }
 
-    /// Returns a request on behalf of a show.
+    /// Returns a request with a show's user agent and, if it has any, its credentials.
     func request(_ url: String, of podcast: ShowID, limit: Int, timeout: Duration) throws -> DataRequest {
         var request = DataRequest(url: url, limit: limit)
         request.timeout = timeout
@@ -251,8 +251,8 @@ enum AssetContent {
         }
     }
 
-    /// Returns whether the bytes are JPEG, PNG, GIF, WebP, AVIF, HEIC or BMP, by signature, whatever the server's media
-    /// type. Of the ISO base media files, which include MP4, only those with the brand of an image count.
+    /// Returns whether the bytes are JPEG, PNG, GIF, WebP, AVIF, HEIC or BMP, by signature, whatever media type the
+    /// server states. Of the ISO base media files, which include MP4, only those with the brand of an image count.
     private static func isImage(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
             || bytes.starts(with: Array("GIF8".utf8)) || bytes.starts(with: Array("BM".utf8))

@@ -20,8 +20,8 @@ package protocol Catalogue: Sendable {
     /// - Parameter head: the head of the final response, whatever its status.
     func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry]
 
-    /// Builds the request for the show of a page; `nil` if the page is another directory's. `entries` parses the
-    /// response.
+    /// Builds the request for the show that a directory's web page describes; `nil` if the page belongs to another
+    /// directory. `entries` parses the response.
     func request(for page: CataloguePage, now: Int64) throws(CatalogueError) -> CatalogueRequest?
 }
 

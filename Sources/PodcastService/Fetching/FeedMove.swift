@@ -19,9 +19,11 @@ package struct FeedMove: Sendable, Equatable {
     }
 
     package let outcome: Outcome
-    /// The new address of the subscription, effective at once: all redirects to it were permanent.
+    /// The new address of the subscription, if all redirects to it were permanent. It is effective at once. `nil` if
+    /// the address stays.
     package let address: String?
-    /// The address in `itunes:new-feed-url`, which has to be verified with `confirms`.
+    /// The address in `itunes:new-feed-url`. The feed there has to be verified with `confirms` before the subscription
+    /// moves.
     package let verify: String?
 
     /// - Parameters:
@@ -92,10 +94,12 @@ package struct FeedMove: Sendable, Equatable {
     /// Returns whether `feed`, the document at the address in `itunes:new-feed-url`, is a feed of the same show. The
     /// subscription then moves to `confirmedAddress`.
     ///
-    /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently. An address
-    /// that is a placeholder left over from a template would end the subscription to the show. At least half of the
-    /// episodes of the smaller list must match. If the smaller list has fewer than six episodes, one match is enough,
-    /// since some of the episodes are often just announcements of the move.
+    /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently. Also, an
+    /// address that is a placeholder left over from a template would end the subscription to the show.
+    ///
+    /// Two lists are compared: the items of `feed` and the show's episodes in the library. The number of items that
+    /// match must be at least half the length of the shorter list. If that list has fewer than six entries, one match
+    /// is enough, since some of the episodes are often just announcements of the move.
     ///
     /// - Parameters:
     ///   - known: the marks of the show's episodes in the library, which has more episodes than any one document.
@@ -115,7 +119,8 @@ package struct FeedMove: Sendable, Equatable {
     /// newest hundred.
     private static let comparedItems = 100
 
-    /// Returns the new address after `confirms`: the one in the tag, or the target of permanent redirects from there.
+    /// Returns the address to which the subscription moves after `confirms` has returned `true`: the one in
+    /// `itunes:new-feed-url`, or the target of permanent redirects from there.
     ///
     /// - Returns: `nil` if the move would leave https, the fetch failed, or the new address is the old one.
     package static func confirmedAddress(chain: RedirectChain, head: ResponseHead, from old: String) -> String? {
@@ -131,7 +136,7 @@ package struct EpisodeMark: Sendable, Hashable {
     private let text: String
 
     /// Returns the marks of an episode: its guid and its media URL. A guid that is short enough to be a serial number
-    /// is no mark. The URL has no scheme, and no query, which may contain a token.
+    /// is no mark. The URL is compared without its scheme, and without its query, which may contain a token.
     package static func marks(guid: String?, url: String) -> [EpisodeMark] {
         var marks: [EpisodeMark] = []
         if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }

@@ -14,7 +14,7 @@ final class LibraryCopies: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private var schedule: BackupSchedule
-    /// Whether the subscriptions have changed since the list was last written.
+    /// Whether the subscriptions have changed since the subscription list was last written.
     private var isDue = false
     /// The task that writes the list.
     private var writer: Task<Void, Never>?
@@ -55,7 +55,7 @@ final class LibraryCopies: ServicePart {
 
     /// Writes a pending copy before the daemon exits.
     private func finishWriting() async {
-        // A change of the subscriptions starts another writer.
+        // During the wait, a change of the subscriptions may start another writer.
         while let writer {
             writer.cancel()
             await writer.value
@@ -145,8 +145,8 @@ final class LibraryCopies: ServicePart {
         if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: moment.wall) { await backUp() }
     }
 
-    /// Checks the library and copies it, outside the actor: a large one takes seconds. A damaged library never replaces
-    /// the last good backup.
+    /// Checks the library and copies it. Runs outside the actor, because a large library takes seconds. A damaged
+    /// library never replaces the last good backup.
     func backUp() async {
         schedule.begin(now: moment.wall)
         let library = library

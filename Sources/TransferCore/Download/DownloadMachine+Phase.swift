@@ -1,10 +1,11 @@
 internal import Platform
 
 extension DownloadMachine {
-    /// The phase of the file, with the state that exists only in this phase.
+    /// The phase of the file, with the state that exists only in this phase. The phases that may follow are listed
+    /// after the arrow.
     enum Phase: Sendable, Equatable {
-        /// Bytes are or may be missing. Connections run while a reader or the task needs them. With `retry` the next
-        /// connection is delayed. → awaitingAddress, finishing, failed
+        /// Bytes are or may be missing. Connections run while a reader or the download task needs them. With `retry`
+        /// the next connection is delayed. → awaitingAddress, finishing, failed
         case fetching(retry: Retry? = nil)
         /// The owner (the user of the engine) has been looking for a newer address since `since`, after the given
         /// error. No connection runs, and readers wait. → fetching, failed
@@ -39,8 +40,8 @@ extension DownloadMachine {
         var distrusts = false
         /// Whether a response has shown that there is no strong validator.
         var lacksValidator = false
-        /// Whether the present bytes come from another address than the next response: tags of different addresses are
-        /// unrelated, so bytes have to be compared first.
+        /// Whether the present bytes come from another address than the next response. The ETags of different addresses
+        /// are unrelated, so the response has to be compared with the present bytes first.
         var isForeign = false
 
         /// Whether a strong validator identifies responses of the rendition.
@@ -72,8 +73,8 @@ extension DownloadMachine {
         var priority: TransferPriority
         /// Whether automatic tasks may run, for example because the link is unmetered.
         var allowsAutomatic = true
-        /// The error while there is no space for the whole file: it is not filled in the background, but readers are
-        /// served.
+        /// The error while there is no space for the whole file. While it is set, the file is not fetched in the
+        /// background, but readers are served.
         var awaitsSpace: TransferError?
 
         /// Whether bytes may be fetched that no reader waits for.
@@ -85,11 +86,12 @@ extension DownloadMachine {
         mutating func start() { if goal == .nothing { goal = .whole } }
     }
 
-    /// Facts about the address of the bytes.
+    /// Facts about the addresses of the bytes. The feed's address may redirect; the *direct* address is the one from
+    /// which the last response came.
     struct Address: Sendable, Equatable {
-        /// Whether the address of the last response may be requested directly.
+        /// Whether the direct address is known and may be requested, without the redirects.
         var knowsDirect: Bool
-        /// Whether that address is avoided only because its host was unreachable.
+        /// Whether the direct address is avoided only because its host was unreachable.
         private(set) var isUnreachable = false
         /// The time at which the owner was last asked for a newer address.
         var lastRenewal: Instant?
@@ -100,7 +102,7 @@ extension DownloadMachine {
 
         /// Records that a request was lost before the head of its response arrived.
         ///
-        /// The address that an earlier redirect led to may be gone for good, so the feed's address is requested next.
+        /// If the direct address was requested, it may be gone for good, so the feed's address is requested next.
         /// If the host of the feed's address is unreachable too, the network is at fault: the direct address is used
         /// again, without another request to the redirecting servers, which may count plays.
         mutating func failed(direct: Bool, unreachable: Bool) {
@@ -129,7 +131,8 @@ extension DownloadMachine {
         }
     }
 
-    /// The addresses of one file, as positions in the owner's list: when one fails permanently, the next is requested.
+    /// The addresses of one file, as positions in the owner's list. When one address fails permanently, the next is
+    /// requested.
     struct Sources: Sendable, Equatable {
         var count = 1
         /// The position of the source that is requested now.

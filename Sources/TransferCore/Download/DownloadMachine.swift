@@ -1,24 +1,30 @@
 package import Platform
 
-/// The state machine of one file's download: present bytes, waiting readers, running connections.
+/// The state machine of one file's download. It tracks the present bytes, the waiting readers and the connections.
 ///
 /// Every event is a mutating method that returns the actions to perform. There is no IO, clock or random number here,
 /// so each transition can be tested by comparing values. The driver performs the actions in order, on one thread, and
-/// reports their results as further events. Times are instants of a monotonic clock. The *owner* is the user of the
-/// engine: it supplies the addresses of the file, and processes the events.
+/// reports their results as further events. Times are instants of a monotonic clock.
+///
+/// The *owner* is the code that uses the transfer engine: it supplies the addresses of the file, and processes the
+/// engine's events. A *rendition* is the content that a server sends for the file; the server may replace it by another
+/// one at any time.
 ///
 /// The life of a download:
 /// - An *open* of a file that no response has confirmed yet sends a request and waits for the response head; the
-///   response is then **held** (paused, unread) until a read arrives, at most `Limits.maxHold`.
-/// - The first *read* of a player starts a **filling** task: the whole file is fetched, gaps from front to back. A read
-///   elsewhere opens at most one more connection at its offset; while a reader is blocked, the connections that serve
-///   no reader are paused. A probe's reads fetch only the blocks that they need (`ReaderKind`).
+///   response is then **held** (paused, unread) until a read arrives, for at most `Limits.maxHold`.
+/// - The first *read* of a player starts a **filling** task, which fetches the whole file, gaps from front to back. A
+///   read far from the filling connection opens at most one more connection, at its own offset. While a reader is
+///   blocked, the connections that serve no reader are paused. A probe's reads fetch only the blocks that they need
+///   (`ReaderKind`).
 /// - When every byte is present the file is **finishing** (synced and hashed by the driver), then **cached**.
-/// - A response with another rendition starts a new **generation**: a new file from byte 0; reads of the old one fail
-///   as changed.
+/// - A response with another rendition starts a new **generation**: its bytes are stored in a new cache file from
+///   byte 0, and reads of the old generation fail with an error that says that the file has changed.
 ///
-/// A rendition is *proven* by a strong validator. Without one, bytes are joined only where they overlap: a continuation
-/// reads the last `Limits.overlap` bytes again, and a read elsewhere waits for the single stream.
+/// If the rendition has a strong validator, such as a strong ETag, the validator *proves* that a response has the same
+/// rendition. Without one, a response is joined to the present bytes only if it overlaps them and the overlap is equal:
+/// a continuation fetches the last `Limits.overlap` bytes again, and a read elsewhere opens no connection of its own,
+/// but waits until the single connection reaches its offset.
 package struct DownloadMachine: Sendable {
     /// The id of a connection, chosen by the machine.
     package typealias ConnectionID = Int
@@ -29,7 +35,7 @@ package struct DownloadMachine: Sendable {
     var rendition: Rendition
     var phase: Phase
     var filling: Filling
-    /// The error while there is no space for any bytes: nothing is requested until `storageAvailable`.
+    /// The error while there is no space for any bytes; nothing is requested until `storageAvailable` is called.
     package internal(set) var storageFull: TransferError?
     var readers = Readers()
     var connections = Connections()
@@ -38,12 +44,13 @@ package struct DownloadMachine: Sendable {
     var address: Address
 
     /// - Parameters:
-    ///   - generation: The rendition's number.
+    ///   - generation: The number of the current rendition.
     ///   - pin: The known facts of the rendition: its confirmed size, its validator.
     ///   - present: The ranges in an existing cache file of this generation.
     ///   - isCached: Whether that file is complete, synced and hashed.
-    ///   - knowsDirect: Whether the address of its bytes is known.
-    ///   - sources: The number of sources; when one fails permanently, the next is requested.
+    ///   - knowsDirect: Whether the address to which the feed's address redirects is known from an earlier response.
+    ///   - sources: The number of addresses that the owner has for the file; when one fails permanently, the next is
+    ///     requested.
     ///   - priority: The priority of the task, if there is one.
     package init(
         generation: Int, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
@@ -103,7 +110,8 @@ package struct DownloadMachine: Sendable {
     /// Whether the task has no connection and waits for a scheduled retry.
     package var isRetrying: Bool { scheduledRetry != nil && isFilling && connections.isEmpty }
 
-    /// The time of the next attempt after a failed connection; `nil` if none is scheduled.
+    /// The time of the next attempt after a failed connection; `nil` if none is scheduled, if another connection runs,
+    /// or if nobody wants the bytes now.
     package var nextTry: Instant? { connections.isEmpty && isWanted && !isSuspended ? scheduledRetry?.at : nil }
 
     /// The reason why the task does not proceed, or the last error while it is retried, as shown to people.
@@ -115,7 +123,7 @@ package struct DownloadMachine: Sendable {
         return storageFull ?? (isSuspended ? nil : attempts.recentError)
     }
 
-    /// Whether bytes may still be missing, and nothing has failed permanently.
+    /// Whether bytes may still be missing, and the download is not in the phase `failed`.
     var isFetching: Bool {
         switch phase {
         case .fetching, .awaitingAddress: true
@@ -123,7 +131,8 @@ package struct DownloadMachine: Sendable {
         }
     }
 
-    /// Whether nothing is running, awaited or remembered; an idle machine can be released.
+    /// Whether nothing needs the machine: no handle, connection or unsuspended task, no result that is awaited, and no
+    /// failure that has to be remembered. An idle machine can be released.
     package var isIdle: Bool {
         guard connections.isEmpty, readers.isEmpty else { return false }
         return switch phase {

@@ -81,8 +81,8 @@ package enum MediaFormat: Sendable, CaseIterable {
         } else if has("MP+", at: 0), bytes.count > 3, bytes[3] & 0x0F == 7 {
             self = .musepack
         } else if bytes.count >= 8, bytes[0] == 0, Self.boxes.contains(where: { has($0, at: 4) }) {
-            // The first byte of the size is 0, since a first box is below 16 MiB. Only `mdat` may be larger, or have
-            // its size after its name.
+            // The four bytes before a box's name are its size, most significant byte first. That byte is 0, since a
+            // first box is below 16 MiB. Only `mdat` may be larger, or have its size after its name.
             self = .isoMedia
         } else if bytes.count >= 8, has("mdat", at: 4) {
             self = .isoMedia

@@ -19,7 +19,7 @@ final class TaskBoard {
     struct Ended {
         var path: String
         var size: Int64?
-        /// The reason of a failure; `nil` if the transfer is complete.
+        /// The reason for the failure; `nil` if the transfer is complete.
         var error: String?
     }
 
@@ -76,10 +76,10 @@ final class TaskBoard {
         .sorted { (rank($0), $0.started, $0.id) < (rank($1), $1.started, $1.id) }
     }
 
-    /// The sums over all active and completed downloads.
+    /// The sums over the active downloads and those completed since the board was created.
     struct Total {
         var task: StatusReport.Task
-        /// Whether the size is an estimate.
+        /// Whether the total size is an estimate, because the size of an active download is not known for certain.
         var isEstimate: Bool
     }
 

@@ -35,7 +35,7 @@ struct WatchActions: Sendable {
         }
     }
 
-    /// Opens the episode's file in a mount with the desktop's program for it.
+    /// Opens the episode's file with the desktop's default program, in the first mount that contains the file.
     private func open(_ task: TaskInfo) -> String {
         guard task.kind == .download else { return "\(task.path): there is no file to open" }
         let mounts = MountedFolder.all()

@@ -26,8 +26,8 @@ struct Service {
 
     var isInstalled: Bool { units.all.contains { access(path($0.name), F_OK) == 0 } }
 
-    /// The path of the first unit file that is missing, or differs from the one that `write` would write now: it was
-    /// edited, or written by another version of podfs or in another environment.
+    /// The path of the first unit file that is missing, or differs from the one that `write` would write now. A file
+    /// differs if it was edited, or if another version of podfs wrote it, or if it was written in another environment.
     var staleUnit: String? {
         units.all.first {
             FileManager.default.contents(atPath: path($0.name)).map { [UInt8]($0) } != Array($0.text.utf8)
@@ -35,7 +35,7 @@ struct Service {
         .map { path($0.name) }
     }
 
-    /// The names of the units that mount folders at login, from the links that `systemctl enable` creates.
+    /// The names of the enabled units that mount folders at login, read from the links that `systemctl enable` creates.
     var mounts: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/default.target.wants")) ?? []
         return names.filter { $0.hasPrefix("podfs-mount@") }.sorted()
@@ -45,7 +45,7 @@ struct Service {
 
     func write() throws { try Self.write(units, to: folder) }
 
-    /// Writes the unit files of a package.
+    /// Writes the unit files that a distribution's package installs.
     ///
     /// - Parameter root: The folder that represents `/`.
     static func writePackagedUnits(root: String) throws {
@@ -93,12 +93,12 @@ struct Service {
             manager, ["systemctl", "--user", "--no-ask-password"] + arguments, environment: environment)
     }
 
-    /// Makes systemd reload the unit files, which is required before the units can be enabled. Returns whether the
-    /// systemd user manager is running.
+    /// Makes systemd reload the unit files, which is required before the units can be enabled. Returns whether it did;
+    /// it cannot if there is no systemctl or no systemd user manager is running.
     func reload() -> Bool { control("daemon-reload").status == 0 }
 
-    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited: until then it has the
-    /// library's lock and the socket, which the service needs.
+    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited, because the service needs the
+    /// library's lock and the socket, which the daemon holds until then.
     func stopDaemon() throws { try DaemonLauncher(paths: paths, schema: Library.schemaVersion).stopDaemon() }
 
     /// Returns an autostart entry for a desktop without systemd (Desktop Application Autostart Specification).

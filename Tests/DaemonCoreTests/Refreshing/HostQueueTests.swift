@@ -110,7 +110,7 @@ struct HostQueueTests {
         #expect(queue.runningCount == 2 && queue.waitingCount == 0)
     }
 
-    /// Compares the queue with a model that searches a plain list.
+    /// Compares the queue after each step with a model: a plain list that is searched from the front.
     @Test(arguments: 1...40) func randomArrivalsAndEndsKeepToTheLimits(seed: Int) {
         var dice = SeededGenerator(seed: UInt64(seed))
         let total = Int.random(in: 1...8, using: &dice)

@@ -236,7 +236,7 @@ extension SyncServiceTests {
     func theLaterPositionOfTwoDevicesWins(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         let (one, two) = (try daemon.episode(1).id, try daemon.episode(2).id)
-        // The first episode was played on the other device before it was played here, the second one afterwards.
+        // The other device played the first episode before this one did, and the second episode after this one did.
         try await client.perform(.setPosition(episode: one, seconds: 20))
         server.upload(action(1, 900, guid: "1", ago: 600))
         try await client.perform(.setPosition(episode: two, seconds: 20))

@@ -36,8 +36,8 @@ extension DownloadMachine {
 
         mutating func close() { handles = max(0, handles - 1) }
 
-        /// Grants all waiting opens. Called once the head of a response has confirmed that the file exists, even if it
-        /// does not state the size.
+        /// Grants all waiting opens. Call as soon as the head of a response has confirmed that the file exists, even if
+        /// the head does not state the size.
         mutating func grantOpens() -> [Action] {
             handles += opens.count
             return answerOpens(nil)
@@ -63,7 +63,7 @@ extension DownloadMachine {
             return satisfied.map { .answerRead($0.id, nil) }
         }
 
-        /// Fails the opens and reads that have waited too long: `isLate` returns true for their start time.
+        /// Fails the opens and reads that have waited too long: those for whose start time `isLate` returns true.
         mutating func giveUp(_ error: TransferError, where isLate: (Instant) -> Bool) -> [Action] {
             let lateOpens = opens.filter { isLate($0.since) }
             let lateReads = reads.filter { isLate($0.since) }

@@ -84,8 +84,8 @@ struct SearchCommand: PodfsCommand {
         report.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }
 
-    /// Returns the title, author and number of episodes, and the folder if the show is subscribed. Sanitized, since the
-    /// texts come from catalogues.
+    /// Returns the title, author and number of episodes, and the folder if the show is subscribed. The line is
+    /// sanitized, since the texts come from catalogues (podcast directories).
     private static func line(_ show: FoundShow) -> String {
         var line = show.title
         if let author = show.author { line += ", by \(author)" }
