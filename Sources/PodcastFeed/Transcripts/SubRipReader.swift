@@ -53,8 +53,8 @@ struct SubRipReader {
         return (start, end)
     }
 
-    /// Converts a line to WebVTT's markup: italics, bold and underline stay; other known tags and positions are
-    /// removed. Time is linear in the line.
+    /// Converts a line to WebVTT's markup. The tags for italics, bold and underline stay. Other known tags, and
+    /// instructions in braces such as the position `{\an8}`, are removed. The time is linear in the length of the line.
     static func markup(_ line: String) -> String {
         var result = ""
         var rest = line[...]

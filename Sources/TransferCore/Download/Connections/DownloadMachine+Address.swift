@@ -45,7 +45,7 @@ extension DownloadMachine {
     /// Requests a newer address from the owner after a refusal, since the feed may have changed, and ends all
     /// connections. Does so at most once within `Limits.failureMemory`.
     ///
-    /// - Returns: `nil` if a newer address would not help, or must not be requested.
+    /// - Returns: `nil` if a newer address would not help, or must not be requested now.
     mutating func renewAddress(after error: TransferError, now: Instant) -> [Action]? {
         guard limits.renewsAddress, error.code == .refused || error.code == .missing else { return nil }
         if let last = address.lastRenewal, now - last < limits.failureMemory { return nil }
