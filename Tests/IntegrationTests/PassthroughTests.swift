@@ -158,8 +158,9 @@ struct PassthroughTests {
         try await reader.end()
     }
 
-    /// A cache on overlayfs, which is stacked on another file system. Passthrough stacks the mount on the overlay. On
-    /// two overlays, the kernel rejects the file (ELOOP), and podfs serves the reads.
+    /// A cache on overlayfs, which is stacked on another filesystem. Passthrough stacks the mount on the overlay, which
+    /// reaches the kernel's maximum depth, 2. On two overlays the depth would be 3, so the kernel rejects the file
+    /// (ELOOP), and podfs serves the reads.
     @Test(.enabled(if: Passthrough.isOverlayPossible, "this kernel has no overlayfs"), arguments: [1, 2])
     func aCacheOnOneOrTwoOverlaysIsRead(count: Int) async throws {
         // The layers are on a tmpfs, not in the folder for temporary files: in a container, that folder may be on an

@@ -87,7 +87,8 @@ package final class Session: Sendable {
     /// `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
-        // The path as in mountinfo. If realpath(3) fails, libfuse's mount fails too, with an explanation.
+        // mountinfo contains the path without symbolic links. If realpath(3) fails, libfuse's mount fails too, with an
+        // explanation.
         let absolute = realpath(path, nil)
         defer { free(absolute) }
         let mountpoint = absolute.map { String(cString: $0) } ?? path
@@ -259,7 +260,8 @@ package final class Session: Sendable {
         }
     }
 
-    /// Returns the current mount point, `nil` if not mounted, according to /proc and the connection.
+    /// Returns the current mount point, according to /proc and the state of the connection; `nil` if the filesystem is
+    /// not mounted.
     private func currentMountpoint() -> String? {
         findAdopted()
         let (mountpoint, device, isClosed) = state.withLock { ($0.mountpoint, $0.device, $0.isClosed) }

@@ -4,10 +4,10 @@ import Synchronization
 
 /// libfuse's session and the state that its callbacks need.
 ///
-/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`, so a request can still be answered
-/// after an unmount, without effect. libfuse's user data is an unretained pointer to this object. That is safe because
-/// libfuse calls back only on threads that retain this object. These are the threads of the loop, and any thread that
-/// registers an interrupt handler: it holds a `Request`, which retains this object.
+/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`. So a request can still be answered
+/// after an unmount, although the answer then has no effect. libfuse's user data is an unretained pointer to this
+/// object. That is safe because libfuse calls back only on threads that retain this object. These are the threads of
+/// the loop, and any thread that registers an interrupt handler: it holds a `Request`, which retains this object.
 final class SessionCore: Sendable {
     let operations: any FilesystemOperations
     let options: SessionOptions
@@ -116,9 +116,9 @@ extension SessionCore {
         }
     }
 
-    /// Decides whether the INIT reply requests passthrough, and returns the decision. It does only if a `backingFolder`
-    /// is set, the kernel offers passthrough, and the process has CAP_SYS_ADMIN, without which the kernel accepts no
-    /// backing file.
+    /// Decides whether the INIT reply requests passthrough, and returns the decision. The reply requests it only if a
+    /// `backingFolder` is set, the kernel offers passthrough, and the process has CAP_SYS_ADMIN, without which the
+    /// kernel accepts no backing file.
     ///
     /// - Parameter isAdministrator: Whether the process has CAP_SYS_ADMIN.
     func negotiatePassthrough(isAdministrator: Bool) -> Bool {

@@ -51,7 +51,7 @@ enum ID3Chapters {
             tag.frames = 0..<tag.bytes.size
         }
         if flags & 0x40 != 0 {
-            // The extended header; its size excludes the size field in 2.3, and includes it in 2.4.
+            // Skip the extended header. Its size does not include the size field in 2.3, but does in 2.4.
             guard let size = tag.bytes.bytes(at: tag.frames.lowerBound, count: 4) else { return nil }
             let length = tag.version == 3 ? Int64(size.bigEndian) + 4 : syncsafe(size[...]) ?? 0
             let start = tag.frames.lowerBound + length

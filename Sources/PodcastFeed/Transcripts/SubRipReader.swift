@@ -1,4 +1,5 @@
-/// A streaming reader of SubRip: each cue is a number, a line with two times, and the text up to a blank line.
+/// A streaming reader of SubRip, which passes each cue to a `WebVTTWriter`. A cue is a line with a number, a line with
+/// two times, and the text up to a blank line.
 struct SubRipReader {
     private var line: [UInt8] = []
     private var cue: TranscriptCue?

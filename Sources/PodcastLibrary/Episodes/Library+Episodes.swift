@@ -67,7 +67,7 @@ extension Library {
         }
     }
 
-    /// Returns an episode's transcripts, chapters and other encodings from the feed.
+    /// Returns the transcripts, chapters and other encodings that the feed lists for an episode.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()

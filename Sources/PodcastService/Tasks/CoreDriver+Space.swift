@@ -84,7 +84,7 @@ extension CoreDriver {
         return episodes
     }
 
-    /// Removes a cache file that no program reads; its episode is fetched again on demand.
+    /// Removes an episode's cache file unless a program has it open. A later read fetches the episode again.
     ///
     /// There is no suspension point between the check for readers and the cancellation of the transfer. A reader that
     /// opens the episode afterwards starts a new transfer.

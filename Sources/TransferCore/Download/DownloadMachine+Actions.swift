@@ -38,7 +38,8 @@ extension DownloadMachine {
         case resume(ConnectionID, forReader: Bool)
         /// Changes whether a blocked reader waits for the connection; initially that is `forReader` of the request.
         case serving(ConnectionID, Bool)
-        /// Reports a new rendition, or its size once a server has confirmed it.
+        /// Reports a new rendition, or the size of a rendition once a server has confirmed it. A rendition is the bytes
+        /// that a server sends for the file; if these change, the next rendition begins.
         case confirmed(generation: Int, Pin)
         /// Creates the cache file of this generation, since bytes are about to arrive.
         case createFile(generation: Int, Pin)

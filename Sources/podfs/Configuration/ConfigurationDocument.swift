@@ -3,7 +3,7 @@ import TOMLKit
 /// A parsed TOML file: its keys, their values, and their line numbers.
 struct ConfigurationDocument: Sendable {
     struct Entry: Sendable {
-        /// The names from the root, separated by dots.
+        /// The names of the tables that contain the key, and of the key itself, separated by dots.
         let path: String
         let value: ConfigurationValue
         /// The line number, counted from 1; `nil` if it is unknown.

@@ -1,6 +1,6 @@
 package import Platform
 
-// The sources of a file, and the renewal of addresses that are no longer valid.
+// The sources of a file (addresses that offer the same file), and the renewal of addresses that are no longer valid.
 extension DownloadMachine {
     /// The position of the source that is requested now.
     package var source: Int { address.sources.current }
@@ -76,7 +76,7 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Invalidates the facts tied to the previous address: the next response comes from another address.
+    /// Invalidates the facts tied to the previous address, because the next response comes from another address.
     private mutating func invalidateAddressFacts() {
         address.clearDirectAddress()
         rendition.isForeign = !present.isEmpty
