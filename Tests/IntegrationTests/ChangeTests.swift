@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Changes by the daemon in a mounted folder that was listed before. The kernel may cache names and attributes for a
-/// day, so podfs must invalidate them.
+/// Changes that the daemon makes to a mounted folder after the kernel has cached it. The kernel may cache names and
+/// attributes for a day, so podfs must invalidate them.
 @Suite(.timeLimit(.minutes(5))) struct ChangeTests {
     /// Mounts a show and makes the kernel cache its folders and files.
     private static func listed(episodes: Int = 3) async throws -> MountedShow {

@@ -24,8 +24,8 @@ private enum Passthrough {
         ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? "").contains("overlay")
 }
 
-/// Episodes that the kernel reads itself. To prove that, the tests kill the mount's process: then only the kernel can
-/// answer a read.
+/// Episodes that the kernel reads from the cache file itself (passthrough). To prove that it does, the tests kill the
+/// mount's process. After that, only the kernel can answer a read.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: Passthrough.isPossible, "only root on Linux 6.9 or newer can hand files to the kernel"))
@@ -91,7 +91,7 @@ struct PassthroughTests {
         try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
             try await show.home.run("evict", show.path(1)).exitCode == 0
         }
-        // The next reader gets the bytes from the server, with a new node id.
+        // The next reader opens the file under a new node ID, and gets the bytes from the server.
         let again = try await show.read(show.path(1))
         #expect(again.exitCode == 0 && Self.content.matches(again.standardOutput), "\(again.error)")
         #expect(show.requests(1).count == 2)
@@ -111,7 +111,8 @@ struct PassthroughTests {
         expectWhole(try await late.read(0..<Self.size))
         expectWhole(try await early.read(0..<Self.size))
         try await early.end()
-        // While `late` is open, podfs still serves the reads.
+        // The handles of a file that are open at the same time must have the same mode. `late` was opened beside
+        // `early`, and `third` is opened beside `late`, so podfs serves the reads of all three.
         let third = try await OpenFileReader(show.path(1))
         expectWhole(try await third.read(0..<Self.size))
         try await late.end()
@@ -157,8 +158,9 @@ struct PassthroughTests {
         try await reader.end()
     }
 
-    /// A cache on overlayfs, which is stacked on another file system. Passthrough stacks the mount on the overlay. On
-    /// two overlays, the kernel rejects the file (ELOOP), and podfs serves the reads.
+    /// A cache on overlayfs, which is stacked on another filesystem. Passthrough stacks the mount on the overlay, which
+    /// reaches the kernel's maximum depth, 2. On two overlays the depth would be 3, so the kernel rejects the file
+    /// (ELOOP), and podfs serves the reads.
     @Test(.enabled(if: Passthrough.isOverlayPossible, "this kernel has no overlayfs"), arguments: [1, 2])
     func aCacheOnOneOrTwoOverlaysIsRead(count: Int) async throws {
         // The layers are on a tmpfs, not in the folder for temporary files: in a container, that folder may be on an

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// A simulation of one person with one player and an episode: `ListeningBook` must agree with a reference model that
-/// knows all that was played.
+/// A simulation of one person who listens to one episode in one player. `ListeningBook`, which sees only the player's
+/// reports, must agree with a reference model that records everything that was played.
 @Suite struct ListeningSimulation {
     private struct Person {
         var random: SeededGenerator

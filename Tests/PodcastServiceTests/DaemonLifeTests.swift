@@ -90,7 +90,7 @@ struct DaemonLifeTests {
         await second.stop()
     }
 
-    /// The daemon may be killed between the end of a download and its record.
+    /// The daemon may be killed after a download is complete and before the library records this.
     @Test(arguments: [false, true]) func aTaskWhoseFileIsCompleteEnds(isSuspended: Bool) async throws {
         home.publish(episodes: 2, size: 300_000)
         let first = try await home.start()
@@ -191,7 +191,8 @@ struct DaemonLifeTests {
         await daemon.stop()
     }
 
-    /// Waits until another daemon, idle with an `idleExit` of one second, has reported that it is idle.
+    /// Waits until a second daemon, which is idle from its start and has the same `idleExit` of one second, has
+    /// reported that it is idle. The daemon under test has then had time to report it as well, if it does so wrongly.
     private func waitForIdleTime() async throws {
         let other = try ServiceHome()
         let daemon = try await other.start { $0.idleExit = .seconds(1) }

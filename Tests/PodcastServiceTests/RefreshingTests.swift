@@ -98,8 +98,8 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    /// A misconfigured cache answers 304 to every request. The show was imported while the server was down, so it has
-    /// no document that could be current.
+    /// A misconfigured cache answers 304 to every request. The show was imported while the server was down, so podfs
+    /// has never received its feed, and there is nothing that a 304 could confirm as current.
     @Test func a304ToAnUnconditionalRequestIsAFailure() async throws {
         home.web.serve("/feed.xml") { _ in .status(500) }
         let daemon = try await home.start()
@@ -116,7 +116,8 @@ struct RefreshingTests {
         await daemon.stop()
     }
 
-    /// After a temporary redirect, a 410 is about the file of another host, not about the feed.
+    /// A 410 after a temporary redirect is about the target of the redirect. It does not say that the feed is gone from
+    /// its own address.
     @Test func aShowStaysScheduledAfterA410ThatFollowsATemporaryRedirect() async throws {
         home.publish(episodes: 2)
         let daemon = try await home.start()

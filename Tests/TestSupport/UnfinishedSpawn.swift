@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A process between its creation and the execution of its program: it has copies of all descriptors of the test, also
-/// of those that are close-on-exec.
+/// A process that has been created but has not yet executed its program. Until then it has copies of all descriptors of
+/// the test, including those that are close-on-exec.
 package final class UnfinishedSpawn: Sendable {
     private let folder: TemporaryDirectory
     private let exit: Task<Int32, Never>
 
-    /// Returns when the process has been created.
+    /// Creates the process, and returns once it exists.
     package init() async throws {
         let folder = try TemporaryDirectory()
         self.folder = folder
@@ -17,7 +17,7 @@ package final class UnfinishedSpawn: Sendable {
         }
         exit = Task { await Self.spawn(opening: pipes) }
         try await waitUntil(description: "the process has been created") {
-            // ENXIO until the process opens the pipe.
+            // open(2) fails with ENXIO until the process opens the pipe for reading.
             let writer = open(pipes[0], O_WRONLY | O_NONBLOCK | O_CLOEXEC)
             close(writer)
             return writer >= 0
@@ -31,7 +31,8 @@ package final class UnfinishedSpawn: Sendable {
         return await exit.value
     }
 
-    /// Runs true(1) in a new process that first opens the named pipes, which waits for a writer of each.
+    /// Runs true(1) in a new process, and returns its wait status. Before that, the process opens the named pipes in
+    /// turn, and each open waits until the pipe has a writer.
     private static func spawn(opening pipes: [String]) async -> Int32 {
         await withCheckedContinuation { continuation in
             // posix_spawn suspends its thread until the program is executed.

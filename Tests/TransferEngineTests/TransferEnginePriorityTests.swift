@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Background downloads beside requested ones.
+/// Automatic downloads that compete with requested ones.
 @Suite struct TransferEnginePriorityTests {
     private let content = TestContent(seed: 61, size: 2_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }

@@ -18,7 +18,8 @@ package final class Session: Sendable {
     private let state = Monitor(State())
 
     struct State {
-        /// The absolute path of the mount point; `nil` if not mounted, or adopted and not found yet.
+        /// The absolute path of the mount point; `nil` if the filesystem is not mounted, or if it was adopted and its
+        /// mount point has not been found yet.
         var mountpoint: String?
         /// The device number of the mount; `nil` if /proc does not contain it.
         var device: MountTable.Device?
@@ -36,6 +37,8 @@ package final class Session: Sendable {
         var failure: SessionError?
     }
 
+    /// Creates a session that is not yet connected to the kernel.
+    ///
     /// Errors: `.options`, `.thread`.
     package init(operations: any FilesystemOperations, options: SessionOptions) throws(SessionError) {
         core = try SessionCore(operations: operations, options: options)
@@ -84,7 +87,8 @@ package final class Session: Sendable {
     /// `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
-        // The path as in mountinfo. If realpath(3) fails, libfuse's mount fails too, with an explanation.
+        // mountinfo contains the path without symbolic links. If realpath(3) fails, libfuse's mount fails too, with an
+        // explanation.
         let absolute = realpath(path, nil)
         defer { free(absolute) }
         let mountpoint = absolute.map { String(cString: $0) } ?? path
@@ -104,9 +108,9 @@ package final class Session: Sendable {
         try attach(fuse_session_fd(core.handle), SessionIO.device)
     }
 
-    /// Adopts a filesystem that another program has mounted with `fd=N`, by the descriptor of /dev/fuse that the other
-    /// program has passed: an unprivileged process can thus serve a filesystem mounted by root. The session owns the
-    /// descriptor from now on, and programs started by this process do not inherit it.
+    /// Adopts a filesystem that another program has mounted with `fd=N`. That program has passed the descriptor of
+    /// /dev/fuse to this process, so an unprivileged process can serve a filesystem mounted by root. The session owns
+    /// the descriptor from now on, and programs started by this process do not inherit it.
     ///
     /// The mounting program has set the kernel's options; `max_read` of this session must equal its value.
     /// Errors: `.mount`, `.connection`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
@@ -177,7 +181,8 @@ package final class Session: Sendable {
         if !threads.isEmpty {
             state.wait { $0.isEnding ? () : nil }
             core.stop()
-            // The loop has exited without an unmount: libfuse gave up during the negotiation.
+            // If libfuse has ended the loop although the kernel still has the connection, libfuse gave up during the
+            // negotiation.
             if fuse_session_exited(core.handle) != 0, isConnected {
                 state.withLock { state in
                     state.failure = SessionError(
@@ -255,7 +260,8 @@ package final class Session: Sendable {
         }
     }
 
-    /// Returns the current mount point, `nil` if not mounted, according to /proc and the connection.
+    /// Returns the current mount point, according to /proc and the state of the connection; `nil` if the filesystem is
+    /// not mounted.
     private func currentMountpoint() -> String? {
         findAdopted()
         let (mountpoint, device, isClosed) = state.withLock { ($0.mountpoint, $0.device, $0.isClosed) }

@@ -4,16 +4,17 @@ import Synchronization
 
 /// libfuse's session and the state that its callbacks need.
 ///
-/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`, so a request can still be answered
-/// after an unmount, without effect. libfuse's user data is an unretained pointer to this object. That is safe because
-/// libfuse calls back only on threads that retain this object: the threads of the loop, and a thread that registers an
-/// interrupt handler, through its `Request`.
+/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`. So a request can still be answered
+/// after an unmount, although the answer then has no effect. libfuse's user data is an unretained pointer to this
+/// object. That is safe because libfuse calls back only on threads that retain this object. These are the threads of
+/// the loop, and any thread that registers an interrupt handler: it holds a `Request`, which retains this object.
 final class SessionCore: Sendable {
     let operations: any FilesystemOperations
     let options: SessionOptions
     let interrupts = InterruptTable()
     private let stopped = Atomic(false)
-    /// Whether INIT has been received but not yet answered; see `SessionIO`.
+    /// Whether INIT has been received but not yet answered. Only then does `SessionIO` look for the reply to INIT among
+    /// the messages that libfuse writes.
     private let initPending = Atomic(false)
     private let initReply = Mutex(InitReplyFields())
     /// Whether backing files may be registered: passthrough was requested, and the kernel has not refused it
@@ -97,15 +98,16 @@ final class SessionCore: Sendable {
 // MARK: Passthrough
 
 extension SessionCore {
-    /// Records that an INIT has arrived, and whether it offers passthrough, which libfuse before 3.17 does not report.
-    /// Called with every request, before libfuse handles it, on the same thread.
+    /// If `request` is an INIT, records that it has arrived and whether the kernel offers passthrough in it, which
+    /// libfuse before 3.17 does not report. Call with every request, before libfuse handles it on the same thread.
     func inspect(_ request: UnsafeRawBufferPointer) {
         let header = MemoryLayout<fuse_in_header>.size
-        // `struct fuse_init_in`: major, minor, max_readahead, flags, flags2.
+        // The opcode is at offset 4 of the header, `struct fuse_in_header`.
         guard request.count >= 8, request.loadUnaligned(fromByteOffset: 4, as: UInt32.self) == FUSE_INIT.rawValue else {
             return
         }
         initPending.store(true, ordering: .relaxed)
+        // `struct fuse_init_in` follows the header: major, minor, max_readahead, flags, flags2, of four bytes each.
         guard request.count >= header + 20 else { return }
         let flags = request.loadUnaligned(fromByteOffset: header + 12, as: UInt32.self)
         let more = request.loadUnaligned(fromByteOffset: header + 16, as: UInt32.self)
@@ -114,8 +116,11 @@ extension SessionCore {
         }
     }
 
-    /// Decides whether the INIT reply requests passthrough: only if a `backingFolder` is set, the kernel offers
-    /// passthrough, and the process has CAP_SYS_ADMIN, without which the kernel accepts no backing file.
+    /// Decides whether the INIT reply requests passthrough, and returns the decision. The reply requests it only if a
+    /// `backingFolder` is set, the kernel offers passthrough, and the process has CAP_SYS_ADMIN, without which the
+    /// kernel accepts no backing file.
+    ///
+    /// - Parameter isAdministrator: Whether the process has CAP_SYS_ADMIN.
     func negotiatePassthrough(isAdministrator: Bool) -> Bool {
         guard let folder = options.backingFolder, isAdministrator, initReply.withLock({ $0.isPassthroughOffered })
         else {

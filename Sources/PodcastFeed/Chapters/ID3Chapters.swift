@@ -1,6 +1,7 @@
-/// Chapters of an ID3v2 tag: frames `CHAP` (https://id3.org/id3v2-chapters-1.0) in versions 2.3 and 2.4.
+/// Chapters of an ID3v2 tag: `CHAP` frames (https://id3.org/id3v2-chapters-1.0) in versions 2.3 and 2.4.
 ///
-/// Frames are skipped by their sizes, so that pictures are not read.
+/// The size in a frame's header tells where the next frame begins, so the content of other frames, such as pictures, is
+/// not read.
 enum ID3Chapters {
     /// The maximum number of frames that are read, in the tag and in each chapter.
     private static let frameLimit = 10_000
@@ -50,7 +51,7 @@ enum ID3Chapters {
             tag.frames = 0..<tag.bytes.size
         }
         if flags & 0x40 != 0 {
-            // The extended header; its size excludes the size field in 2.3, and includes it in 2.4.
+            // Skip the extended header. Its size does not include the size field in 2.3, but does in 2.4.
             guard let size = tag.bytes.bytes(at: tag.frames.lowerBound, count: 4) else { return nil }
             let length = tag.version == 3 ? Int64(size.bigEndian) + 4 : syncsafe(size[...]) ?? 0
             let start = tag.frames.lowerBound + length
@@ -66,7 +67,8 @@ enum ID3Chapters {
         while offset + 10 <= range.upperBound, frames.count < frameLimit,
             let head = tag.bytes.bytes(at: offset, count: 10), head[0] != 0
         {
-            // Some writers of 2.4 store plain sizes: a size with a high bit set cannot be syncsafe.
+            // Some writers of 2.4 store plain instead of syncsafe sizes. A size with a high bit set in one of its
+            // bytes must be plain.
             let plain = Int64(head[4..<8].bigEndian)
             let size = tag.version == 4 ? syncsafe(head[4..<8]) ?? plain : plain
             let end = offset + 10 + size

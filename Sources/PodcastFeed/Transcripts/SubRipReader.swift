@@ -1,4 +1,5 @@
-/// A streaming reader of SubRip: each cue is a number, a line with two times, and the text up to a blank line.
+/// A streaming reader of SubRip, which passes each cue to a `WebVTTWriter`. A cue is a line with a number, a line with
+/// two times, and the text up to a blank line.
 struct SubRipReader {
     private var line: [UInt8] = []
     private var cue: TranscriptCue?
@@ -53,8 +54,8 @@ struct SubRipReader {
         return (start, end)
     }
 
-    /// Converts a line to WebVTT's markup: italics, bold and underline stay; other known tags and positions are
-    /// removed. Time is linear in the line.
+    /// Converts a line to WebVTT's markup. The tags for italics, bold and underline stay. Other known tags, and
+    /// instructions in braces such as the position `{\an8}`, are removed. The time is linear in the length of the line.
     static func markup(_ line: String) -> String {
         var result = ""
         var rest = line[...]

@@ -1,7 +1,8 @@
 /// The show as parsed so far.
 struct ShowState {
     var feed = Feed(format: .rss2)
-    /// The rank of each field's source.
+    /// For each field, the rank of the element that has set it. Another element replaces the value only if its rank is
+    /// better.
     var ranks = FieldRanks()
     var schedule = PublishingInterval()
     /// The number of items so far, without live items; includes those passed to the caller.

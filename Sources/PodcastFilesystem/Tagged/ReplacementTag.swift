@@ -61,7 +61,8 @@ final class ReplacementTag: Sendable {
 }
 
 extension PodcastFilesystem {
-    /// Makes the tag of an episode from the library and the cached art and chapters.
+    /// Makes the tag of an episode from the library, the known chapters, and a cached picture: the episode's art,
+    /// otherwise the show's cover.
     ///
     /// - Parameter skipped: The size in bytes of the original's tags.
     func makeTag(of id: EpisodeID, skipped: Int64) throws -> ReplacementTag {
@@ -80,7 +81,7 @@ extension PodcastFilesystem {
         return ReplacementTag(tag.bytes(before: nil), picture: nil, skipped: skipped)
     }
 
-    /// The maximum size of art in a tag in bytes.
+    /// The maximum size in bytes of the picture in a tag.
     private static let largestPicture: Int64 = 1 << 20
 
     /// Returns the MIME type of a picture from its first bytes; `nil` for a format that players may not know.

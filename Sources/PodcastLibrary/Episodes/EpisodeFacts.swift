@@ -1,6 +1,7 @@
 package import PodcastFeed
 
-/// An item's values for its row, with digests by which a later merge detects changes.
+/// The values of a feed's item that the library stores in the episode's row, with digests by which a later merge
+/// detects changes.
 struct EpisodeFacts {
     let item: Item
     /// The main enclosure: the first one with a URL.
@@ -15,8 +16,9 @@ struct EpisodeFacts {
     let details: EpisodeDetails?
     /// The digest of all stored values.
     let digest: Int64
-    /// The digest of all stored values except alternate enclosures, whose rows have digests of their own, and the
-    /// queries of media URLs. Users do not see these queries, which may contain a token that changes at every fetch.
+    /// The digest of all stored values except the alternate enclosures and the queries of media URLs. The alternate
+    /// enclosures have rows with digests of their own. Users do not see the queries, which may contain a token that
+    /// changes at every fetch.
     let visibleDigest: Int64
 
     /// Creates the values; `nil` for an item without an enclosure that has a URL.
@@ -125,8 +127,8 @@ extension AlternateEnclosure {
 }
 
 extension Transcript {
-    /// The sidecar for this transcript, by its type, otherwise by its URL; empty for plain text and documents, which
-    /// contain no times.
+    /// The sidecar file in which podfs shows this transcript. Its MIME type decides. If the type is missing or generic,
+    /// the extension of its URL does. Empty for plain text and documents, which contain no times.
     package var kind: Sidecars {
         let type = type?.lowercased() ?? ""
         if type.contains("vtt") { return .vtt }
@@ -183,7 +185,7 @@ struct Digest {
         state = Self.mixed(state ^ word) &+ 0x9E37_79B9_7F4A_7C15
     }
 
-    /// The finalizer of MurmurHash3 in its variant 13 (D. Stafford), as in SplitMix64.
+    /// Applies variant 13 of MurmurHash3's finalizer (D. Stafford), which SplitMix64 uses as well.
     private static func mixed(_ word: UInt64) -> UInt64 {
         var word = word
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -40,13 +40,13 @@ extension Library {
         }
     }
 
-    /// Returns the episode with this id, or the alternate: another encoding of an episode, in a row of its own. An
-    /// alternate's name is a path.
+    /// Returns the episode or the alternate with this id. An alternate is another encoding of an episode; it has a row
+    /// of its own. Its name is a path: the folder of the episode's alternates and the file name.
     package func entry(id: EpisodeID) throws -> EpisodeEntry? {
         try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }
 
-    /// Returns the episode or the alternate with this id. The name of an alternate is a path.
+    /// Returns the episode or the alternate with this id. The name of an alternate is a path, as in `entry(id:)`.
     package func episode(id: EpisodeID) throws -> Episode? {
         try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried <> 1", [id]).first }
     }
@@ -67,7 +67,7 @@ extension Library {
         }
     }
 
-    /// Returns an episode's transcripts, chapters and other encodings from the feed.
+    /// Returns the transcripts, chapters and other encodings that the feed lists for an episode.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
@@ -143,10 +143,11 @@ extension Library {
         }
     }
 
-    /// Removes episodes from all listings, with their cached bytes and downloads, because the setting `keep` excludes
-    /// them. The rows stay as tombstones, so that an episode that leaves the feed and returns is the same file again.
+    /// Removes episodes from all listings because the setting `keep` excludes them, and deletes their renditions and
+    /// downloads. The `episode` rows stay as tombstones, so that an episode that leaves the feed and returns is the
+    /// same file again.
     ///
-    /// - Returns: The renditions whose cache files are now unreferenced.
+    /// - Returns: The deleted renditions, whose cache files the caller removes.
     package func bury(episodes: [EpisodeID], now: Int64) throws -> [Rendition] {
         try write { db in
             var renditions: [Rendition] = []
@@ -276,7 +277,8 @@ enum EpisodeSQL {
     /// The value of `buried` in the row of an alternate; see `Schema.alternates`.
     static let alternate = 2
 
-    /// The SQL expression for the size confirmed for the feed's current file, otherwise the size of the rendition.
+    /// The SQL expression for an episode's size: the size that a server has confirmed for the file that the feed
+    /// currently names, otherwise the size of the rendition.
     static let size = "coalesce(e.confirmed_size, r.size)"
 
     private static let entry = """

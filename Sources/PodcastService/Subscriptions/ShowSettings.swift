@@ -7,7 +7,7 @@ package struct ShowSettingError: Error, Sendable, Equatable, CustomStringConvert
     package var description: String { message }
 }
 
-/// A setting of one show, as in `podfs set SHOW KEY=VALUE`.
+/// The key of a show's setting, as in `podfs set SHOW KEY=VALUE`.
 package enum ShowSettingKey: String, CaseIterable, Sendable {
     case rateLimit = "transfers.rate_limit"
     case nameTemplate = "names.template"

@@ -5,9 +5,10 @@ internal import PodcastProtocol
 
 // Restoring a lost library from the subscription list.
 extension Subscriptions {
-    /// Restores missing subscriptions from the subscription list when the daemon starts, if the library is new or may
-    /// be incomplete: it was restored from a backup or recreated, or is empty although no user has emptied it.
-    /// Otherwise writes the list again. A list that cannot be read stays unchanged.
+    /// Restores missing subscriptions when the daemon starts, from the subscription list: the OPML file that the daemon
+    /// writes beside the library. Does so only if the library was restored from a backup or recreated, or if it is
+    /// empty although no user has emptied it. Otherwise writes the list again. A list that cannot be read stays
+    /// unchanged.
     ///
     /// All shows are inserted in one transaction, under their former names, so that none is lost if the daemon is
     /// killed meanwhile. Their feeds are fetched in the background; a feed whose fetch fails is left to the next
@@ -17,8 +18,8 @@ extension Subscriptions {
     func restore(isRecovering: Bool, notify: (String) -> Void) throws {
         let path = configuration.paths.subscriptionsCopy
         let present = try library.subscriptions()
-        // Restore only a recovered library, or an empty one that no user has emptied. A copy with entries does not
-        // prove a loss: the daemon may have been killed before rewriting it.
+        // Restore only a recovered library, or an empty one that no user has emptied. A list with entries does not
+        // prove a loss: the daemon may have been killed before rewriting the list.
         guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copies.copySubscriptions() }
         let saved: [OPML.Subscription]
         do {
@@ -32,7 +33,8 @@ extension Subscriptions {
             return notify(problem)
         }
         guard !saved.isEmpty else { return copies.copySubscriptions() }
-        // The ids of a lost library do not fit the new one: remove the credentials of all shows that are not present.
+        // Credentials are stored by show id. The new library may give the ids of lost shows to other shows, so remove
+        // the credentials of all shows that are not present.
         try credentials.remove(except: Set(present.map(\.podcast)))
         let kept = try subscribeUnfetched(
             saved.map { subscription in

@@ -6,7 +6,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// The verification that cache files still contain the downloaded bytes: another program may have truncated, copied or
+/// The verification that cache files still contain the downloaded bytes. Another program may have truncated, copied or
 /// replaced them while no daemon was running.
 @ServiceActor
 final class CacheVerifier: ServicePart {
@@ -22,9 +22,11 @@ final class CacheVerifier: ServicePart {
 
     // MARK: Reconciliation at the start
 
-    /// Removes rows whose file is missing or defective. Adds a row for a cache file without one, if its checkpoint
-    /// names the episode's current generation or a later one, and the episode has no other file. Removes other cache
-    /// files without a row.
+    /// Reconciles the cache files with the library's `rendition` rows, each of which describes one file.
+    ///
+    /// Removes rows whose file is missing or defective. Adds a row for a file without one if its checkpoint names the
+    /// episode's current generation or a later one, and the episode has no other file. Removes all other files without
+    /// a row.
     func reconcile() throws {
         let names = engine.fileNames
         var known: Set<String> = []
@@ -63,11 +65,13 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Returns the defect that a file's metadata shows: it is missing, not a regular file, or has another size. If only
-    /// the digest can show whether the file is intact, the file is verified when it is opened.
+    /// Returns a file's defect if the metadata alone prove it: the file is missing, is not a regular file, or has
+    /// another size. Returns `nil` if other metadata differ, since only the digest can then show whether the file is
+    /// intact; the file is verified when it is opened. Returns `nil` as well if a transient error prevents the
+    /// check.
     ///
-    /// - Parameter states: receives the file's metadata if an earlier version of podfs recorded none, or an incomplete
-    ///   record.
+    /// - Parameter states: receives the file's current metadata, for the caller to record, if an earlier version of
+    ///   podfs recorded none or only a part.
     private func defectAtStart(
         of rendition: Rendition, _ states: inout [(file: String, state: String)]
     ) -> CacheFileDefect? {

@@ -9,12 +9,13 @@ internal import SystemPackage
 internal import TransferCore
 internal import TransferEngine
 
-// Space in the cache: `StoragePolicy` decides. These functions collect its input and evict the files in its plans.
+// Space in the cache. `StoragePolicy` decides which downloads may use it and which files make room for them. These
+// functions collect its input and evict the files that its plans name.
 extension CoreDriver {
     /// Determines which downloads have space, and evicts files for them.
     ///
-    /// - Parameter isProgress: whether the only change is that bytes have arrived. The current plan then stays in force
-    ///   if it allows for these bytes.
+    /// - Parameter isProgress: whether bytes have arrived since the last call and nothing else has changed. The current
+    ///   plan then stays in force if it is still valid with these bytes.
     func assessSpace(isProgress: Bool) {
         var evicted: [EpisodeID] = []
         var plan: StoragePlan?
@@ -26,7 +27,9 @@ extension CoreDriver {
         report(evicted.map { .evicted(MediaID($0)) } + [.planned(plan)])
     }
 
-    /// - Returns: `nil` if the adopted plan is still valid, or the disk's free space is unknown.
+    /// Asks the policy for a new plan, and evicts the files that it names.
+    ///
+    /// - Returns: `nil` if the current plan is still valid, or the disk's free space is unknown.
     private func plan(isProgress: Bool, evicted: inout [EpisodeID]) throws -> StoragePlan? {
         guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return nil }
         let policy = core.space.policy
@@ -57,7 +60,8 @@ extension CoreDriver {
             transfers: tasks.storageTransfers(open: open))
     }
 
-    /// Adds the files in the cache to a snapshot. An incomplete file becomes part of its transfer, if there is one.
+    /// Adds the files in the cache to a snapshot, except those of pinned episodes. An incomplete file whose episode has
+    /// a transfer is recorded in that transfer instead.
     ///
     /// - Returns: the episode of each file, by file name.
     private func addFiles(to snapshot: inout StorageSnapshot) throws -> [String: EpisodeID] {
@@ -80,14 +84,15 @@ extension CoreDriver {
         return episodes
     }
 
-    /// Removes a cache file that no program reads; its episode is fetched again on demand.
+    /// Removes an episode's cache file unless a program has it open. A later read fetches the episode again.
     ///
     /// There is no suspension point between the check for readers and the cancellation of the transfer. A reader that
     /// opens the episode afterwards starts a new transfer.
     ///
     /// - Returns: `false` if a program has the file open; nothing is changed then.
     func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
-        // A reader acquires its lease on the file only when it receives the grant, so check granted opens as well.
+        // `evictFile` refuses a file on which a reader has a lease. A reader acquires the lease only after the daemon
+        // has granted its open, so check the opens that are granted or pending as well.
         guard !clients.openEpisodes.contains(episode), engine.evictFile(file) else { return false }
         engine.discard(MediaID(episode))
         try library.dropRendition(episode: episode, now: now())

@@ -36,7 +36,8 @@ package struct BackupSchedule: Sendable, Equatable {
         changeDue = nil
     }
 
-    /// Returns when the next backup is due; `nil` if there is nothing to back up.
+    /// Returns when the next backup is due; `nil` if the library has no shows, there is no backup, and no change of the
+    /// subscriptions is waiting for one.
     ///
     /// - Parameters:
     ///   - backup: when the current backup was made; `nil` if there is none.

@@ -16,7 +16,8 @@ extension DownloadMachine {
         package var forReader: Bool
         /// The position of the requested address among the file's sources; unused if `direct` is set.
         package var source = 0
-        /// Whether only probes wait for the connection, which then belongs to the probes' pool.
+        /// Whether only probes (reads of programs that examine nothing but tags) wait for the connection, which then
+        /// belongs to the probes' pool.
         package var isProbe = false
     }
 
@@ -28,15 +29,17 @@ extension DownloadMachine {
         /// Releases a connection that has delivered its last byte: its exchange completes by itself, so that curl can
         /// reuse the TCP connection. No further event of it is reported.
         case release(ConnectionID)
-        /// Pauses a connection briefly, because no reader waits for its bytes; it keeps its slot.
+        /// Pauses a connection briefly, because no reader waits for its bytes. The connection keeps its slot, its place
+        /// among the limited number of connections in its pool.
         case pause(ConnectionID)
-        /// Pauses a connection until its bytes are needed: it stays open, but frees its slot.
+        /// Pauses a connection until its bytes are needed. The connection stays open, but frees its slot.
         case hold(ConnectionID)
-        /// Resumes after `pause` or `hold`; after `hold` it needs a slot again.
+        /// Resumes a connection after `pause` or `hold`. After `hold`, the connection needs a slot again.
         case resume(ConnectionID, forReader: Bool)
         /// Changes whether a blocked reader waits for the connection; initially that is `forReader` of the request.
         case serving(ConnectionID, Bool)
-        /// Reports a new rendition, or its size once a server has confirmed it.
+        /// Reports a new rendition, or the size of a rendition once a server has confirmed it. A rendition is the bytes
+        /// that a server sends for the file; if these change, the next rendition begins.
         case confirmed(generation: Int, Pin)
         /// Creates the cache file of this generation, since bytes are about to arrive.
         case createFile(generation: Int, Pin)
@@ -47,7 +50,7 @@ extension DownloadMachine {
         /// Syncs and hashes the file, and marks it as complete, since every byte is present.
         case finish(generation: Int)
         case failed(TransferError)
-        /// Reports that bytes could not be stored for lack of space: everything stops until `storageAvailable`.
+        /// Reports that bytes could not be stored for lack of space. The download stops until `storageAvailable`.
         case storageFull(TransferError)
         /// Asks the owner for a newer address after a refusal; the owner answers with `addressRenewed`.
         case renewAddress(TransferError)

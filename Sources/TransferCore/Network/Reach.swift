@@ -70,28 +70,29 @@ package struct ReachPolicy: Sendable, Equatable {
     }
 }
 
-/// The check of the addresses that one exchange connects to, hop by hop. It examines the addresses of the actual
-/// connections, so a later DNS lookup with another result cannot evade it. A value without IO.
+/// The check of the addresses to which one exchange connects. An exchange is a request with all its redirects; each
+/// request of this chain is a hop. The check examines the addresses of the actual connections, so a later DNS lookup
+/// with another result cannot evade it. A value without IO.
 package struct ReachTrail: Sendable {
     private let policy: ReachPolicy
-    /// The most private space allowed for the next hop; `nil` for any.
+    /// The most private space allowed for the next connection or request; `nil` for any.
     private var limit: AddressSpace?
-    /// The refusal of the current hop: an address was refused, and none was allowed.
+    /// The error of the last refused address of the current hop. It counts only if `wasAllowed` is false.
     private var refused: TransferError?
     /// Whether an address of the current hop was allowed.
     private var wasAllowed = false
-    /// The space of the last request's address, but never a more private one than the hop's limit: if an exception
-    /// permitted an address beyond the limit, the value is the limit.
+    /// The space of the last request's address. If an exception permitted an address in a more private space than the
+    /// limit, the value is the limit.
     package private(set) var space: AddressSpace?
-    /// The space of the first request's address.
+    /// The value of `space` after the first request.
     package private(set) var firstSpace: AddressSpace?
 
     /// The peer of a hop's connection.
     package enum Peer: Sendable {
         /// The address of the host itself.
         case host(NetworkAddress)
-        /// A proxy configured by the user, which connects to the host itself. Only a host given as a numeric address,
-        /// or as `localhost`, can be checked.
+        /// A proxy configured by the user. The proxy resolves the host's name, so only a host given as a numeric
+        /// address, or as `localhost`, can be checked.
         case proxy
     }
 

@@ -3,7 +3,7 @@ import TOMLKit
 /// A parsed TOML file: its keys, their values, and their line numbers.
 struct ConfigurationDocument: Sendable {
     struct Entry: Sendable {
-        /// The names from the root, separated by dots.
+        /// The names of the tables that contain the key, and of the key itself, separated by dots.
         let path: String
         let value: ConfigurationValue
         /// The line number, counted from 1; `nil` if it is unknown.
@@ -32,21 +32,21 @@ struct ConfigurationDocument: Sendable {
         let lines = TOMLKeyLines(text)
         var entries: [Entry] = []
         Self.collect(table, below: [], lines, into: &entries)
-        // TOMLKit sorts keys by name: restore the order of the file. Entries of unknown line come last.
+        // TOMLKit sorts keys by name, so restore the order of the file. Entries whose line is unknown come last.
         self.entries = entries.enumerated().sorted {
             ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
         }.map(\.element)
     }
 
-    /// Returns an error of this file.
+    /// Creates an error with this file's path and a line number.
     func error(at line: Int?, _ message: String) -> ConfigurationError {
         ConfigurationError(path: path, line: line, message: message)
     }
 
-    /// Returns the line of a key; `nil` if the file does not have it.
+    /// Returns the line of the entry with this path; `nil` if there is no such entry, or its line is unknown.
     func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
 
-    /// Decodes the file: TOML is UTF-8 without NUL (which would truncate the text in C).
+    /// Decodes the file. TOML must be UTF-8 and must not contain NUL, which would also truncate the text in C.
     private static func text(_ bytes: [UInt8], path: String) throws(ConfigurationError) -> String {
         // Some editors write a byte order mark, which is not part of the text.
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -73,8 +73,8 @@ struct ConfigurationDocument: Sendable {
                 continue
             }
             collect(inner, below: names, lines, into: &entries)
-            // An empty table is valid if podfs has keys in it: they may be commented out in the file. Any other empty
-            // table is a misspelled heading.
+            // An empty table is valid if podfs has keys in it, since they may be commented out in the file. Any other
+            // empty table is a misspelled heading. Its entry makes podfs report it as an unknown key.
             if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
                 entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
             }

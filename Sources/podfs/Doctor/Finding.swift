@@ -4,9 +4,9 @@ import PodcastFeed
 struct Finding: Equatable, Sendable {
     enum Status: String, Sendable {
         case ok
-        /// A defect with which podfs still works.
+        /// A defect despite which podfs works.
         case warning
-        /// A defect with which podfs, or a part of it, does not work.
+        /// A defect that keeps podfs, or a part of it, from working.
         case problem
     }
 

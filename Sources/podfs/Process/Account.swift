@@ -54,9 +54,11 @@ struct Account: Equatable {
         }
     }
 
-    /// Sets HOME, USER and LOGNAME from the user database if they do not fit the user of this process, and unsets XDG
-    /// variables that contain another user's folder. At boot HOME is unset or root's; with `setuid`, mount.fuse3(8)
-    /// sets HOME only.
+    /// Adapts the environment to the user of this process. Sets HOME from the user database unless this user owns the
+    /// folder in it, and USER and LOGNAME unless they name this user. Unsets XDG variables that contain another user's
+    /// folder, and sets XDG_RUNTIME_DIR to `/run/user/UID` if it is then unset and this user owns that folder.
+    ///
+    /// At boot, HOME is unset or root's. With `setuid`, mount.fuse3(8) sets HOME only.
     static func setUserEnvironment() {
         let environment = ProcessInfo.processInfo.environment
         guard let account = Account(uid: getuid()) else { return }

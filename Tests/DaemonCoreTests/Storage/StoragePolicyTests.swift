@@ -122,7 +122,7 @@ struct StoragePolicyTests {
         let policy = StoragePolicy(limits: StorageLimits(capacity: 100 * Self.mebibyte, keepFree: 0))
         let step = 5 * Self.mebibyte
         #expect(policy.plan(for: snapshot(used: 0, [transfer(1, nil)])).reserved == [1].ids)
-        // The last reservation is smaller: only the remaining space.
+        // Only 3 MiB remain, less than a usual reservation. The download reserves them.
         let late = transfer(1, nil, received: 97 * Self.mebibyte)
         #expect(policy.plan(for: snapshot(used: 97 * Self.mebibyte, [late])).reserved == [1].ids)
         // Of two downloads of unknown size, the first continues, in the space that the second one's file occupied.
@@ -167,7 +167,7 @@ struct StoragePolicyTests {
         #expect(waiting(plan) == [1].ids)
         let tight = policy.plan(for: snapshot(used: 940, [transfer(1, 600, received: 940), read]))
         #expect(tight.evictions == ["part 1"])
-        // Nothing can be evicted: the limit is exceeded.
+        // Nothing can be evicted, so the reader's download exceeds the limit.
         let full = policy.plan(for: snapshot(used: 1_000, [read], files: [file("pinned", 1_000, pinned: true)]))
         #expect(full.reserved == [3].ids && full.stopReason == nil && full.evictions.isEmpty)
     }

@@ -3,7 +3,7 @@ import PodcastLibrary
 import PodcastService
 import Testing
 
-/// Encoding of requests, and parsing of arbitrary responses.
+/// Encoding of requests to gpodder and Nextcloud sync servers, and parsing of their responses, even malformed ones.
 @Suite struct SyncMessagesTests {
     private let action = SyncAction(
         podcast: "https://a.example/feed", episode: "https://a.example/1.mp3", guid: "g", kind: .play, device: "d",

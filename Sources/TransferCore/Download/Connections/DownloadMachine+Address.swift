@@ -1,6 +1,6 @@
 package import Platform
 
-// The sources of a file, and the renewal of addresses that are no longer valid.
+// The sources of a file (addresses that offer the same file), and the renewal of addresses that are no longer valid.
 extension DownloadMachine {
     /// The position of the source that is requested now.
     package var source: Int { address.sources.current }
@@ -45,7 +45,7 @@ extension DownloadMachine {
     /// Requests a newer address from the owner after a refusal, since the feed may have changed, and ends all
     /// connections. Does so at most once within `Limits.failureMemory`.
     ///
-    /// - Returns: `nil` if a newer address would not help, or must not be requested.
+    /// - Returns: `nil` if a newer address would not help, or must not be requested now.
     mutating func renewAddress(after error: TransferError, now: Instant) -> [Action]? {
         guard limits.renewsAddress, error.code == .refused || error.code == .missing else { return nil }
         if let last = address.lastRenewal, now - last < limits.failureMemory { return nil }
@@ -76,7 +76,7 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Invalidates the facts tied to the previous address: the next response comes from another address.
+    /// Invalidates the facts tied to the previous address, because the next response comes from another address.
     private mutating func invalidateAddressFacts() {
         address.clearDirectAddress()
         rendition.isForeign = !present.isEmpty

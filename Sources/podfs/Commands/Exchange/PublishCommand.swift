@@ -62,7 +62,7 @@ struct PublishCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         try Self.checkAddress(url)
-        // Starts the daemon, which creates the folders; fails early if that is not possible.
+        // Start the daemon, which creates the folders. If that fails, the command ends before it copies the file.
         try installation.daemon().close()
         let task = try await enqueue(installation)
         guard wait else { return show(task) }
@@ -103,7 +103,8 @@ struct PublishCommand: PodfsCommand {
         }
     }
 
-    /// Returns the part of the request for a snapshot: its file, and the original name and media type.
+    /// Returns what the request says about a snapshot, the copy of `file`: the copy's name, and the name and media type
+    /// of the original.
     private static func part(_ snapshot: FileSnapshot, of file: String) -> SnapshotFile {
         let name = URL(fileURLWithPath: file).lastPathComponent
         let type = imageTypes[fileExtension(name)] ?? MediaType.mimeType(forExtension: fileExtension(name))
@@ -119,7 +120,7 @@ struct PublishCommand: PodfsCommand {
         "avif": "image/avif", "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml",
     ]
 
-    /// The maximum number of attempts to send the request, each to another daemon.
+    /// The maximum number of attempts to send the request. Each goes to a new daemon, because the last one has exited.
     private static let tries = 10
 
     /// Sends the request. If the daemon exits before it answers, sends it again to the next daemon, at most `tries`
@@ -163,8 +164,8 @@ struct UploadWait {
     /// Waits, and returns the completed task. Throws `CommandError` if the upload has failed or was cancelled.
     func waitForEnd(of task: TaskInfo) async throws -> TaskInfo {
         var reported: String?
-        // Reports why the upload is retried: otherwise the command would seem to hang if a server is down or the URL is
-        // wrong.
+        // Reports why the upload is retried. Without this, the command would seem to hang if a server is down or the
+        // URL is wrong.
         func report(_ error: String?) {
             guard let error, error != reported else { return }
             reported = error

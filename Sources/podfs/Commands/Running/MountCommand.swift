@@ -42,7 +42,8 @@ struct MountCommand: PodfsCommand {
 
     @OptionGroup var report: Reporting
 
-    /// The descriptor of the pipe to `SpawnedSelf.start` in the process that has started this one.
+    /// The descriptor of a pipe to the process that started this one in the background. There `SpawnedSelf.start` waits
+    /// for the result: `ok` or an error.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
@@ -104,8 +105,8 @@ struct MountCommand: PodfsCommand {
         }
     }
 
-    /// Switches to the user of the option `setuid`, then mounts the folder: in this process if `foreground` is set,
-    /// otherwise in a background process.
+    /// Switches to the user that the option `setuid` names, if any, then mounts the folder. This process serves the
+    /// mount if `foreground` is set; otherwise it starts a background process for it.
     private func start(_ options: MountOptions) throws {
         if let user = options.user { try Account(user: user).become() }
         if source != nil || options.user != nil { Account.setUserEnvironment() }
@@ -155,8 +156,8 @@ struct MountCommand: PodfsCommand {
     ) throws {
         let point = try MountPoint(folder)
         let mount = try Mount(installation, configuration, at: point, options: options)
-        // Leave the current folder, whose file system the process would otherwise keep busy. It may be the mount
-        // itself.
+        // Leave the current folder: while it is in use, its filesystem cannot be unmounted. It may even be
+        // the mounted folder.
         chdir("/")
         try mount.run(ready: ready)
     }
