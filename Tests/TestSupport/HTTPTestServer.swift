@@ -28,8 +28,8 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Routes
 
-    /// Serves `resource` at `path`. Request number n for the path gets the behaviour `script[n]`, later ones `.normal`.
-    /// Replaces an existing route; the count of requests continues.
+    /// Serves `resource` at `path`. Request n for the path, counted from 0, gets the behaviour `script[n]`; requests
+    /// beyond the script get `.normal`. Replaces an existing route, and continues its count of requests.
     package func serve(_ path: String, _ resource: Resource, _ script: [Behaviour] = []) {
         serve(path, resource) { script.indices.contains($0.index) ? script[$0.index] : .normal }
     }

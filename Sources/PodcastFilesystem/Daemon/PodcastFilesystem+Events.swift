@@ -67,7 +67,8 @@ extension PodcastFilesystem {
         send(state.withLock { $0.kernel.changed(place, row: row, isRenamed: isRenamed) })
     }
 
-    /// Invalidates the episodes that a refresh has changed; the daemon reports the refresh as one event.
+    /// Invalidates the episodes that a refresh has changed. The daemon reports the refresh as one event, which does not
+    /// list them.
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
         // The changes since the last event of the show suffice: the daemon reports a change after making it, and the
         // changes of one show in order.
@@ -81,7 +82,7 @@ extension PodcastFilesystem {
     private func invalidateAll(_ places: [Library.EpisodePlace]) {
         for place in places {
             invalidate(place, isRenamed: true)
-            // An alternate has no sidecars.
+            // An alternate (another encoding of an episode) has no sidecars.
             if place.alternateOf != nil { continue }
             send(state.withLock { $0.kernel.sidecars(of: place.name, in: place.podcast) })
         }
