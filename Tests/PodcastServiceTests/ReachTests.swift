@@ -173,7 +173,7 @@ struct ReachTests {
         let row = try #require(found.first).podcast
         #expect(try daemon.library.showAccess(of: row)?.reach == .public)
         #expect(await client.failure(of: .fetchShow(podcast: row))?.errorNumber == EACCES)
-        // Subscribing to the show of the search result is refused too.
+        // Subscribing to the URL in the search result is refused too.
         #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
         #expect(inside.connectionsAccepted == 0)
         await daemon.stop()

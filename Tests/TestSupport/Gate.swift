@@ -42,8 +42,8 @@ package final class Gate: Sendable {
         for waker in waiting { waker.wake() }
     }
 
-    /// Returns the number of bytes that may pass after `position`. If it is 0, `waker` is woken when the
-    /// gate is next opened or advanced.
+    /// Returns the number of bytes that may pass after `position`. If it is 0, `waker` is woken when the gate is
+    /// next opened or advanced.
     func allowance(after position: Int, waking waker: Waker) -> Int {
         state.withLock { state in
             guard let limit = state.limit else { return .max }

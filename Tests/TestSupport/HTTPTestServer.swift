@@ -42,17 +42,17 @@ package final class HTTPTestServer: Sendable {
         shared.setRoute(path, Route(resource: resource, behaviour: behaviour))
     }
 
-    /// Serves only the behaviours at `path`, without a resource.
+    /// Answers each request for `path` with the behaviour that the closure returns, without a resource.
     package func serve(_ path: String, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         shared.setRoute(path, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Serves the behaviours at all paths without a route.
+    /// Answers each request for a path without a route with the behaviour that the closure returns.
     package func serveElsewhere(behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         shared.setRoute(SharedState.elsewhere, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Removes the route of `path`. From now on requests get 404, or the behaviours of `serveElsewhere`.
+    /// Removes the route of `path`. From now on, requests for it get 404, or what `serveElsewhere` answers.
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 
     /// Returns the URL of a path. `host` may be another spelling of the loopback host, which clients treat as another

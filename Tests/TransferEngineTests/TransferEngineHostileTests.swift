@@ -128,8 +128,8 @@ import TransferCore
         #expect(try bench.engine.fileNames == [])
     }
 
-    /// Returns a bench whose server redirects /a.mp3 to a file under another host name. The
-    /// caller passes the download's source to `know`.
+    /// Returns a bench whose server redirects /a.mp3 to a file under another host name. The caller must
+    /// pass the download's source to `know`.
     private func benchWithTwoHosts(_ change: (inout TransferConfiguration) throws -> Void = { _ in }) throws
         -> EngineBench
     {

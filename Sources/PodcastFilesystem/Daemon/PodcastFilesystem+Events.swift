@@ -15,7 +15,7 @@ extension PodcastFilesystem {
     }
 
     func handle(_ event: Event) {
-        // The daemon sends a library event for the same change next; that event is handled.
+        // The daemon sends a library event for the same change next, which is handled below.
         if event.kind == .listening { return }
         defer { options.onWork() }
         eventTimes.withLock { $0.moment = now }
@@ -70,8 +70,8 @@ extension PodcastFilesystem {
     /// Invalidates the episodes that a refresh has changed. The daemon reports the refresh as one event, which does not
     /// list them.
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
-        // The changes since the last event of the show suffice: the daemon reports a change after making it, and the
-        // changes of one show in order.
+        // The changes since the last event of the show suffice, because the daemon reports a change after making it,
+        // and reports the changes of one show in order.
         let since = eventTimes.withLock { eventTimes in
             defer { eventTimes.shows[show] = moment }
             return eventTimes.shows[show] ?? started - 1
@@ -88,7 +88,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Handles a new connection to a daemon: replaces the tasks, and invalidates what changed since the last event.
+    /// Handles a new connection to a daemon: replaces the list of tasks, and invalidates what changed since the last
+    /// event.
     func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
         let since = eventTimes.withLock { eventTimes in

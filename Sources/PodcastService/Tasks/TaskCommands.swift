@@ -88,7 +88,7 @@ final class TaskCommands: ServicePart {
         let media = MediaID(episode.id)
         if episode.isStream, [.download, .resume, .suspend].contains(action) { return StreamPlaylist.notAFile.message }
         switch action {
-        // `begin(_:)` has started these.
+        // `begin(_:)` has already started these downloads.
         case .download, .resume: break
         case .suspend:
             if episode.complete { return "it is already cached" }

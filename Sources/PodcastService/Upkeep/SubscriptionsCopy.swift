@@ -5,8 +5,7 @@ package import PodcastLibrary
 package import TransferCore
 
 /// The copy of the subscription list beside the library, from which a lost library is restored. The format is OPML,
-/// which other podcast apps can import. The feed URLs contain the shows'
-/// credentials.
+/// which other podcast apps can import. The feed URLs contain the shows' credentials.
 package enum SubscriptionsCopy {
     /// Minimum interval between two copies, because an import changes the subscriptions many times a second.
     static let pause = Duration.seconds(1)
