@@ -124,7 +124,7 @@ package final class PseudoTerminal: Sendable {
         _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Whether the terminal echoes input. A program that turns echo off has to turn it on again before it exits.
+    /// Whether the terminal echoes input. A program that turns echo off must turn it on again before it exits or stops.
     package var echoes: Bool {
         var mode = termios()
         return tcgetattr(master, &mode) == 0 && mode.c_lflag & tcflag_t(ECHO) != 0
