@@ -10,9 +10,9 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package static let currentVersion = 1
 
     package var version = Checkpoint.currentVersion
-    /// The owner's key of the file: `MediaID.rawValue`.
+    /// The id of the media file whose bytes the cache file has: `MediaID.rawValue`.
     package var key: Int64
-    /// The number of the rendition in the file.
+    /// The number of the rendition (the version of the media file) in the cache file.
     package var generation: Int
     /// The size in bytes; absent while unknown.
     package var total: Int64?
@@ -28,8 +28,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var sha256: String?
     /// `true` if the complete file has a hash that its feed lists; otherwise absent.
     package var isVerified: Bool?
-    /// The boot during which the ranges in `received` were written. Their bytes may exist only in that boot's page
-    /// cache, so after a reboot only `synced` is trusted.
+    /// The id of the boot during which the ranges in `received` were written. Their bytes may exist only in that boot's
+    /// page cache, so after a reboot only `synced` is trusted.
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0

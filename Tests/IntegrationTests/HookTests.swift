@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Hooks: the examples of the manual, and the descriptors and signals that a hook inherits.
+/// Tests of hooks (programs that the daemon starts at events): the examples of the manual, and the descriptors and
+/// signals that a hook inherits.
 struct HookTests {
     /// Returns the part of the example in podfs.conf(5) that begins with `[hooks]`, without roff's escapes.
     private static func example() throws -> String {
@@ -17,7 +18,7 @@ struct HookTests {
 
     @Test func theHooksOfTheManualNotifyTheUser() async throws {
         let show = try await MountedShow(configuration: try Self.example(), isMounted: false) { home in
-            // A replacement that records its arguments, one per line, and its environment.
+            // A replacement for notify-send that records its arguments, one per line, and its environment.
             try home.directory.makeDirectory("bin")
             let program = """
                 #!/bin/sh
@@ -26,7 +27,7 @@ struct HookTests {
                 """
             try home.directory.writeProgram("bin/notify-send", text: program)
         }
-        // The running daemon has a PATH without the replacement.
+        // The running daemon has a PATH without the replacement. `run` starts a daemon whose PATH has it.
         show.home.killDaemon(SIGTERM)
         try await show.home.waitUntilDaemonHasEnded()
         var environment = show.home.environment

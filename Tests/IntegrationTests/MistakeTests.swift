@@ -7,7 +7,7 @@ import Testing
     private struct Mistake: Sendable {
         var arguments: [String]
         var code: Int32
-        /// Parts of standard error.
+        /// The texts that standard error must contain.
         var says: [String]
 
         init(_ arguments: [String], _ code: Int32, _ says: String...) {
@@ -17,7 +17,8 @@ import Testing
         }
     }
 
-    /// A home with three subscribed shows, and a server with a catalogue of two others and files that are no feeds.
+    /// A podfs home directory with three subscribed shows, and a server. The server has a catalogue of two other shows,
+    /// and files that are not feeds.
     private struct Home {
         let server = HTTPTestServer()
         let home: PodfsHome
@@ -60,7 +61,7 @@ import Testing
         let file = try test.home.directory.write("cover.png", text: "no picture")
         func url(_ path: String) -> String { test.server.url(path) }
         let mistakes = [
-            // Words.
+            // Command names and options.
             Mistake(
                 ["subscrible", "x"], 64, "there is no command 'podfs subscrible'; did you mean 'podfs subscribe'?"),
             Mistake(["add", url("/owls")], 64, "did you mean 'podfs subscribe'?"),

@@ -198,7 +198,7 @@ struct DirectoryCacheTests {
     }
 }
 
-/// A class around `DirectoryCache`: `#expect` cannot call mutating functions of a value stored in the suite.
+/// A class around `DirectoryCache`, because `#expect` cannot call mutating functions of a value stored in the suite.
 private final class Kept {
     private var listing = DirectoryCache()
 

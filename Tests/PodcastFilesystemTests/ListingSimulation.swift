@@ -3,14 +3,15 @@ import TestSupport
 
 @testable import PodcastFilesystem
 
-/// A simulation of programs that list one folder, the kernel's cache of its names, and a filesystem that applies
-/// `DirectoryCache`. Their steps are interleaved in random order.
+/// A simulation of programs that list one folder, of the kernel's cache of the folder's names, and of a filesystem that
+/// opens directory streams as `DirectoryCache` decides. Their steps are interleaved in random order.
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// The filesystem has answered opendir, but open(2) has not returned yet.
         case opening(DirectoryCache.Use)
         case resting
-        /// Names were requested; entries are on their way. An empty array is the end, `nil` an error.
+        /// The filesystem has sent these entries, which the kernel has not processed yet. An empty array is the end of
+        /// the listing, `nil` an error.
         case receiving([KernelDirectoryCache.Entry]?)
         /// Closed; the filesystem has not received the release yet.
         case closed
@@ -20,9 +21,10 @@ struct ListingSimulation {
         var handle: UInt64
         var stream = KernelDirectoryCache.Stream(usesCache: false)
         var activity: Activity
-        /// The filesystem's state: the version of the stream's listing.
+        /// The version of the listing that the filesystem returns to the stream.
         var listing: Int
-        /// The offset after the stream's last name; `nil` if it follows from the name's index.
+        /// The offset that the filesystem reports after the stream's last name; `nil` for the offset that the name's
+        /// index determines.
         var end: UInt64?
         var isNew = true
         /// The oldest version that the stream may return.
@@ -36,18 +38,18 @@ struct ListingSimulation {
     private var cache = KernelDirectoryCache()
     private var programs: [Program] = []
     private var lastHandle: UInt64 = 0
-    /// The filesystem's state: the versions from which the kernel's cache may have names.
+    /// The versions from which, as far as the filesystem knows, the kernel's cache may have names.
     private var known: [(listing: Int, end: UInt64?)] = []
     /// The current version of the listing. Versions have different numbers of names.
     private var current = 1
     /// The last version that was reported to the filesystem.
     private var reportedListing = 1
-    /// Once no invalidation is pending, the kernel's cache gets names older than this version only from an open stream
-    /// of an older version. When an invalidation of the kernel's pages is delivered, this becomes the version that had
-    /// been reported last when the invalidation was sent. When a version is reported while no stream uses the cache,
-    /// this becomes the reported version.
+    /// While no invalidation is pending, only an open stream of an older version can add names older than this version
+    /// to the kernel's cache. `drop` delivers an invalidation and sets this to the version that had been reported last
+    /// when the invalidation was sent. `hear` sets this to the version that it reports, if no stream uses the cache.
     private var lastDropped = 1
-    /// Pending invalidations of the kernel's pages. Each is the version last reported before it was sent.
+    /// The pending invalidations of the kernel's cached pages. Each element is the version that had been reported last
+    /// when the invalidation was sent.
     private var drops: [Int] = []
     private var now = Instant.start
     private var invalidations: UInt64 = 0
@@ -62,7 +64,7 @@ struct ListingSimulation {
     private static func count(_ listing: Int) -> Int {
         let count = 3 + listing * 7 % 11
         let size = KernelDirectoryCache.size(of: (0..<count).map { length(listing, $0) })
-        // Listings that fill their pages exactly are not cached (`FolderSnapshot.fillsPages`).
+        // A listing that fills its pages exactly is not cached (`FolderSnapshot.fillsPages`), so it gets one more name.
         return size % KernelDirectoryCache.pageSize == 0 ? count + 1 : count
     }
 
@@ -97,7 +99,7 @@ struct ListingSimulation {
         while !programs.isEmpty { advance(programs.count - 1) }
     }
 
-    /// Changes the names.
+    /// Changes the names, without a report to the filesystem.
     mutating func change() { current += 1 }
 
     /// Reports all changes, then lists the folder with a single program: to the end, or until the filesystem has

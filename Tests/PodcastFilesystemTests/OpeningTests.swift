@@ -46,7 +46,8 @@ struct OpeningTests {
         #expect(!cache.evict(file))
         mounted.release(node, open.handle)
         #expect(mounted.read(node, open.handle, 0, 4_096).answer == .error(.badFileDescriptor))
-        // A forked child holds the lease too, until it calls execve(2).
+        // A child process that was forked while the file was open also holds the lease (the lock on the cache file),
+        // until it calls execve(2).
         try await waitUntil(description: "the file can be evicted") { cache.evict(file) }
         #expect(!mounted.wasStarted)
     }
@@ -107,7 +108,7 @@ struct OpeningTests {
         // Readahead fails, and the kernel repeats the read page by page.
         #expect(mounted.read(node, open.handle, 524_288, 131_072).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .bytes([]))
-        // The filesystem takes later reads beyond the end for readahead again.
+        // The filesystem treats later reads beyond the end as readahead again.
         #expect(mounted.read(node, open.handle, 524_288, 4_096).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .error(.ioError))
         // A read that bypasses the page cache is never readahead.

@@ -124,7 +124,7 @@ struct StatusReportTests {
         let value = try firstTask(report)
         #expect(value["path"] as? String == path)
         #expect(value["error"] as? String == "a\nb\u{1B}c")
-        // The JSON cannot control a terminal.
+        // The JSON escapes control characters, so a terminal that displays it does not act on them.
         #expect(!report.jsonBytes.contains(0x1B))
         #expect(!report.jsonBytes.contains(0x07))
     }

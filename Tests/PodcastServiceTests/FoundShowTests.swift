@@ -206,7 +206,8 @@ struct FoundShowTests {
             try await client.completion(of: episode)
         }
         try daemon.library.setPinned(episode: episodes[0], true, now: 1)
-        // The test holds a lease in place of a mount that outlives the daemon and has an episode open.
+        // The test holds a lease (a shared lock on the cache file) in place of a mount that outlives the daemon and has
+        // an episode open.
         let file = try #require(try daemon.library.rendition(of: episodes[1])?.file)
         let lease = try MediaLease(home.cacheFile(file))
         await daemon.stop()
@@ -244,8 +245,8 @@ struct FoundShowTests {
         client.close(open)
         _ = try await client.tasks()
         try daemon.library.setPinned(episode: pinned, false, now: 1)
-        // The age of a result counts from its last use. For these two it is the purge at `now + 86_500`, which found an
-        // episode open or pinned.
+        // The age of a result counts from its last use. For these two shows that is the purge at `now + 86_500`, which
+        // found an episode open or pinned.
         await daemon.service.purgeEphemeral(at: now + 90_000)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
         await daemon.service.purgeEphemeral(at: now + 2 * 86_500)

@@ -9,11 +9,11 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// The addresses to which a feed on the internet may lead. The tests' web server, 127.0.0.1, counts as a host on the
-/// internet.
+/// Tests of which addresses a feed may link or redirect to, depending on where the feed itself came from. The service
+/// is configured to treat `home.web` (127.0.0.1) as a host on the internet.
 struct ReachTests {
     private let home: ServiceHome
-    /// A server on this computer (loopback), as opposed to the internet.
+    /// A server on 127.0.0.2, which the service treats as an address on this computer (loopback).
     private let inside = HTTPTestServer(address: "127.0.0.2")
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 500)
 
@@ -29,8 +29,8 @@ struct ReachTests {
         serve(inside, "/page2.xml", [])
     }
 
-    /// Serves a feed whose episode, images, texts and next page are on this computer. If `numbers` is empty, serves the
-    /// next page instead: a feed with an older episode.
+    /// Serves a feed whose episode, images, transcript, chapters and next page are on `inside`. If `numbers` is empty,
+    /// serves the feed's next page instead, which has an older episode.
     private func serve(_ server: HTTPTestServer, _ path: String, _ numbers: [Int] = [1], title: String = "Show") {
         var feed = FeedBuilder.show(title, episodes: 1, length: 200_000) { _ in inside.url("/1.mp3") }
         if numbers.isEmpty {
@@ -81,7 +81,7 @@ struct ReachTests {
         ] {
             #expect(await client.failure(of: .asset(kind, id: id))?.errorNumber == EACCES)
         }
-        // The task fails permanently, with the reason.
+        // The download task fails permanently, and its error names the setting that would allow the address.
         try await client.act(.download, try daemon.episode().id)
         let failed = try await client.event("it has failed") { $0.kind == .failed }
         #expect(failed.task?.error?.contains("transfers.allow_private") == true)
@@ -116,8 +116,8 @@ struct ReachTests {
         #expect(access?.space == .public && access?.reach == .loopback, "the feed's address is on this computer")
         #expect(
             await client.failure(of: .asset(.chapters, id: try daemon.episode().id.rawValue))?.errorNumber == EACCES)
-        // A permanent redirect changes the show's URL, but not its given URL, because a server and not the user has
-        // named the new address.
+        // A permanent redirect changes the show's URL, but not its given URL, because a server, not the user, named
+        // the new address.
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 301) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         let here = inside.url("/feed.xml")
@@ -127,8 +127,8 @@ struct ReachTests {
         await daemon.stop()
     }
 
-    /// The feed's host name later resolves to an address on this computer. The refresh is then refused, because the
-    /// host was on the internet when the show was subscribed to.
+    /// After the subscription, the feed's host name resolves to an address on this computer. The next refresh is
+    /// refused, because the host was on the internet when the show was subscribed to.
     @Test(arguments: [false, true]) func aSubscriptionCannotMoveToThisComputer(isConditional: Bool) async throws {
         let port = home.web.port
         let address = home.directory.file("address")
@@ -173,7 +173,7 @@ struct ReachTests {
         let row = try #require(found.first).podcast
         #expect(try daemon.library.showAccess(of: row)?.reach == .public)
         #expect(await client.failure(of: .fetchShow(podcast: row))?.errorNumber == EACCES)
-        // Subscribing to the show of the search result is refused too.
+        // Subscribing to the URL in the search result is refused too.
         #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
         #expect(inside.connectionsAccepted == 0)
         await daemon.stop()

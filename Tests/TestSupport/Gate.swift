@@ -5,7 +5,7 @@ import Synchronization
 /// One gate may pause several responses at the same position. Opening the gate continues all of them. Thread-safe.
 package final class Gate: Sendable {
     private struct State {
-        /// The number of bytes that may pass, or `nil` for all.
+        /// The number of bytes of each response that may pass, or `nil` for all.
         var limit: Int?
         /// Responses that are paused at the limit.
         var waiting: [Waker] = []
@@ -15,7 +15,7 @@ package final class Gate: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates a gate that lets `position` bytes pass.
+    /// Creates a gate that lets the first `position` bytes of each response pass.
     package init(heldAt position: Int) {
         state = Mutex(State(limit: position))
     }
@@ -42,7 +42,8 @@ package final class Gate: Sendable {
         for waker in waiting { waker.wake() }
     }
 
-    /// Returns the number of bytes that may pass after `position`. If it is 0, `waker` is woken at the next change.
+    /// Returns the number of bytes that may pass after `position`. If it is 0, `waker` is woken when the gate is
+    /// next opened or advanced.
     func allowance(after position: Int, waking waker: Waker) -> Int {
         state.withLock { state in
             guard let limit = state.limit else { return .max }

@@ -28,8 +28,8 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Routes
 
-    /// Serves `resource` at `path`. Request number n for the path gets the behaviour `script[n]`, later ones `.normal`.
-    /// Replaces an existing route; the count of requests continues.
+    /// Serves `resource` at `path`. Request n for the path, counted from 0, gets the behaviour `script[n]`; requests
+    /// beyond the script get `.normal`. Replaces an existing route, and continues its count of requests.
     package func serve(_ path: String, _ resource: Resource, _ script: [Behaviour] = []) {
         serve(path, resource) { script.indices.contains($0.index) ? script[$0.index] : .normal }
     }
@@ -42,17 +42,17 @@ package final class HTTPTestServer: Sendable {
         shared.setRoute(path, Route(resource: resource, behaviour: behaviour))
     }
 
-    /// Serves only the behaviours at `path`, without a resource.
+    /// Answers each request for `path` with the behaviour that the closure returns, without a resource.
     package func serve(_ path: String, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         shared.setRoute(path, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Serves the behaviours at all paths without a route.
+    /// Answers each request for a path without a route with the behaviour that the closure returns.
     package func serveElsewhere(behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         shared.setRoute(SharedState.elsewhere, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Removes the route of `path`. From now on requests get 404, or the behaviours of `serveElsewhere`.
+    /// Removes the route of `path`. From now on, requests for it get 404, or what `serveElsewhere` answers.
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 
     /// Returns the URL of a path. `host` may be another spelling of the loopback host, which clients treat as another

@@ -20,7 +20,8 @@ package final class PseudoTerminal: Sendable {
         _ executable: String, _ arguments: [String], environment: [String: String], columns: Int, rows: Int,
         standardOutput: String? = nil
     ) throws {
-        // The operations of posix_openpt, unlockpt and ptsname, which Glibc's module lacks: pts(4), ioctl_tty(2).
+        // Swift's Glibc module lacks posix_openpt, unlockpt and ptsname, so their system calls are made directly; see
+        // pts(4) and ioctl_tty(2).
         let unlock: UInt = 0x4004_5431  // TIOCSPTLCK
         let getNumber: UInt = 0x8004_5430  // TIOCGPTN
         var locked: Int32 = 0
@@ -67,8 +68,8 @@ package final class PseudoTerminal: Sendable {
             throw SystemCallError("posix_spawn \(executable)", code: code)
         }
         processIdentifier = child
-        // The thread has a descriptor of its own: it may still read when the object is released, and by then the number
-        // of a closed descriptor may belong to another file.
+        // The thread has a descriptor of its own, because it may still read after the object was released and `master`
+        // was closed. The number of `master` may then belong to another file.
         let output = fcntl(master, F_DUPFD_CLOEXEC, 0)
         Thread.detachNewThread { [weak self] in
             defer { close(output) }
@@ -94,8 +95,8 @@ package final class PseudoTerminal: Sendable {
     /// All output so far.
     package var text: String { String(decoding: content.withLock { $0 }, as: UTF8.self) }
 
-    /// The last frame of a program that starts each frame at the upper left corner (CUP without parameters), without
-    /// colour sequences.
+    /// The lines of the last frame, without control sequences. The program must start each frame at the upper left
+    /// corner (CUP without parameters).
     package var lastPicture: [String] {
         guard let last = text.components(separatedBy: "\u{1B}[H").last else { return [] }
         // The terminal's driver inserts carriage returns.
@@ -123,7 +124,7 @@ package final class PseudoTerminal: Sendable {
         _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Whether input is echoed: a program that turns echo off has to turn it on again.
+    /// Whether the terminal echoes input. A program that turns echo off must turn it on again before it exits or stops.
     package var echoes: Bool {
         var mode = termios()
         return tcgetattr(master, &mode) == 0 && mode.c_lflag & tcflag_t(ECHO) != 0
@@ -144,7 +145,7 @@ package final class PseudoTerminal: Sendable {
         return raw & 0x7F == 0 ? .exited((raw >> 8) & 0xFF) : .signalled(raw & 0x7F)
     }
 
-    /// Waits until the output so far contains `wanted`, apart from control sequences.
+    /// Waits until the output so far, without its control sequences, contains `wanted`.
     package func waitForText(_ wanted: String, deadline: Duration = .seconds(120)) async throws {
         do {
             try await waitUntil(deadline: deadline) { Self.withoutSequences(text).contains(wanted) }

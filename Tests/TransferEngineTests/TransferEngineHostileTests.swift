@@ -5,7 +5,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Malicious servers.
+/// Tests of the engine against malicious servers.
 @Suite struct TransferEngineHostileTests {
     private let content = TestContent(seed: 81, size: 2_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -103,7 +103,8 @@ import TransferCore
     }
 
     @Test func aHeadThatArrivesByteByByteTimesOut() async throws {
-        // The head would take more than a minute. No pause between two bytes is as long as a second.
+        // The head would take more than a minute. No pause between two bytes is as long as a second,
+        // so the limit on stalls does not apply.
         let bench = try bench {
             $0.limits.stall = .seconds(1)
             $0.limits.readerDeadline = .milliseconds(1_500)
@@ -127,7 +128,8 @@ import TransferCore
         #expect(try bench.engine.fileNames == [])
     }
 
-    /// Returns a bench whose server redirects /a.mp3 to a file under another host name. The caller calls `know`.
+    /// Returns a bench whose server redirects /a.mp3 to a file under another host name. The caller must
+    /// pass the download's source to `know`.
     private func benchWithTwoHosts(_ change: (inout TransferConfiguration) throws -> Void = { _ in }) throws
         -> EngineBench
     {

@@ -7,7 +7,8 @@ package enum NotesChapters {
     private static let minCount = 3
     /// The maximum number of lines.
     private static let maxCount = 1_000
-    /// The minimum distance between two chapters in seconds. Consecutive Bible verses differ by one.
+    /// The minimum distance between two chapters in seconds. Consecutive Bible verses (3:16, 3:17), read as times,
+    /// differ by one second.
     private static let minDistance = 5.0
     /// The maximum number of bytes of the notes that are read.
     private static let limit = 256 << 10

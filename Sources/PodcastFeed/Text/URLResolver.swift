@@ -11,8 +11,8 @@ struct URLResolver {
         self.limits = limits
     }
 
-    /// Resolves a reference; `nil` if it is empty, or if it or the URL exceeds the length limit. Beyond the total
-    /// limit, also `nil` for a relative reference, and for an absolute one that becomes longer.
+    /// Resolves a reference; `nil` if it is empty, or if it or the URL exceeds the length limit. Once the added bytes
+    /// exceed the total limit, also `nil` for a relative reference, and for an absolute one that resolving lengthens.
     mutating func resolve(_ text: FeedBytes, base: String?) -> String? {
         guard text.count <= limits.url else { return nil }
         let reference = text.trimmed

@@ -15,7 +15,7 @@ extension PodcastFilesystem {
     }
 
     func handle(_ event: Event) {
-        // The daemon sends a library event for the same change next; that event is handled.
+        // The daemon sends a library event for the same change next, which is handled below.
         if event.kind == .listening { return }
         defer { options.onWork() }
         eventTimes.withLock { $0.moment = now }
@@ -67,10 +67,11 @@ extension PodcastFilesystem {
         send(state.withLock { $0.kernel.changed(place, row: row, isRenamed: isRenamed) })
     }
 
-    /// Invalidates the episodes that a refresh has changed; the daemon reports the refresh as one event.
+    /// Invalidates the episodes that a refresh has changed. The daemon reports the refresh as one event, which does not
+    /// list them.
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
-        // The changes since the last event of the show suffice: the daemon reports a change after making it, and the
-        // changes of one show in order.
+        // The changes since the last event of the show suffice, because the daemon reports a change after making it,
+        // and reports the changes of one show in order.
         let since = eventTimes.withLock { eventTimes in
             defer { eventTimes.shows[show] = moment }
             return eventTimes.shows[show] ?? started - 1
@@ -81,13 +82,14 @@ extension PodcastFilesystem {
     private func invalidateAll(_ places: [Library.EpisodePlace]) {
         for place in places {
             invalidate(place, isRenamed: true)
-            // An alternate has no sidecars.
+            // An alternate (another encoding of an episode) has no sidecars.
             if place.alternateOf != nil { continue }
             send(state.withLock { $0.kernel.sidecars(of: place.name, in: place.podcast) })
         }
     }
 
-    /// Handles a new connection to a daemon: replaces the tasks, and invalidates what changed since the last event.
+    /// Handles a new connection to a daemon: replaces the list of tasks, and invalidates what changed since the last
+    /// event.
     func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
         let since = eventTimes.withLock { eventTimes in

@@ -1,6 +1,7 @@
 internal import TransferCore
 
-/// The changes reported by the daemon in their order, to determine whether data read earlier is still current.
+/// A log of the changes that the daemon reports, numbered in their order. It shows whether data read earlier is still
+/// current.
 struct ChangeLog: Sendable {
     /// The maximum number of episodes recorded individually. A refresh of a feed with 100,000 items can
     /// change all of them at once.

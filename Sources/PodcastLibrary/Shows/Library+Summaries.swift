@@ -79,7 +79,7 @@ package struct EpisodeSummary: Sendable, Equatable {
     }
 }
 
-/// The data of an alternate that pages display.
+/// The data of an alternate (another encoding of an episode) that pages display.
 package struct AlternateSummary: Sendable, Equatable {
     /// The name in the folder of the episode's alternates.
     package var name: String

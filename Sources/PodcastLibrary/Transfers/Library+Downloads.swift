@@ -15,14 +15,15 @@ extension Library {
         try query { db in try Self.downloads(db, "episode = ?", [episode]).first }
     }
 
-    /// Returns the downloads of a background session, oldest first.
+    /// Returns the downloads of a session, oldest first. The session `""` has the downloads that end when their client
+    /// disconnects.
     package func downloads(session: String) throws -> [Download] {
         try query { db in try Self.downloads(db, "session = ? ORDER BY id", [session]) }
     }
 
-    /// Ensures that an episode has a download that has not failed. An existing download keeps its id, its suspension
-    /// and its session. Only a download of the session `""`, which would be cancelled when its client disconnects,
-    /// moves to `session`. A download that a user requests is no longer automatic.
+    /// Ensures that an episode has a download that has not failed. An existing download keeps its id and its
+    /// suspension. It also keeps its session, unless that is `""`: a download of that session would be cancelled when
+    /// its client disconnects, so it moves to `session`. A download that a user requests is no longer automatic.
     ///
     /// - Throws: `noSuchEpisode`.
     package func enqueue(
@@ -70,7 +71,7 @@ extension Library {
         ).execute(arguments: [episode])
     }
 
-    /// Marks an episode as declined by a person: it is not downloaded automatically again.
+    /// Marks an episode as declined by a user, so that it is not downloaded automatically again.
     package func decline(episode: EpisodeID) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
@@ -78,7 +79,7 @@ extension Library {
         }
     }
 
-    /// Returns the episodes of a show that were enqueued automatically and not requested since, and those that a person
+    /// Returns the episodes of a show that were enqueued automatically and not requested since, and those that a user
     /// has declined.
     package func marks(of podcast: ShowID) throws -> (automatic: Set<EpisodeID>, declined: Set<EpisodeID>) {
         try query { db in
@@ -95,7 +96,7 @@ extension Library {
         }
     }
 
-    /// Suspends or resumes a download for a person; a suspension persists across restarts.
+    /// Suspends or resumes a download at a user's request. A suspension persists across restarts of the daemon.
     package func setSuspended(download: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET suspended = ? WHERE id = ?")
@@ -104,7 +105,7 @@ extension Library {
         }
     }
 
-    /// Persists the reason for a failed download, until the download is enqueued again or removed.
+    /// Persists the reason why a download failed, until the download is enqueued again or removed.
     package func fail(download: TaskID, error: String, errorNumber: Int) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET error = ?, error_number = ? WHERE id = ?")
@@ -113,7 +114,7 @@ extension Library {
         }
     }
 
-    /// Removes a cancelled download. A missing one is not an error: it may have completed meanwhile.
+    /// Removes a cancelled download. A missing one is not an error, because it may have completed meanwhile.
     package func removeDownload(id: TaskID) throws {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM download WHERE id = ?").execute(arguments: [id])

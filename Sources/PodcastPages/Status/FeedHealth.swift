@@ -7,10 +7,10 @@ package struct FeedHealth: Sendable {
 
     package init(_ show: Podcast) { self.show = show }
 
-    /// The first bytes of a JSON object that is formatted on several lines.
+    /// The first bytes of a stored feed document: the opening of a JSON object that is formatted on several lines.
     package static let documentOpening = Array("{\n".utf8)
 
-    /// A complete document, for a show without a feed document.
+    /// A complete `.feed.json`, for a show without a stored feed document.
     package var bytes: [UInt8] { value.encoded() + [UInt8(ascii: "\n")] }
 
     /// The beginning of a document that consists of `health` and the members of the stored feed document. The caller

@@ -5,8 +5,8 @@ internal import PodcastFeed
 ///
 /// The output does not depend on how a browser would parse the input. Unknown elements are replaced by their content;
 /// scripts, frames, form fields, SVG and media are dropped. Only the attributes listed below are written, and only
-/// http, https and mailto addresses. Text without markup is split into paragraphs, and its addresses become links. The
-/// output consists of complete, properly nested elements, for a `div` of a page.
+/// http, https and mailto addresses. Text without markup is split into paragraphs, and its web addresses become links.
+/// The output consists of complete, properly nested elements, to be placed in a `div` of a page.
 package enum SanitizedHTML {
     /// The maximum number of input bytes; the rest is ignored. Show notes are a few thousand bytes in size.
     static let inputLimit = 1 << 20
@@ -94,7 +94,7 @@ package enum SanitizedHTML {
     ) -> String? {
         switch (element, name) {
         case ("a", "href"):
-            // A link within the notes themselves is not resolved, and thus not allowed.
+            // A link to another part of the same text (`#…`) is not resolved, and is therefore dropped.
             let address = value.hasPrefix("#") ? value : URLReference.resolve(value, base: base)
             return (allowedAddress(value) ?? allowedAddress(address)).map {
                 " href=\"\(escaped($0))\" rel=\"noopener noreferrer nofollow\""
@@ -203,7 +203,8 @@ package enum SanitizedHTML {
                 let name = Self.string(node.pointee.name).lowercased()
                 if dropped.contains(name) { return false }
                 if name == "img" {
-                    // Loading the image would reveal the user to its server.
+                    // Only the alternative text is written, because loading the image would reveal the user to its
+                    // server.
                     let words = Self.attributes(of: node).first { $0.name == "alt" }?.value ?? ""
                     escape(words.utf8, into: &output)
                     return false

@@ -2,13 +2,13 @@ internal import Foundation
 internal import PodcastFeed
 internal import TransferCore
 
-/// Functions for all catalogues: building request URLs, and parsing responses, which are untrusted JSON of limited
-/// size.
+/// Functions for all catalogues (podcast directories that can be searched). They build request URLs, and parse
+/// responses, which are untrusted JSON of limited size.
 package enum CatalogueAnswer {
     /// Maximum number of entries per response: the maximum of the iTunes Search API, and more than anyone reads.
     package static let limit = 200
 
-    /// Maximum size of a response in bytes, to be set as the request's limit. An entry of either catalogue has 2 to
+    /// Maximum size of a response in bytes, to be set as the request's limit. An entry of either catalogue takes 2 to
     /// 4 KiB, or more with a long description.
     package static let largest = 8 << 20
 

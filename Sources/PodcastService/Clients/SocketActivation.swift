@@ -13,7 +13,7 @@ enum SocketActivation {
     ///
     /// - Parameter path: the path to which clients in this environment connect.
     /// - Returns: `nil` if no socket was passed to this process.
-    /// - Throws: `SocketServer.Problem` unless exactly one socket was passed, and it listens at `path`.
+    /// - Throws: `SocketServer.Problem` if more than one socket was passed, or the socket does not listen at `path`.
     static func inheritedListener(at path: String) throws -> Int32? {
         guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {
             return nil

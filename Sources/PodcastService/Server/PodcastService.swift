@@ -11,9 +11,10 @@ internal import TransferEngine
 
 /// The daemon's service: the only writer of library and cache, and the only part of podfs that uses the network.
 ///
-/// It creates the parts and dispatches clients' commands to them. `DaemonCore` makes the decisions, and `CoreDriver`
-/// runs it. Frames with opens and reads are passed from the socket's thread to the engine directly, since programs wait
-/// for the replies. Engine events are written to the library in order before they are broadcast.
+/// It creates the parts and dispatches clients' commands to them. `DaemonCore` makes the decisions as a value without
+/// IO, and `CoreDriver` passes it inputs and performs its effects. Frames with opens and reads are passed from the
+/// socket's thread to the engine directly, since programs wait for the replies. Engine events are written to the
+/// library in order before they are broadcast.
 @ServiceActor
 package final class PodcastService: ServicePart {
     nonisolated let context: ServiceContext
@@ -120,8 +121,8 @@ package final class PodcastService: ServicePart {
             })
     }
 
-    /// Reads the journal of the previous daemon, and logs the work that is skipped because the daemon has crashed twice
-    /// during it.
+    /// Reads the previous daemon's journal of the work that was running. Logs the work that is skipped because the
+    /// daemon has crashed twice during it.
     private func resumeWork() {
         let skipped = context.work.open(now: now()) { item in
             switch item.kind {

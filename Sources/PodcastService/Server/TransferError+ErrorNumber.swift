@@ -3,7 +3,7 @@ internal import PodcastProtocol
 internal import TransferCore
 
 extension TransferError {
-    /// The errno for the file system operation.
+    /// The errno of a file system operation that fails with this error.
     var errorNumber: Int32 {
         switch code {
         case .refused, .outOfReach: return EACCES

@@ -38,7 +38,7 @@ extension CoreDriver {
     /// Checks an episode's file before it is used.
     ///
     /// - Throws: `unverified` if the whole file has to be read first; another error if the file cannot be checked now
-    ///   and may be intact. A file that is certainly defective passes: the engine drops it.
+    ///   and may be intact. A file that is certainly defective causes no error, because the engine drops it.
     private nonisolated func checkFile(of source: EpisodeSource) throws(TransferError) {
         guard let file = source.file,
             let defect = engine.defect(

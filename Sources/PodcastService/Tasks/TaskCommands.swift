@@ -7,7 +7,8 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Commands on downloads and cached bytes. Those of programs' sessions are in TaskCommands+Sessions.swift.
+/// Commands on downloads and cached bytes. TaskCommands+Sessions.swift has the commands on the sessions of client
+/// programs.
 @ServiceActor
 final class TaskCommands: ServicePart {
     nonisolated let context: ServiceContext
@@ -22,7 +23,8 @@ final class TaskCommands: ServicePart {
 
     /// Restores the downloads of the previous daemon.
     func start() throws {
-        // The clients of these downloads disconnected when the previous daemon exited.
+        // These downloads end with their client's connection, and all clients were disconnected when the previous
+        // daemon exited.
         for download in try library.downloads(session: ClientSession.clientBound) {
             try library.removeDownload(id: download.id)
         }
@@ -74,7 +76,7 @@ final class TaskCommands: ServicePart {
         }
     }
 
-    /// Ensures that an episode has a task, which does not end with a client's connection.
+    /// Ensures that an episode has a task, and that the task does not end when a client disconnects.
     private func begin(_ episode: EpisodeID, _ batch: inout CoreDriver.Batch) throws {
         let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
         guard let task = try driver.task(of: row) else { return }
@@ -86,7 +88,7 @@ final class TaskCommands: ServicePart {
         let media = MediaID(episode.id)
         if episode.isStream, [.download, .resume, .suspend].contains(action) { return StreamPlaylist.notAFile.message }
         switch action {
-        // `begin(_:)` has started these.
+        // `begin(_:)` has already started these downloads.
         case .download, .resume: break
         case .suspend:
             if episode.complete { return "it is already cached" }

@@ -5,9 +5,9 @@ package import PodcastLibrary
 package import TransferCore
 
 /// The copy of the subscription list beside the library, from which a lost library is restored. The format is OPML,
-/// which other podcast apps can import. The addresses contain the credentials.
+/// which other podcast apps can import. The feed URLs contain the shows' credentials.
 package enum SubscriptionsCopy {
-    /// Minimum interval between two copies: an import changes the subscriptions many times a second.
+    /// Minimum interval between two copies, because an import changes the subscriptions many times a second.
     static let pause = Duration.seconds(1)
     /// Interval between two attempts while the copy cannot be written, for example because the disk is full.
     static let retryPause = Duration.seconds(60)
@@ -19,7 +19,7 @@ package enum SubscriptionsCopy {
             subscriptions: subscriptions.lazy.map { $0.outline(url: credentials.address(of: $0).whole) })
     }
 
-    /// The error of a copy that cannot be read, or is not a list of subscriptions, as one line.
+    /// The reason, in one line, why a copy cannot be read or is not a list of subscriptions.
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
     }
@@ -29,7 +29,7 @@ package enum SubscriptionsCopy {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, let bytes = readAll(descriptor) else {
-            // A folder is no list that could be lost.
+            // A folder at the path has no subscriptions that could be lost, so it counts as no file.
             if errno == ENOENT || errno == EISDIR { return [] }
             throw Problem(description: "\(path) cannot be read: \(String(cString: strerror(errno)))")
         }

@@ -6,8 +6,8 @@ package import Platform
 /// a connection does not use (its server is slow, or nobody wants its bytes now) goes to the others. A connection may
 /// receive while it has credit; a piece larger than the credit leaves a debt, which delays the next piece.
 ///
-/// A value without IO: the driver reports received bytes, asks which connections may continue, and calls again at
-/// `deadline`.
+/// A value without IO: the driver reports received bytes, asks which connections may receive, and calls `refill` no
+/// later than `deadline`.
 package struct RateLimits: Sendable {
     /// The id of a connection, chosen by the driver.
     package typealias ID = Int
@@ -23,8 +23,9 @@ package struct RateLimits: Sendable {
         /// The debt of connections that have ended.
         var debt: Int64 = 0
 
-        /// The maximum credit: the bytes that the limit permits in this many milliseconds, a quarter of a second. A
-        /// server that sends in bursts can still reach the limit, and no second exceeds it by more than a quarter.
+        /// The maximum credit of all connections together: the bytes that the limit permits in this many milliseconds,
+        /// a quarter of a second. A server that sends in bursts can still reach the limit, and the credit adds at most
+        /// a quarter to the bytes of any second.
         private static let burst: Int64 = 250
 
         init(limit: Int64) { self.limit = min(limit, Self.largest) }
@@ -58,7 +59,8 @@ package struct RateLimits: Sendable {
             }
         }
 
-        /// Returns the delay from the last refill after which a connection in debt may continue.
+        /// Returns the shortest delay from the last refill after which a connection without credit may continue. It is
+        /// exact if no other connection gets credit until then.
         func pause(of id: ID) -> Duration {
             guard let level = levels[id], level <= 0 else { return .zero }
             return .milliseconds((debt - level) / limit + 1)
@@ -71,7 +73,7 @@ package struct RateLimits: Sendable {
     private var shared: Bucket?
     /// The buckets of groups with limits of their own.
     private var groups: [Group: Bucket] = [:]
-    /// The groups of limited connections.
+    /// The group of each connection to which a limit applies.
     private var members: [ID: Group] = [:]
     /// The connections without credit.
     private var blocked: Set<ID> = []
@@ -95,8 +97,8 @@ package struct RateLimits: Sendable {
     /// - Parameter groupLimit: Bytes per second of all connections of its group; 0 for no limit.
     package mutating func add(_ id: ID, group: Group, groupLimit: Int64, now: Instant) {
         guard shared != nil || groupLimit > 0 else { return }
-        // Without connections the driver does not call `refill`: the time since the last call pays the debts of ended
-        // connections.
+        // The driver does not call `refill` while there are no connections. This call uses the credit of the time since
+        // the last one to repay the debts of ended connections.
         if members.isEmpty { _ = refill(now: now) }
         members[id] = group
         shared?.add(id)
@@ -142,7 +144,7 @@ package struct RateLimits: Sendable {
         return freed.sorted()
     }
 
-    /// The latest time for the next call of `refill`, if any.
+    /// The latest time at which to call `refill` again; `nil` if no connection waits for credit.
     package var deadline: Instant? {
         blocked.map { id in
             let own = members[id].flatMap { groups[$0] }?.pause(of: id) ?? .zero

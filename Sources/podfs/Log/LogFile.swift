@@ -10,7 +10,7 @@ struct LogFile: Sendable {
     /// The path to which a full file is renamed.
     var oldPath: String { path + ".1" }
 
-    /// Renames the file if it is full; call it before the file is opened for a new process.
+    /// Renames the file if it is full. Call it before the file is opened as the log of a new process.
     func rotate() {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= limit else {
@@ -29,7 +29,8 @@ struct LogFile: Sendable {
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
-        // Unlock explicitly: hooks may hold the old open file description, and with it the lock, for a long time.
+        // Unlock explicitly: hooks (programs that podfs starts) may have inherited the old open file description. The
+        // lock belongs to it, and would otherwise last until they exit.
         defer { flock(descriptor, LOCK_UN) }
         var there = stat()
         let isThere = lstat(path, &there) == 0

@@ -287,7 +287,7 @@ private struct ScreenOutput: StatusOutput {
         return pace.requestFrame(at: now + 1, now: now)
     }
 
-    /// Restores the previous screen, and prints all tasks on it, also those that did not fit into the last frame.
+    /// Restores the previous screen, and prints all tasks on it, including those that did not fit into the last frame.
     mutating func close() {
         guard let screen else { return }
         screen.restore()

@@ -99,8 +99,9 @@ struct Units: Sendable {
         """
     }
 
-    /// The mount's template unit. Stopping an instance must not kill a daemon that it has started: `KillMode=process`.
-    /// The prefix `:` turns off the expansion of variables, which would also apply to a `$` in the folder's name.
+    /// The mount's template unit. It has `KillMode=process` because stopping an instance must not kill a daemon that it
+    /// has started. The prefix `:` turns off the expansion of variables, which would also apply to a `$` in the name of
+    /// the folder.
     private var mount: String {
         """
         # Written by podfs service install.

@@ -40,7 +40,7 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// Three commands wait for the same exchange, and two of them are interrupted.
+    /// Three commands wait for the same exchange, and the clients of two of them disconnect.
     @Test func anExchangeLastsAsLongAsAClientWaitsForIt() async throws {
         let (daemon, client) = try await begin()
         let gates = [Gate(heldAt: 0), Gate(heldAt: 0)]
@@ -53,7 +53,8 @@ extension SyncServiceTests {
         let command = WireJSON.encode(Command.syncNow(despiteHold: true))
         client.connection.send(.command, command) { _ in }
         try await gates[0].waitUntilReached()
-        // The running exchange has its list already. The commands wait for its end, and then share the next one.
+        // The running exchange already has the server's list of subscriptions, without this change. The commands wait
+        // for its end, and then share the next exchange.
         server.change(add: [home.web.url("/slow1.xml")])
         let (first, second, third) = (
             try await daemon.connect(), try await daemon.connect(), try await daemon.connect()

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A settable wall clock, as an offset in seconds from the machine's.
+/// A wall clock that the test sets: the machine's clock plus `offset` seconds.
 private final class SetClock: Sendable {
     let offset = Atomic<Int64>(0)
     var now: Int64 { Self.machine + offset.load(ordering: .relaxed) }
@@ -17,8 +17,8 @@ private final class SetClock: Sendable {
 private let year: Int64 = 31_557_600
 
 extension SyncServiceTests {
-    /// The clock jumps at the first, second or third request of an exchange. A local change is nevertheless uploaded
-    /// with the time at which it was made, so it wins over an earlier change of another device.
+    /// The daemon's clock jumps at the first, second or third request of an exchange. A local change is nevertheless
+    /// uploaded with the time at which it was made, so it wins over an earlier change of another device.
     @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
         let clock = SetClock()

@@ -21,8 +21,8 @@ struct RefreshCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let line = ProgressLine()
-        // Opening the library takes time, so an existing one is opened only to look up the names of shows. If there is
-        // none, `existingLibrary` has the daemon restore it, or throws.
+        // Opening the library takes time, so an existing library is opened only if names of shows must be looked up. If
+        // there is no library, `existingLibrary` has the daemon restore it, or throws.
         let needsLibrary = !shows.isEmpty || line.isShown || !installation.hasLibrary
         let library = needsLibrary ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }
