@@ -26,7 +26,7 @@ package enum Input: Sendable {
     ///
     /// `asked` is the time of a new request, which queues a failed download again; `nil` if there was none.
     case registered(DownloadTask, asked: WallTime?)
-    /// A request to start or resume a download, which does not run while a person or a client suspends it.
+    /// A request to start or resume a download. The download does not run while a person or a client suspends it.
     case wanted(MediaID, TransferPriority)
     /// A suspension by a person, or its end.
     case suspended(MediaID, Bool)
@@ -82,7 +82,7 @@ package enum Input: Sendable {
     case changedView(name: String, isRemoved: Bool = false)
 
     // Running work, and due times.
-    /// The start of a command, a sync exchange or other work: the daemon does not exit until it has finished.
+    /// The start of a command, a sync exchange or other work. The daemon does not exit until that work has finished.
     case began
     case finished
     /// Whether feeds are being fetched, or fetched feeds have not been processed yet.

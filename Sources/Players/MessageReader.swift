@@ -24,8 +24,8 @@ struct MessageReader {
     /// An `sd_bus_message`.
     let message: OpaquePointer?
 
-    /// Reads a string. Returns an empty string if it is longer than `limit` bytes, and `nil` if the message has no
-    /// string of this type here.
+    /// Reads a string. Returns an empty string if it is longer than `limit` bytes, and `nil` if the next value of
+    /// the message is not of the type `code`.
     func text(_ code: CChar = Code.string, limit: Int) -> String? {
         // A pointer into the message.
         var text: UnsafePointer<CChar>?
@@ -70,7 +70,7 @@ struct MessageReader {
         }
     }
 
-    /// Reads a double, or an integer of 32 or 64 bits: players use different types for the same value.
+    /// Reads a double, or an integer of 32 or 64 bits, since players use different types for the same value.
     func numberVariant() -> Double? {
         variant("dxtiu") { code in
             func read<Number: BitwiseCopyable>(_ zero: Number) -> Number? {

@@ -14,7 +14,7 @@ package struct Hello: Sendable, Codable, Equatable {
     }
 
     package var protocolVersion: Int
-    /// The version of the library's schema in the client.
+    /// The version of the library's schema that the client uses.
     package var schema: Int
     /// The paths of the library and of the cache folder.
     package var library: String
@@ -58,7 +58,7 @@ package struct Welcome: Sendable, Codable, Equatable {
     }
 }
 
-/// An action on the download or the cached bytes of an episode; `resume`, `suspend` and `cancel` also on an upload.
+/// An action on the download or the cached bytes of an episode. `resume`, `suspend` and `cancel` also apply to uploads.
 package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case download, resume, suspend, cancel, evict, pin, unpin
 }
@@ -68,10 +68,10 @@ package enum SessionConfiguration: Sendable, Codable, Equatable {
     /// A task ends with the client's connection, unless another client has resumed the task or a program has the
     /// episode open. Received bytes stay cached.
     case `default`
-    /// As `default`, but the received bytes are removed, unless the episode is pinned.
+    /// Like `default`, except that the received bytes are removed unless the episode is pinned.
     case ephemeral
     /// Tasks outlive the client and the daemon. A client that reconnects with the same identifier gets the outstanding
-    /// tasks, and the final events since the last one that it acknowledged.
+    /// tasks, and the final events (those that ended a task) since the last one that it acknowledged.
     case background(identifier: String)
 }
 
@@ -85,10 +85,10 @@ package enum Command: Sendable, Codable, Equatable {
     /// Refreshes shows; all if the list is empty.
     case refresh(podcasts: [ShowID])
     case rename(podcast: ShowID?, episode: EpisodeID?, name: String)
-    /// Renames the episodes of these shows, or of all shows if the list is empty, by the shows' templates. Renames also
-    /// the folder of a show whose template requires portable names. The reply is `renamed`.
+    /// Renames the episodes of these shows, or of all shows if the list is empty, by the shows' templates. If a
+    /// show's template requires portable names, the show's folder is renamed as well. The reply is `renamed`.
     case renameByTemplate(podcasts: [ShowID], isDryRun: Bool)
-    /// Fetches a feed and returns the JSON of `podfs inspect`; stores nothing.
+    /// Fetches a feed and returns the JSON that `podfs inspect` prints. Stores nothing.
     case inspect(url: String)
     case tasks
     case counters
@@ -97,7 +97,7 @@ package enum Command: Sendable, Codable, Equatable {
     /// Starts the upload of a copy in the uploads folder. A repeated request with the same copy returns the upload that
     /// the first request started.
     case publish(PublishRequest)
-    /// Resumes, suspends or cancels uploads, by their tasks' numbers.
+    /// Resumes, suspends or cancels uploads, which are identified by the ids of their tasks.
     case actOnUploads(TaskAction, ids: [TaskID])
     case setPlayed(episode: EpisodeID, Bool)
     case setPosition(episode: EpisodeID, seconds: Double)
@@ -105,10 +105,11 @@ package enum Command: Sendable, Codable, Equatable {
     case setShowPlayed(podcast: ShowID, Bool)
     /// Reports a player's action on an episode. The reply is `listening`.
     case report(ListeningReport)
-    /// Sets the show's own settings, each by `KEY=VALUE`; `KEY=` removes one. All or none are changed. A `keep`
-    /// that would remove cached or played episodes is refused unless `confirmed` is true.
+    /// Changes the show's own settings. `KEY=VALUE` sets one, and `KEY=` removes one. If an assignment is refused, none
+    /// is applied. A value of `keep` that would remove cached or played episodes is refused unless `confirmed` is true.
     case set(podcast: ShowID, assignments: [String], confirmed: Bool? = nil)
-    /// Changes a view, or creates one, by `KEY=VALUE`; `KEY=` removes a condition. The other keys stay.
+    /// Changes or creates a view (a folder of the episodes that satisfy the user's conditions). `KEY=VALUE` sets a
+    /// part of its definition, such as a condition, and `KEY=` removes one. The other parts stay unchanged.
     case setView(name: String, assignments: [String])
     case removeView(name: String)
     /// Subscribes to events.
@@ -128,15 +129,16 @@ package enum Command: Sendable, Codable, Equatable {
     case continueTask(ResumeData)
     /// Acknowledges all events up to this sequence number, inclusive, for a background session.
     case acknowledge(through: Int64)
-    /// Searches the catalogues, with a maximum number of results; stores nothing.
+    /// Searches the podcast catalogues for at most `limit` shows. Stores nothing.
     case search(term: String, limit: Int)
-    /// Searches like `search`, and creates rows for the results. A row is removed a day after the show was last found
-    /// or used.
+    /// Searches like `search`, and creates rows in the library for the results. A row is removed a day after the show
+    /// was last found or used.
     case searchFolder(term: String)
     /// Fetches the feed of a show that a search has found, unless the show is subscribed or the feed was fetched within
     /// the last hour.
     case fetchShow(podcast: ShowID)
-    /// Ensures that an asset is cached. `id` is the show's for `cover`, otherwise the episode's.
+    /// Ensures that an asset is cached; the playlist of a `stream` is only checked. `id` is the id of the show for
+    /// `cover`, otherwise of the episode.
     case asset(AssetKind, id: Int64)
     /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. The reply is
     /// `acted`, with the number of episodes without a defect, and the defects of the others.
@@ -152,11 +154,11 @@ package enum Command: Sendable, Codable, Equatable {
     case syncStatus
     /// Ends synchronization, and deletes the stored account and password.
     case syncLogout
-    /// Finishes the current write and exits: a newer program takes over, or a person has requested it.
+    /// Finishes the current write and exits. Sent when a newer program takes over, or when a user has requested it.
     case leave
 }
 
-/// The daemon's replies to commands; a `Failure` is a separate frame.
+/// The daemon's replies to commands that succeed. A `Failure` is sent in a frame of another kind.
 package enum Reply: Sendable, Codable, Equatable {
     case done
     /// The folder's name, the number of episodes, and the number of skipped items.
@@ -181,7 +183,7 @@ package enum Reply: Sendable, Codable, Equatable {
     /// The name in the cache's folder `assets`, and the size in bytes.
     case asset(file: String, size: Int64)
     case sync(SyncStatus)
-    /// The position in seconds to which the player should seek, once; `nil` if it should play on.
+    /// The position in seconds to which the player should seek once; `nil` if it should not seek.
     case listening(resume: Double?)
     /// The data with which a cancelled task can be continued; `nil` if no byte, or every byte, had arrived.
     case resumeData(ResumeData?)
@@ -191,8 +193,8 @@ package enum Reply: Sendable, Codable, Equatable {
 
 /// The daemon's counts since its start.
 package struct Counters: Sendable, Codable, Equatable {
-    /// The number of episodes opened or read by probes: programs that read only headers and tags, as scanners of media
-    /// libraries do.
+    /// The number of episodes opened or read by probes: programs that read only headers and tags, such as the scanners
+    /// of media libraries.
     package var probed: Int
 
     package init(probed: Int) { self.probed = probed }
@@ -239,7 +241,7 @@ package struct RefreshResult: Sendable, Codable, Equatable {
     }
 }
 
-/// A task, as in `.status`.
+/// The description of a task, as shown in the mount's file `.status`.
 package struct TaskInfo: Sendable, Codable, Equatable {
     /// The purpose of a task.
     package enum Kind: String, Sendable, Codable {
@@ -248,8 +250,8 @@ package struct TaskInfo: Sendable, Codable, Equatable {
 
     package var id: TaskID
     package var kind: Kind
-    /// `SHOW/EPISODE`, `SHOW/FILE` for an asset, or `SHOW`; the title of an upload, the term of a search, the address
-    /// of a show that is being added.
+    /// The object of the task: `SHOW/EPISODE`, `SHOW/FILE` for an asset, or `SHOW`. For an upload it is the title, for
+    /// a search the term, and for a show that is being added the address.
     package var path: String
     /// The episode, if the task concerns one.
     package var episode: EpisodeID?
@@ -267,7 +269,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var estimate: Int64?
     /// The time of the next attempt after a failure, in seconds since 1970 UTC; `error` has the reason.
     package var nextTry: Int64?
-    /// The start of the task, in seconds since 1970 UTC.
+    /// The time at which the task started, in seconds since 1970 UTC.
     package var started: Int64
 
     package init(

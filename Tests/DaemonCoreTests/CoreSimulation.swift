@@ -71,7 +71,7 @@ struct CoreSimulation {
     var transfers: [MediaID: Transfer] = [:]
     var hasStopped = false
     var facts: [Fact] = []
-    /// Whether an event could not be written.
+    /// Whether the last `takeFacts` left events in `facts` because their transactions failed.
     var hasFailedFacts = false
     var diskFree: Int64 = 1_000
     // Clients, and commands without a response so far.
@@ -110,7 +110,7 @@ struct CoreSimulation {
 
     mutating func handle(_ inputs: Input...) throws { try handle(inputs) }
 
-    /// Handles inputs that need no rows, and thus cannot fail.
+    /// Handles inputs that cause no rows to be written, so that no transaction can fail.
     mutating func handle(_ inputs: [Input]) throws {
         do {
             try change { _, _ in inputs }
@@ -184,7 +184,7 @@ struct CoreSimulation {
             log.append("→ \(effect)")
             try perform(effect)
         }
-        // A cancellation takes a while: other effects of the same batch are performed first.
+        // In the daemon a cancellation takes a while, so the other effects of the same batch are performed first.
         guard !abandoned.isEmpty else { return }
         let media = abandoned
         abandoned = []
@@ -254,7 +254,7 @@ struct CoreSimulation {
 
     // MARK: Checks
 
-    /// Checks that no work is left, mainly by the model's state instead of the core's.
+    /// Checks that no work is left, mainly against the model's state, so that an error in the core's state is found.
     func checkThatNothingIsLeft() throws {
         try check(clients.isEmpty, "it leaves although a client is connected")
         try check(commands.isEmpty && !isFetching, "it leaves although something is under way")

@@ -89,7 +89,7 @@ struct ManyReadersTests {
         #expect(listed.output.split(separator: "\n").filter { $0.contains(".mp3") }.count == 21)
         #expect(try await show.attribute("state", of: show.path(1)) != nil)
         #expect(try everybodyWaits())
-        // Each waiting read needs a record, not a thread.
+        // podfs has a record for each waiting read, not a thread.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").count
         #expect(threads < 50, "\(threads) threads")
         let unmounted = try await show.home.run("unmount", show.mount.mountPoint)

@@ -64,8 +64,8 @@ import Testing
         #expect(doctor.output.contains("chmod 666 /dev/fuse"), "\(doctor.output)")
     }
 
-    /// Checks that mount and daemon run as the user, who can read the episode and set its attributes, and that root has
-    /// no access.
+    /// Checks that the mount's process and the daemon run as the user, who can read the episode and set its attributes,
+    /// and that root has no access.
     private static func expectItServes(_ ordinary: OrdinaryHome) async throws {
         let process = try await ordinary.mountProcess()
         #expect(try ordinary.user(of: process) == "\(OrdinaryHome.user)")
@@ -323,7 +323,7 @@ import Testing
         #expect(MountedShow.content(1).matches(result.standardOutput))
     }
 
-    /// Runs the program under the name of a mount(8) helper, through a link like that of a package.
+    /// Runs the program under the name of a mount(8) helper, through a link like the one that a package installs.
     @Test(
         .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["mount.podfs", "mount.fuse.podfs"])

@@ -3,8 +3,9 @@ import Platform
 import TestSupport
 import TransferCore
 
-/// Players on a bus, the tracker that watches them, and the daemon that stores the changes that follow from the
-/// tracker's reports; with latencies, sleep and crashes. Records each violation of an invariant.
+/// A simulation of media players on a bus, the tracker that watches them, and the daemon that stores the changes that
+/// follow from the tracker's reports. It includes latencies, sleep and crashes, and records the first violation of an
+/// invariant.
 ///
 /// Times are in milliseconds of a clock that stops while the machine sleeps.
 struct PlayerWorld {
@@ -20,12 +21,12 @@ struct PlayerWorld {
     var random: SeededGenerator
     private(set) var tracker = PlayerTracker()
     private var book = ListeningBook()
-    /// The library's rows by file number; the file with the number `episodes` is no episode.
+    /// The library's rows by file number. The file with the number `episodes` is not an episode, and has no row.
     private(set) var stored: [StoredListening] = []
     var players: [SimulatedPlayer] = []
     let lengths: [Double]
     let latency: Int
-    /// A program that sends random signals, if there is one.
+    /// The id of a program that sends random signals on the bus, if there is one.
     let hostile: PlayerID?
     private(set) var now = 1_000
     private var slept = 0
@@ -35,8 +36,8 @@ struct PlayerWorld {
     private var sent = 0
     /// The time from which the stored position of each episode must be correct again.
     private var exemptUntil: [Int]
-    /// The player that acted last on each episode: the stored position is checked while this player has the episode
-    /// loaded, even if no player plays.
+    /// The number of the player that acted last on each episode. The stored position is checked while this player has
+    /// the episode loaded, even if no player plays.
     private var actors: [Int?] = Array(repeating: nil, count: episodes)
     /// The episodes that the hostile program has claimed to play.
     private var claimed: Set<Int> = []
@@ -196,7 +197,7 @@ struct PlayerWorld {
         if countsSleep { for file in 0..<Self.episodes { exempt(file, 20_000) } }
     }
 
-    /// The daemon dies; the next one has only what is stored.
+    /// Replaces the daemon, as if it had been killed. The next daemon knows only what is stored in the library.
     mutating func restartDaemon() {
         note("daemon killed")
         book = ListeningBook()
@@ -271,7 +272,8 @@ struct PlayerWorld {
         }
     }
 
-    /// Checks that a player is in the tail of an episode that was marked as played, or that the episode is exempt.
+    /// Checks that a player is in the tail (the last part) of an episode that was marked as played, or that the episode
+    /// is exempt.
     private mutating func judgeMark(_ file: Int) {
         count("marks")
         guard !claimed.contains(file) else { return }

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import TransferCore
 
-/// A daemon that fetches nothing: it greets, and answers opens, reads and commands with scripted handlers.
+/// A daemon that fetches nothing. It answers greetings and the commands `watch` and `tasks` itself, and passes opens,
+/// reads and other commands to a handler that the test supplies.
 ///
 /// It runs until `die` or the end of the process, even if the test does not keep a reference.
 final class FakeDaemon: Sendable {
@@ -48,7 +49,8 @@ final class FakeDaemon: Sendable {
         }
     }
 
-    /// Writes the pid file like a daemon that listens; mounts without a daemon watch for it.
+    /// Writes the PID file, as a daemon does once it listens. A mount that is not connected to a daemon watches for
+    /// this file.
     func writePIDFile() throws {
         try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: paths.pidFile), options: .atomic)
     }
@@ -110,7 +112,7 @@ final class FakeDaemon: Sendable {
 
     // MARK: -
 
-    /// Adds a connection, and returns true, unless the daemon has died.
+    /// Adds a connection. Returns false and adds nothing if the daemon has died.
     private func accepted(_ client: Int32) -> Bool {
         state.withLock { state in
             if !state.isDead { state.clients.append(client) }

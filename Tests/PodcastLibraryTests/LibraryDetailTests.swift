@@ -4,7 +4,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// Details of shows and episodes for pages.
+/// Tests of the details of shows and episodes that the library stores for their HTML pages.
 struct LibraryDetailTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -43,7 +43,8 @@ struct LibraryDetailTests {
         #expect(try library.refreshRecord(of: show.id).quietTimes == quiet)
         #expect(try library.refreshSubjects().map(\.quietTimes) == [quiet])
 
-        // A merge of an equal feed leaves the show's change time. A merge of a feed with another person sets it.
+        // A merge of an equal feed does not change the show's change time. A merge of a feed with another person sets
+        // it.
         let same = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 1)
         #expect(same.updated.isEmpty && same.podcast.changed == noon)
         feed.items[0].persons = [Person(name: "Nora")]

@@ -8,7 +8,8 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// A feed's user name and password: stored separately, sent only to the feed's server, never displayed.
+/// Tests that a feed's user name and password are stored separately, sent only to the feed's server, and never
+/// displayed.
 struct CredentialTests {
     private let home: ServiceHome
     /// A second server, for some of the media.
@@ -151,14 +152,14 @@ struct CredentialTests {
 
     @Test func aStoreThatCannotBeReadStaysInPlace() throws {
         let path = home.paths.credentials
-        // A folder can be opened like a file, and then fails to be read.
+        // A folder can be opened like a file, but reading it fails.
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         #expect(throws: CredentialFileError.self) { try CredentialStore<ShowID>.reading(path) }
         let store = CredentialStore<ShowID>(path: path, remedy: "enter them again")
         #expect(store.problem?.contains("cannot be read") == true, "\(store.problem ?? "")")
         #expect(store.problem?.contains("enter them again") == false && store[7] == nil)
         #expect(!FileManager.default.fileExists(atPath: path + ".damaged"))
-        // The file is not replaced by one with the new credentials only.
+        // The file is not replaced by one that contains only the new credentials.
         let given = Credentials(user: "a", password: "b", origin: "https://e.com:443")
         #expect(throws: CredentialFileError.self) { try store.set(given, for: 7) }
         try store.remove(except: [])

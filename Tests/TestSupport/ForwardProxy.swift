@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP proxy on the loopback interface: requests in absolute form (RFC 9112 §3.2.2), one on each connection, and
-/// CONNECT (RFC 9110 §9.3.6). It maps host names to ports of this computer, without DNS.
+/// An HTTP proxy on the loopback interface. It accepts requests in absolute form (RFC 9112 §3.2.2), one on each
+/// connection, and CONNECT (RFC 9110 §9.3.6). It maps host names to ports of this computer, without DNS.
 package final class ForwardProxy: Sendable {
     private struct State {
         var targets: [String: UInt16] = [:]
@@ -15,7 +15,7 @@ package final class ForwardProxy: Sendable {
     private let reserved: ReservedPort
     private let listener: Int32
 
-    /// - Parameter targets: The port on 127.0.0.1 of each host name; other hosts get 502.
+    /// - Parameter targets: The port on 127.0.0.1 for each host name. A request for another host is answered with 502.
     package init(_ targets: [String: UInt16]) throws {
         state.withLock { $0.targets = targets }
         reserved = try ReservedPort()
@@ -34,7 +34,7 @@ package final class ForwardProxy: Sendable {
         }
     }
 
-    /// Ends the accepting thread: its `accept` fails.
+    /// Ends the accepting thread, because its `accept` then fails.
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     package var port: UInt16 { reserved.number }

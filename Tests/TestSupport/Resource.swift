@@ -21,9 +21,9 @@ package struct Resource: Sendable {
 
     package var body: Body
     package var contentType: String?
-    /// The entity tag with its quotes, `"v1"` or `W/"v1"`.
+    /// The entity tag with its quotes, such as `"v1"` or `W/"v1"`.
     package var etag: String?
-    /// An IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// An IMF-fixdate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var lastModified: String?
     /// Whether Range is supported. If not, a range request gets the whole content with 200.
     package var supportsRanges: Bool

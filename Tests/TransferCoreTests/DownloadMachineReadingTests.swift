@@ -4,14 +4,15 @@ import TransferCore
 
 /// Transfers from the open to the complete file, without any failure.
 @Suite struct DownloadMachineReadingTests {
-    /// Returns a bench with an opened file whose response is held: paused and unread until the first read.
+    /// Returns a bench with an opened file whose response is held, that is, paused and unread until the first read.
     private func held(_ bench: MachineBench = MachineBench()) -> MachineBench {
         _ = bench.open(1)
         _ = bench.head(1, MachineBench.whole())
         return bench
     }
 
-    /// Returns a bench with a file of 10,000 bytes that is read from its start; connection 1 is at offset 100.
+    /// Returns a bench with a file of 10,000 bytes that is read from its start. Connection 1 has received the first
+    /// 100 bytes.
     private func reading(_ bench: MachineBench = MachineBench()) -> MachineBench {
         _ = held(bench)
         _ = bench.read(2, 0..<100)

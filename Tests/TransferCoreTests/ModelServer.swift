@@ -1,8 +1,8 @@
 import TestSupport
 import TransferCore
 
-/// A server that responds as RFC 9110 requires, or with random faults, for a file whose renditions differ in
-/// every byte.
+/// A server that responds as RFC 9110 requires, or with random faults, for a file whose renditions (its successive
+/// contents) differ in every byte.
 struct ModelServer {
     enum Tags: CaseIterable {
         case strong, weak, none
@@ -13,9 +13,10 @@ struct ModelServer {
     var sendsLength: Bool
     /// The percentage of faulty responses.
     var badness = 0
-    /// The percentage of early ends, among bodies with a known end.
+    /// The percentage of bodies that break off early, among those with a known end.
     var brokenness = 0
-    /// The offset at which every body with a known end breaks off, whatever its head announces.
+    /// The offset at which every body with a known end breaks off if it contains that offset, whatever its head
+    /// announces.
     var stopsAt: Int64?
     /// The maximum length of a 206's body, in bytes.
     var largestPart: Int64?
@@ -49,7 +50,7 @@ struct ModelServer {
 
     mutating func change(size: Int64) { sizes.append(size) }
 
-    /// Returns the byte of a rendition; it differs between consecutive renditions.
+    /// Returns the byte at an offset of a rendition. At each offset, consecutive renditions have different bytes.
     static func byte(_ rendition: Int, _ offset: Int64) -> UInt8 {
         UInt8(truncatingIfNeeded: offset &* 7 + Int64(rendition))
     }
@@ -117,7 +118,8 @@ struct ModelServer {
             answer.head.status = 416
             answer.head.fields["content-range"] = "bytes */\(size)"
         case 9:
-            // A part although If-Range does not match. No ETag reveals the mismatch.
+            // The server sends a part even if If-Range does not match, and sends no ETag that would reveal the
+            // mismatch.
             guard request.ranged, hasRanges, request.offset < size else { return }
             answer.head.status = 206
             answer.head.fields["etag"] = nil
@@ -134,7 +136,7 @@ struct ModelServer {
             answer.head.fields["transfer-encoding"] = "chunked"
             answer.head.fields["content-length"] = "10"
         default:
-            // The whole file although the range is valid.
+            // The server sends the whole file although the range is valid.
             answer.head.status = 200
             answer.head.fields["content-range"] = nil
             if sendsLength { answer.head.fields["content-length"] = "\(size)" }

@@ -9,7 +9,7 @@ package struct RefreshFacts: Sendable, Equatable {
     package var updateInterval: Int64?
     /// The hours and days without refreshes, of this document or, after a 304, of the last one.
     package var quietTimes: QuietTimes
-    /// The show's publication dates in any order; the newest 100 suffice.
+    /// The publication dates of the show's episodes in seconds since 1970, in any order. The newest 100 suffice.
     package var published: [Int64]
     /// The release rhythm, if the caller has computed it from the publication dates; `published` is then ignored. If
     /// `nil`, the schedule computes the rhythm from `published`.
@@ -54,10 +54,12 @@ package struct RefreshSchedule: Sendable, Equatable {
     }
 
     /// The upper bound on the document's own interval. Generators write `ttl` 1440 or `weekly` for the publication
-    /// frequency, which must not delay an episode by a day; six hours are at most four requests a day.
+    /// frequency, which must not delay an episode by a day. An interval of six hours causes at most four requests a
+    /// day.
     private static let longestInterval: Int64 = 6 * 3_600
 
-    /// The longest time until the next refresh: `maximum`, or the longest Retry-After and the tenth that is added.
+    /// The longest time until the next refresh: `maximum`, or the longest Retry-After plus the tenth that is added to
+    /// it.
     package var longestDelay: Duration { max(.seconds(maximum), Freshness.longest + Freshness.longest / 10) }
 
     /// Returns the time of the next refresh, in seconds since 1970.
@@ -120,8 +122,8 @@ package struct RefreshSchedule: Sendable, Equatable {
 
     private func wish(_ facts: RefreshFacts, now: Int64) -> ReleaseRhythm.Wish {
         if facts.failures > 0 {
-            // A permanent refusal (401, 404…) usually means that the feed moved or was removed: back-off skips its
-            // first two steps.
+            // A permanent refusal (401, 404…) usually means that the feed moved or was removed, so the back-off
+            // skips its first two steps.
             let isPermanent = facts.head.map { Self.isPermanent($0.status) } ?? false
             let steps = min(facts.failures - 1 + (isPermanent ? 2 : 0), 20)
             let (product, overflow) = minimum.multipliedReportingOverflow(by: 1 << Int64(steps))

@@ -7,7 +7,7 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
     package var id: String
     /// The number of bytes that its removal frees.
     package var bytes: Int64
-    /// The time of the last open, or of the completion.
+    /// The time of the last open or of the completion of the download, whichever is later.
     package var lastUse: WallTime
     package var isPlayed: Bool
     package var isPinned: Bool
@@ -33,8 +33,8 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
 /// A download that has neither ended nor failed.
 package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
-    /// The tie-breaker between equally ranked downloads: the lower number, of the download created earlier, comes
-    /// first.
+    /// The tie-breaker between equally ranked downloads. The download with the lower number was created earlier, and
+    /// comes first.
     package var number: TaskID
     /// The time at which the download was last asked for, not that of an HTTP request.
     package var asked: WallTime
@@ -44,7 +44,8 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var expected: Int64?
     /// Whether a server has confirmed `expected`; a feed may be wrong, and an estimate is inexact.
     package var isConfirmed: Bool
-    /// The name of its partial file in the cache; `nil` if there is none, or it is pinned and may not be removed.
+    /// The name of its partial file in the cache; `nil` if there is none, or if the episode is pinned, so that the
+    /// file must not be removed.
     package var file: String?
     /// Whether it is an automatic download that nobody has requested.
     package var isAutomatic: Bool
@@ -77,7 +78,7 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     var isEvictable: Bool { file != nil && !isRead && received > 0 }
 }
 
-/// The input of `StoragePolicy` at one moment.
+/// The state of the cache and the disk at one moment, which is the input of `StoragePolicy`.
 package struct StorageSnapshot: Sendable, Equatable {
     /// The bytes of all cache files, including those of transfers.
     package var used: Int64

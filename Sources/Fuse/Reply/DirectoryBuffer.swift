@@ -19,7 +19,7 @@ package struct DirectoryPage: Sendable, Hashable {
     }
 }
 
-/// A part of a listing in the kernel's format, to which entries are added until it is full.
+/// A buffer that holds a part of a listing in the kernel's format. Entries are added until the buffer is full.
 ///
 /// Created by `Request.reply(listing:_:)` in memory owned by the replying thread; it is valid only in the closure that
 /// fills it.
@@ -34,12 +34,12 @@ package struct DirectoryBuffer: ~Copyable {
         self.withAttributes = withAttributes
     }
 
-    /// Adds a name with its node and attributes. Returns false and adds nothing if the entry does not fit: the part of
-    /// the listing ends there, and the kernel continues with the offset of the previous entry.
+    /// Adds a name with its node and attributes. Returns false and adds nothing if the entry does not fit. The
+    /// caller then stops adding entries, and the kernel's next request continues at the offset of the last entry added.
     ///
-    /// `nextOffset` is the offset with which the kernel continues after this entry; never 0. In a readdirplus reply
-    /// each entry except `.` and `..` counts as a lookup of its node. For readdir only the inode number and the kind
-    /// are used. The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
+    /// `nextOffset` is the offset at which the kernel continues after this entry. It must not be 0. In a readdirplus
+    /// reply each entry except `.` and `..` counts as a lookup of its node. For readdir only the inode number and the
+    /// kind are used. The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
     package mutating func add(name: String, entry: Entry, nextOffset: UInt64) -> Bool {
         guard withAttributes else {
             return addPlain(name, inode: entry.attributes.inode, kind: entry.attributes.kind, nextOffset)
@@ -48,9 +48,9 @@ package struct DirectoryBuffer: ~Copyable {
     }
 
     /// Adds a name without attributes. In a readdirplus reply the entry has node id 0, so that the kernel looks the
-    /// name up if it needs them.
+    /// name up if it needs the attributes.
     ///
-    /// For entries whose attributes would be too expensive for a listing, and for `.` and `..`.
+    /// Used for entries whose attributes are too expensive to determine during a listing, and for `.` and `..`.
     package mutating func add(name: String, inode: UInt64, kind: FileKind, nextOffset: UInt64) -> Bool {
         guard withAttributes else { return addPlain(name, inode: inode, kind: kind, nextOffset) }
         var parameters = fuse_entry_param()

@@ -1,7 +1,7 @@
-// Video lists of small servers, read as feeds.
+// Reads the JSON lists of videos that small servers offer, as if they were feeds.
 //
-// There is no standard for them. A list is an array, or an object with an array `videos`, of objects with a media URL
-// and a title. The common names of these members are supported.
+// There is no standard for such lists. A list is an array, or an object with an array `videos`, of objects with a media
+// URL and a title. The common names of these members are supported.
 extension JSONFeed {
     /// The type assumed for a file without a MIME type, unless its URL's extension shows what it is. It is a video
     /// type, since the usual member is called `movie`.
@@ -18,7 +18,8 @@ extension JSONFeed {
         for name: StaticString in ["published", "date", "created", "created_at"] {
             guard item.published == nil else { break }
             if case .number(let seconds)? = object[name] {
-                // Programs write seconds or milliseconds; 1e11 seconds would be the year 5138.
+                // Programs write seconds or milliseconds. A number from 1e11 on is read as milliseconds, since 1e11
+                // seconds would be the year 5138.
                 let whole = seconds < 1e11 ? seconds : seconds / 1_000
                 if whole >= 0, whole < 1e11 { item.published = PublicationDate(seconds: Int64(whole), offset: 0) }
             } else if let written = line(object[name]) {

@@ -14,7 +14,8 @@ package enum FeedError: Error, Equatable, CustomStringConvertible {
     case notAJSONFeed(String)
     /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
-    /// A file of another format, as ``FileSignature`` names it: with an article, such as `an MP3 file`.
+    /// A file of another format. The value is the format's name from ``FileSignature``, with an article, such as
+    /// `an MP3 file`.
     case file(String)
 
     package var description: String {

@@ -10,10 +10,10 @@ package enum SizeSource: String, Sendable, Equatable {
     case unknown = "unknown"
 }
 
-/// The size of an episode's file before and after a server has confirmed it. A pure value.
+/// The size of an episode's file before and after a server has confirmed it.
 ///
-/// A file needs a size long before its content is requested: players and `ls` treat 0 as an empty file. Feeds often
-/// give wrong sizes: 0, 1, the seconds of the duration, or the length of another encoding.
+/// A file needs a size long before its content is requested, because players and `ls` treat 0 as an empty file. Feeds
+/// often give wrong sizes: 0, 1, the seconds of the duration, or the length of another encoding.
 package struct EpisodeSize: Sendable, Equatable {
     package let bytes: Int64
     package let source: SizeSource
@@ -21,13 +21,13 @@ package struct EpisodeSize: Sendable, Equatable {
     /// The minimum plausible length: 10 kB is less than a second of music, or ten seconds of the lowest speech bit
     /// rate. Smaller values are placeholders (0, 1, 1024) or durations in the wrong attribute.
     static let minLength: Int64 = 10_000
-    /// The maximum size: 16 TiB, the largest file of ext4. A larger value is a mistake.
+    /// The maximum size: 16 TiB, the size of the largest file on ext4. A larger value is a mistake.
     package static let greatest: Int64 = 1 << 44
     /// The minimum plausible rate in bytes per second: 8 kbit/s, the lowest rate of MP3. Opus can encode speech at 6
     /// kbit/s, but podcasts do not use that.
     static let minRate = 1_000.0
     /// The maximum plausible rate in bytes per second: 80 Mbit/s, above published 4K video and far above uncompressed
-    /// audio (0.2 to 1.2 MB/s). A greater length was counted in bits, or is not a length.
+    /// audio (0.2 to 1.2 MB/s). A greater value was counted in bits, or is not a length.
     static let maxRate = 10_000_000.0
     /// The assumed audio rate in bytes per second: 128 kbit/s, the most common rate of podcasts in MP3 and AAC.
     static let audioRate = 16_000.0

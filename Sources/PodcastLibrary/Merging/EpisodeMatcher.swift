@@ -24,18 +24,19 @@ package struct EpisodeIdentity: Sendable, Equatable {
     }
 }
 
-/// The matching of a document's items with known episodes. Pure. The time is linear in the number of items and rows.
+/// A matching of the items of a feed document with the library's rows of known episodes. It performs no I/O, and its
+/// time is linear in the number of items and rows.
 ///
 /// Every item is matched with at most one row and every row with at most one item, so that two items of a document are
-/// never one episode. The criteria are applied in this order, each to the whole document. Items and rows that one
-/// criterion has matched are excluded from the following criteria:
+/// never matched with the same episode. The criteria are applied in this order, each to the whole document. Items and
+/// rows that one criterion has matched are excluded from the following criteria:
 ///
 /// 1. the guid, where it is unique;
-/// 2. a guid that several share (broken generators assign one guid to all items), together with the URL;
+/// 2. a guid that several items or rows share (broken generators assign one guid to all items), together with the URL;
 /// 3. the media URL: together with title and time, then alone if it is unique, then together with title and day;
-/// 4. the media URL without its query, if that is unique and title or day agree (rotating tokens); both must agree if
-/// there is only one file name;
-/// 5. title and second, then title and day of publication, with an equal guid, or with the same kind of media and
+/// 4. the media URL without its query (which may be a token that changes), if that URL is unique and title or day
+/// agree; both must agree if all URLs have the same file name;
+/// 5. title and second of publication, then title and day, with an equal guid, or with the same kind of media and
 /// nearly the same duration (a reissued episode).
 ///
 /// Matched items and rows still count when a criterion requires a unique value.
@@ -70,7 +71,7 @@ package struct EpisodeMatcher {
         var major: MediaType.Major?
         var duration: Double?
         var guid: String?
-        /// Whether the guid equals the media URL: the guid then changes with the URL, and is no additional evidence.
+        /// Whether the guid equals the media URL. Such a guid changes with the URL, and is no additional evidence.
         var repeatsURL: Bool
 
         init(_ facts: EpisodeIdentity) {
@@ -90,7 +91,7 @@ package struct EpisodeMatcher {
     private struct Key: Hashable {
         var first: String
         var second: String
-        /// The second or the day of publication, depending on the criterion; two unknown ones are equal.
+        /// The second or the day of publication, depending on the criterion. Two unknown times count as equal.
         var number: Int64?
 
         init(first: String, second: String = "", _ number: Int64? = nil) {
@@ -150,8 +151,8 @@ package struct EpisodeMatcher {
         }
 
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
-        // file name, so a single file name proves nothing: title and day must then both agree. Otherwise one of the two
-        // suffices. Two different guids rule the match out, unless each of them equals its media URL.
+        // file name, so a single file name proves nothing, and title and day must then both agree. Otherwise one of the
+        // two suffices. Two different guids rule the match out, unless each of them equals its media URL.
         guard freeItems > 0, freeRows > 0, !isDelta else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in

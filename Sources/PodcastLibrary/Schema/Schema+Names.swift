@@ -2,11 +2,11 @@ import GRDB
 import TransferCore
 
 extension Schema {
-    /// Renames episodes with forbidden extensions (`MediaType.isAllowed`) to `.bin`.
+    /// Replaces the extensions of episodes' file names that `MediaType.isAllowed` forbids by `.bin`.
     ///
     /// Earlier versions accepted `.svg`, `.xhtml`, `.jar` and other extensions from feeds, and browsers and desktops
-    /// run such files. podfs otherwise never changes a name by itself, but here safety outweighs a stable path. The
-    /// stem, which alone must be unique in a folder, stays.
+    /// run such files. podfs otherwise never changes a name by itself, but here safety outweighs a stable path. The new
+    /// names cannot collide, because the stems stay the same, and each stem is unique in its folder.
     static func renameUnsafeFiles(_ db: Database) throws {
         var unsafe: [(id: EpisodeID, name: String)] = []
         let rows = try Row.fetchCursor(db, sql: "SELECT id, name FROM episode")

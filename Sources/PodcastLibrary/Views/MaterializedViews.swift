@@ -2,8 +2,8 @@ import GRDB
 import Synchronization
 import TransferCore
 
-/// The stored episodes of the views. Each transaction that changes a fact on which the conditions or the order of a
-/// view depend also updates them.
+/// The stored episodes of each view (a folder of the episodes that satisfy the user's conditions). Each transaction
+/// that changes a fact on which the conditions or the order of a view depend also updates the stored episodes.
 ///
 /// A view that selects episodes by age is *due* when the next episode becomes too old or old enough for it. It is then
 /// rebuilt, although no transaction has changed an episode.
@@ -52,8 +52,8 @@ final class MaterializedViews: Sendable {
         guard !due.isEmpty else { return [] }
         var names: [String] = []
         let views = try views(db)
-        // Only a newer version can read the definitions of these views, and rebuilds them when it runs. This version
-        // cannot, so it postpones them: otherwise they would stay due.
+        // Only a newer version can read the definitions of these views, and it rebuilds them when it runs. This version
+        // postpones them, because otherwise they would stay due.
         for id in due.subtracting(views.map(\.id)) {
             try db.execute(sql: "UPDATE view SET expires = ? WHERE id = ?", arguments: [now + Self.recheck, id])
         }
@@ -77,7 +77,7 @@ final class MaterializedViews: Sendable {
     private func views(_ db: Database) throws -> [CompiledView] {
         if let known = compiled.withLock({ $0 }) { return known }
         let rows = try Row.fetchCursor(db, sql: "SELECT id, definition FROM view ORDER BY id")
-        // A view is omitted if only a newer version can read its definition: its stored episodes then stay unchanged.
+        // A view is omitted if only a newer version can read its definition. Its stored episodes then stay unchanged.
         let views = try rows.mapAll { row in
             (try? ViewDefinition(lines: row[1])).map { CompiledView(row[0], $0) }
         }.compactMap { $0 }
@@ -214,7 +214,7 @@ struct ViewRefresh {
         ).execute()
     }
 
-    /// Fills a truncated view that has lost episodes, and writes its columns.
+    /// Fills a truncated view up to its limit if it has lost episodes, and writes the view's columns.
     private mutating func finish(_ view: CompiledView) throws {
         var state = try state(of: view)
         if let limit = view.definition.limit, state.isTruncated, state.count < limit {
@@ -255,7 +255,7 @@ struct ViewRefresh {
         }
     }
 
-    /// Adds the episodes after a place, or all if it is `nil`, until the limit is reached.
+    /// Adds the matching episodes after `place`, or all if `place` is `nil`, until the limit is reached.
     private mutating func fill(_ view: CompiledView, _ state: inout State, after place: ViewPlace?) throws {
         var shows: [ShowID]?
         if !view.tags.isEmpty || !view.shows.isEmpty {
@@ -268,7 +268,7 @@ struct ViewRefresh {
             db, sql: ViewSQL.search(view, shows: shows, after: place, now: now))
         while let row = try rows.next() {
             let episode = ViewCandidate(row)
-            // `hasTitle` is true: the query returns only episodes whose titles match.
+            // `hasTitle` is true because the query returns only episodes whose titles match.
             guard view.contains(episode, of: try show(episode.podcast), hasTitle: true, now: now) else { continue }
             let found = view.place(episode)
             if let place, found <= place { continue }
@@ -346,8 +346,8 @@ struct ViewRefresh {
         return moments.min()
     }
 
-    /// Returns the views whose expressions match the episode's title. Compares a new title and stores the result;
-    /// otherwise returns the stored result.
+    /// Returns the views whose expressions match the episode's title. If the title is new, matches it and stores the
+    /// result. Otherwise returns the stored result.
     private func titles(of episode: ViewCandidate, isNew: Bool) throws -> Set<ViewID> {
         guard isNew else {
             return try ViewID.fetchSet(

@@ -1,9 +1,10 @@
 internal import PodcastFeed
 package import TransferCore
 
-/// The check of a stream's playlist (HTTP Live Streaming, RFC 8216), received piece by piece. Pure.
+/// A check of a stream's playlist (HTTP Live Streaming, RFC 8216) that receives the playlist piece by piece. It
+/// performs no I/O.
 ///
-/// A player that opens the playlist follows every address in it without asking. So an episode is only presented as a
+/// A player that opens the playlist fetches every address in it without asking. So an episode is only presented as a
 /// stream if all addresses are http or https, and none has `localhost` or a numeric host in a more private network than
 /// the playlist itself. Other host names are not looked up here, and pass.
 package struct StreamPlaylist {
@@ -28,14 +29,15 @@ package struct StreamPlaylist {
 
     /// - Parameters:
     ///   - base: the final address of the playlist.
-    ///   - space: the address space (public, local or loopback) of that address; `nil` allows links into any.
+    ///   - space: the address space (public, local or loopback) of that address; `nil` allows links into
+    ///     any address space.
     package init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
         self.base = base
         self.reach = reach
         self.space = space
     }
 
-    /// Checks the lines that the next bytes complete.
+    /// Appends the next received bytes, and checks each line that they complete.
     package mutating func append(_ bytes: some Collection<UInt8>) throws(TransferError) {
         var rest = bytes[...]
         while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
@@ -47,7 +49,7 @@ package struct StreamPlaylist {
         if line.count > Self.longestLine { throw Self.unusable("a line longer than \(Self.longestLine) bytes") }
     }
 
-    /// Checks the last line, and whether there is anything to play.
+    /// Checks the last line, and that the playlist has at least one address to play.
     package mutating func finish() throws(TransferError) {
         try endLine()
         if isFirst { throw TransferError(.unusable, "the playlist of the stream is empty") }
@@ -82,7 +84,8 @@ package struct StreamPlaylist {
     /// Tags whose value is text for people, not a list of attributes.
     private static let textTags = ["#EXTINF", "#EXT-X-PROGRAM-DATE-TIME"].map { Array($0.utf8) }
 
-    /// Returns the values of a tag's attributes that are addresses: `X-ASSET-LIST`, and all whose names end with `URI`.
+    /// Returns the values of a tag's attributes that are addresses. These are the attribute `X-ASSET-LIST` and all
+    /// attributes whose names end with `URI`.
     static func addresses(ofTag text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return [] }
         var rest = text[(colon + 1)...]

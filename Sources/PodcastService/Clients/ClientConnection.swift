@@ -19,9 +19,9 @@ package final class ClientConnection: Sendable {
         var isWatching = false
         /// The number of commands without a reply.
         var commands = 0
-        /// Granted opens: request number to episode.
+        /// The episodes of granted opens, by request number.
         var opens: [UInt32: EpisodeID] = [:]
-        /// Outstanding requests, by request number.
+        /// The outstanding opens and reads, by request number.
         var waits: [UInt32: Wait] = [:]
     }
 

@@ -1,14 +1,15 @@
 internal import Foundation
 package import PodcastLibrary
 
-/// The rules that select the episodes of a show for automatic downloads. `nil` means the general setting.
+/// The rules that select the episodes of a show for automatic downloads. A property that is `nil` stands
+/// for the general setting.
 package struct AutoDownloadRules: Sendable, Equatable {
     /// The order in which episodes are selected.
     package enum Order: String, Sendable, CaseIterable {
         /// The newest episodes first.
         case newest
-        /// The unplayed episodes, oldest first, without those older than the newest episode that was heard. Suits
-        /// serials.
+        /// The unplayed episodes, oldest first, without those older than the newest episode that is played or in
+        /// progress. Suits serials.
         case oldestUnplayed = "oldest_unplayed"
     }
 
@@ -17,7 +18,7 @@ package struct AutoDownloadRules: Sendable, Equatable {
         case full, trailer, bonus
     }
 
-    /// The rejection of a value; the message says which values are allowed.
+    /// The error thrown for a value that is not allowed. The message says which values are allowed.
     package struct Rejection: Error {
         package let message: String
     }
@@ -28,13 +29,13 @@ package struct AutoDownloadRules: Sendable, Equatable {
     /// The bounds of the duration in seconds, both inclusive.
     package private(set) var minDuration: Int64?
     package private(set) var maxDuration: Int64?
-    /// The episode types. If the general setting is also `nil`: full episodes only, or all types while the show has no
-    /// full episode.
+    /// The types of the episodes to select. If the general setting is also `nil`: full episodes only, or all types
+    /// while the show has no full episode.
     package private(set) var types: Set<EpisodeType>?
 
     package init() {}
 
-    /// Returns these rules, completed by those of `general` where they are `nil`.
+    /// Returns these rules, with the properties that are `nil` replaced by those of `general`.
     package func completed(by general: AutoDownloadRules) -> AutoDownloadRules {
         var rules = self
         rules.order = order ?? general.order

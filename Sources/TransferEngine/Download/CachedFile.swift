@@ -3,13 +3,14 @@ internal import Dispatch
 internal import SystemPackage
 package import TransferCore
 
-/// The facts in a cache file's checkpoint. They were not compared with the file.
+/// The facts in a cache file's checkpoint (the record of its contents, stored beside it). They were not compared with
+/// the file.
 package struct CachedFile: Sendable, Equatable {
     package var name: String
     package var key: MediaID
     package var generation: Int
     package var total: Int64?
-    /// The strong validator as `Validator.text`.
+    /// The strong validator, in the format of `Validator.text`.
     package var validator: String?
     package var contentType: String?
     package var finalURL: String?
@@ -17,7 +18,8 @@ package struct CachedFile: Sendable, Equatable {
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
-    /// The file's state when it was completed; `nil` before.
+    /// The metadata that the file had when it was completed; `nil` if it is not complete, or if an earlier version of
+    /// podfs wrote the checkpoint.
     package var state: FileState?
 
     package init(
@@ -42,7 +44,7 @@ package struct CachedFile: Sendable, Equatable {
 package struct FolderLease: Sendable {
     private let lock: FolderLock
 
-    /// Acquires the right; `nil` if another process holds it.
+    /// Acquires the right. The result is `nil` if another process holds it.
     package init?(folder: String) throws {
         guard let lock = try FolderLock(file: FilePath(folder + "/daemon.lock")) else { return nil }
         self.lock = lock
@@ -53,9 +55,9 @@ extension TransferEngine {
     /// The names of the files in the cache.
     package var fileNames: [String] { cache.names() }
 
-    /// Returns the known facts of a file; `nil` without a valid checkpoint.
+    /// Returns the facts in a file's checkpoint; `nil` if the checkpoint is missing or damaged.
     ///
-    /// - Throws: A transient defect of the checkpoint.
+    /// - Throws: A transient defect, if the checkpoint cannot be read now.
     package func file(_ name: String) throws(CacheFileDefect) -> CachedFile? {
         guard let checkpoint = try cache.checkpoint(of: name) else { return nil }
         return CachedFile(
@@ -65,18 +67,20 @@ extension TransferEngine {
             state: checkpoint.state)
     }
 
-    /// Checks a file's metadata; returns `nil` if they are as expected. May be called on any thread.
+    /// Returns the first difference between a file's metadata and the expectation; `nil` if there is none. May be
+    /// called on any thread.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         cache.defect(of: name, expecting: expectation)
     }
 
-    /// Returns the state of a file that is complete as far as the file system reports.
+    /// Returns the state of a file. Throws a defect unless the file has `size` bytes and no hole that the file system
+    /// reports.
     package func state(of name: String, size: Int64) throws(CacheFileDefect) -> FileState {
         try cache.state(of: name, size: size)
     }
 
-    /// Verifies the digest of a file that should be complete, on a separate queue; writes a new checkpoint if it
-    /// matches.
+    /// Verifies the digest of a file that should be complete, on a separate queue. If the digest matches, writes a
+    /// new checkpoint.
     ///
     /// - Returns: Its state, or its defect.
     package func verify(_ file: CachedFile) async -> Result<FileState, CacheFileDefect> {
@@ -97,7 +101,7 @@ extension TransferEngine {
         }
     }
 
-    /// Serial: several files at a time would not be faster.
+    /// A serial queue, because reading several files at a time would not be faster.
     private static let verifying = DispatchQueue(label: "podfs.verifying", qos: .utility)
 
     /// Removes a file. Programs that have it open can still read it.

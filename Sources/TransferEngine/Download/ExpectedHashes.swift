@@ -1,25 +1,26 @@
 internal import ContentCache
 internal import TransferCore
 
-/// The hashes of a file's locations, to check the complete file with. A value without IO.
+/// The hashes that the feed lists for the locations of a file. The complete file is checked against them.
 ///
-/// Each location may list a hash of its own, since some offer other encodings. After a restart the location of the
-/// bytes is not known for certain, so a file that has the hash of any location is accepted.
+/// Each location may have a hash of its own, since some locations offer the episode in another encoding. After a
+/// restart it is not known for certain which location the bytes came from, so a file that has the hash of any location
+/// is accepted.
 struct ExpectedHashes: Sendable {
     enum Match: Sendable, Equatable {
         /// The file has a listed hash.
         case verified
-        /// The location of the bytes lists a hash, and the file has none of the listed hashes.
+        /// The location that the bytes come from has a hash, and the file has none of the listed hashes.
         case differs
-        /// The location of the bytes lists no hash, and the file has none of the hashes that other locations list.
+        /// The location that the bytes come from has no hash, and the file has none of the hashes of other locations.
         case unknown
     }
 
     private let hashes: Set<FileHash>
-    /// Whether the location of the bytes lists a hash.
+    /// Whether the location that the bytes come from has a hash.
     private let isRequired: Bool
 
-    /// - Parameter current: The position of the location that the bytes come from.
+    /// - Parameter current: The index of the location that the bytes come from.
     init(_ locations: [DownloadSource.Location], current: Int) {
         hashes = Set(locations.compactMap(\.hash))
         isRequired = locations.indices.contains(current) && locations[current].hash != nil
@@ -42,7 +43,7 @@ struct ExpectedHashes: Sendable {
 }
 
 extension Checkpoint {
-    /// The facts of the complete file.
+    /// The facts of the complete file; `nil` if the file is not complete.
     var facts: FileFacts? {
         guard complete, let total, let sha256 else { return nil }
         return FileFacts(size: total, sha256: sha256, isVerified: isVerified ?? false)

@@ -4,7 +4,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// The offline queue, and changes from the server, in the library's tables.
+/// Tests of the library's queue of changes for the sync server, and of the changes received from that server.
 @Suite struct LibrarySyncTests {
     private let folder: TemporaryFolder
     private let library: Library

@@ -1,7 +1,7 @@
 import PodcastLibrary
 import Testing
 
-/// Regular expressions of titles.
+/// Tests of the regular expressions that select episodes by title.
 @Suite(.timeLimit(.minutes(2))) struct TitlePatternTests {
     @Test(arguments: [
         ("interview", "An INTERVIEW with X", true), ("interview", "An inter-view", false), ("", "anything", true),

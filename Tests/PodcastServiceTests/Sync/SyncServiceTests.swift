@@ -5,7 +5,7 @@ import PodcastService
 import TestSupport
 import Testing
 
-/// The daemon with a conforming sync server and with a faulty one.
+/// Tests of the daemon's synchronization with a conforming sync server and with a faulty one.
 @Suite(.timeLimit(.minutes(10))) struct SyncServiceTests {
     let home: ServiceHome
     let server: SyncServer
@@ -130,7 +130,7 @@ import Testing
         #expect("\(request())".contains("s3cret") == false)
         let attributes = try FileManager.default.attributesOfItem(atPath: home.paths.credentials)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        // Recent writes are in the library's log, older ones in the library itself.
+        // Recent writes are in the library's write-ahead log, older ones in the library file itself.
         let stored = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: home.paths.library + $0)) }
         #expect(stored.contains { $0.contains(Array("anna".utf8)) }, "the account is there")
         #expect(!stored.contains { $0.contains(Array("s3cret".utf8)) })

@@ -22,7 +22,7 @@ struct InspectCommand: PodfsCommand {
     @Flag(help: "Print everything as JSON.")
     var json = false
 
-    /// The number of bytes per read, which fits into the L2 cache.
+    /// The number of bytes per read, small enough for the L2 cache.
     private static let pieceSize = 128 << 10
 
     func perform() async throws {
