@@ -3,10 +3,12 @@ internal import TransferCore
 
 // Uploads and their slots. A slot is the permission to have a request in progress.
 extension EngineLoop {
-    /// Starts or resumes the upload with the source's key, creating it from `source` if necessary.
+    /// Starts or resumes the upload with the source's key, creating it if necessary. Later requests use `source`, but
+    /// the progress of an upload in memory is more recent than `source.resumeData`.
     func upload(_ source: UploadSource) {
         if isStopping { return }
         let upload = uploads[source.key] ?? Upload(source, engine: self)
+        upload.source = source
         uploads[source.key] = upload
         upload.resume()
     }

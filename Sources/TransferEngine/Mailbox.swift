@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Synchronization
+internal import TransferCore
 
 /// A queue of closures for the engine's thread, filled from any thread.
 final class Mailbox: Sendable {
@@ -15,7 +16,14 @@ final class Mailbox: Sendable {
     /// An eventfd, readable while there may be work.
     let descriptor: Int32
 
-    init() { descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
+    /// - Throws: if no descriptor is left. Without one, posted closures would not wake the engine's thread.
+    init() throws(TransferError) {
+        let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard descriptor >= 0 else {
+            throw TransferError(.failed, "the engine cannot start: eventfd: \(String(cString: strerror(errno)))")
+        }
+        self.descriptor = descriptor
+    }
 
     deinit { Glibc.close(descriptor) }
 

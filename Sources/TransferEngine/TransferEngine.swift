@@ -20,7 +20,7 @@ package final class TransferEngine: Sendable {
     package typealias Loader = @Sendable () throws -> DownloadSource
 
     let cache: ContentCache
-    let mailbox = Mailbox()
+    let mailbox: Mailbox
     /// The last number assigned to a wait (an open or a read that is not answered yet), or to the data requests of one
     /// call.
     private let lastWait = Atomic<Int64>(0)
@@ -39,8 +39,9 @@ package final class TransferEngine: Sendable {
     ) throws {
         guard CurlGlobal.isReady else { throw TransferError(.failed, "libcurl cannot be initialised") }
         let cache = try ContentCache(directory: FilePath(cacheFolder))
+        let mailbox = try Mailbox()
         self.cache = cache
-        let mailbox = mailbox
+        self.mailbox = mailbox
         let ended = ended
         startThread("podfs-transfers") {
             if let loop = EngineLoop(

@@ -184,11 +184,12 @@ import Testing
         let process = try await show.mountProcess()
         try await stop(process)
         defer { kill(process, SIGCONT) }
-        let refused = try await show.home.run("unmount", show.mount.mountPoint)
+        let folder = try show.home.directory.makeDirectory("it's") + "/../mnt"
+        let refused = try await show.home.run("unmount", folder)
         #expect(refused.exitCode == 1)
         #expect(
             refused.error.contains("does not answer")
-                && refused.error.contains("podfs unmount --force \(show.mount.mountPoint)"), "\(refused.error)")
+                && refused.error.contains("podfs unmount --force \(ShellQuoting.quoted(folder))"), "\(refused.error)")
         #expect(show.mount.isMounted)
         // A shell's completion of a folder's name appends a slash.
         let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint + "/")

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [
         "plain-word_1.2/ä", "two words", "it's", "$HOME", "a|b", "*", "(x)", "<5m", "a\\b", "`x`", "!!", "", "\"",
-        "~/x",
+        "~/x", "it'\u{301}s; echo", "\u{D4E};echo",
     ])
     func aShellReadsAQuotedWordUnchanged(_ word: String) async throws {
         let result = try await ChildProcess.run("sh", ["-c", "printf %s \(ShellQuoting.quoted(word))"])

@@ -10,7 +10,7 @@ struct TypedValueTests {
     @Test(
         arguments: [
             ("90", 90.0), ("90.5", 90.5), ("1:30", 90), ("62:30", 3_750), ("1:02:30", 3_750), ("0:00:01.5", 1.5),
-            ("0", 0),
+            ("0", 0), (String(repeating: "9", count: 400), .greatestFiniteMagnitude),
             ("1:75", nil), ("1:2:3:4", nil), ("-5", nil), ("", nil), ("1:", nil), ("1.5:00", nil), ("abc", nil),
             ("1e3", nil),
             (" 5", nil), ("0x10", nil), ("inf", nil),

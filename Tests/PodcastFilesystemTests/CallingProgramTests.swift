@@ -73,6 +73,8 @@ struct CallingProgramTests {
         Command(["python3", "-Ic", "open('scan')", "scan"], "python3", nil),
         Command(["node", "--no-warnings", "-r", "./hook.js", "/srv/scan/scan.mjs"], "node", "scan"),
         Command(["node", "--eval", "scan"], "node", nil),
+        Command(["node", "--eval=1", "scan"], "node", nil),
+        Command(["bun", "--print=1", "scan"], "bun", nil),
         Command(["perl", "-w", "-I", "/lib/x", "/usr/bin/exiftool", "a.mp3"], "perl5.36-x86_64-linux-gnu", "exiftool"),
         Command(["perl", "-ne", "print", "scan"], "perl", nil),
         Command(["python3", "-I", "/opt/scan.py", "x"], "python3.12", "scan"),

@@ -31,6 +31,7 @@ struct PlaylistTests {
         ("2026-01-01 a – [b] & c.mp3", nil), ("50% off.mp3", nil), ("100%.mp3", nil), ("%", nil), ("%zz.mp3", nil),
         ("#1.mp3", "%231.mp3"), ("what?.mp3", "what%3F.mp3"), ("a%41b.mp3", "a%2541b.mp3"),
         ("50% off #1.mp3", "50%25 off %231.mp3"), ("a%3Fb.mp3", "a%253Fb.mp3"), ("%25%23.mp3", "%2525%2523.mp3"),
+        ("#\u{FE0F}\u{20E3} one?\u{301}.mp3", "%23\u{FE0F}\u{20E3} one%3F\u{301}.mp3"),
     ]) func namesWithURLDelimitersAreEncoded(name: String, encoded: String?) {
         let playlist = Playlist(title: "", tracks: [Track(name: name, title: "")], isSerial: false)
         let lines = String(decoding: playlist.bytes, as: UTF8.self).split(separator: "\n")

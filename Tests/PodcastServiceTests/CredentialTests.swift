@@ -173,6 +173,8 @@ struct CredentialTests {
             ("https://a:b:c@e.com", "https://e.com", "a", "b:c"), ("https://a@e.com/", "https://e.com/", "a", ""),
             ("https://@e.com/", "https://e.com/", nil, nil), ("https://e.com/@x", "https://e.com/@x", nil, nil),
             ("https://w%C3%B6rd:%zz@e.com/", "https://e.com/", "wörd", "%zz"),
+            ("https://a:b@\u{301}e.com/f", "https://\u{301}e.com/f", "a", "b"),
+            ("https://a:\u{301}b@e.com/\u{301}f@", "https://e.com/\u{301}f@", "a", "\u{301}b"),
         ]
         for (text, url, user, password) in cases {
             let address = PrivateAddress(text)

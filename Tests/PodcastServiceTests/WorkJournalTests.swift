@@ -197,7 +197,7 @@ import TransferCore
 
     /// Uploads during which a daemon has crashed run one by one. So an upload that stayed in the journal would delay
     /// all later ones.
-    @Test func anUploadThatCannotBeLoadedIsNotInTheJournal() async throws {
+    @Test func anUploadThatIsCancelledBeforeItStartsIsNotInTheJournal() async throws {
         let library = try Library.openForWriting(at: home.paths.library)
         let gate = Gate(heldAt: 0)
         let uploads = try (1...3).map { number in
@@ -216,7 +216,7 @@ import TransferCore
         let client = try await daemon.connect()
         try await gate.waitUntilReached()
         #expect(Set(home.web.requests.map(\.path)) == ["/1"])
-        try daemon.library.removeUpload(id: uploads[1].id, keeping: nil)
+        try await client.perform(.actOnUploads(.cancel, ids: [uploads[1].id]))
         try await client.perform(.actOnUploads(.suspend, ids: [uploads[0].id]))
         let web = home.web
         try await waitUntil(description: "the last upload starts") { !web.requests(for: "/3").isEmpty }

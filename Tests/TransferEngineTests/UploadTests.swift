@@ -131,6 +131,17 @@ import TransferCore
         #expect(bench.server.calls("POST").count == 1)
     }
 
+    @Test func aResumedUploadSendsTheNewCredentials() async throws {
+        bench.server.change { $0.authorization = "Basic dTpw" }
+        let origin = try #require(Credentials.origin(of: bench.server.url()))
+        bench.source.credentials = Credentials(user: "u", password: "wrong", origin: origin)
+        let error = try #require(try await bench.failure())
+        #expect(error.message.contains("401"), "\(error)")
+        bench.source.credentials = Credentials(user: "u", password: "p", origin: origin)
+        try await bench.run()
+        try bench.expectWhole()
+    }
+
     @Test func theServersRetryAfterIsKept() async throws {
         bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(429, retryAfter: 1) : nil }
         let start = ContinuousClock.now

@@ -153,7 +153,9 @@ package struct HostQueue: Sendable {
         guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
         switch outcome {
-        case .answered: hosts[name]?.refusals = 0
+        case .answered:
+            // No fetch starts during a pause, so this one was sent before the refusal and says nothing about it.
+            if hosts[name]?.isPaused(at: now) == false { hosts[name]?.refusals = 0 }
         case .refused(let retryAfter): refuse(name, retryAfter: retryAfter, now: now)
         }
         offer(name)

@@ -1,8 +1,10 @@
 package import Platform
 
-/// The delay of scheduled refreshes after the library could not record one, for example because its disk is full.
+/// The delay of scheduled refreshes, or of the scheduled exchange with the sync server, after the library could not
+/// record a result, for example because its disk is full.
 ///
-/// A show whose refresh is not recorded stays due. Without a delay, its feed would be fetched again every second.
+/// A show whose refresh is not recorded stays due, and so does an exchange. Without a delay, the feed would be fetched,
+/// or the exchange repeated, every second.
 package struct RecordingBackoff: Sendable {
     /// The number of consecutive delays, including the current one.
     private var failures = 0

@@ -17,7 +17,8 @@ package struct TaskRegistry: Sendable {
     package private(set) var holds = TaskHolds<ClientID>()
     /// Downloads to start or suspend in the engine once it is known which of them have space.
     private var orders: [MediaID: Order] = [:]
-    /// Event numbers reserved in the library and not yet used.
+    /// Event numbers reserved in the library and not yet used. The lower bound is above all numbers that this run has
+    /// used, reserved or not.
     private var sequences: Range<Int64> = 0..<0
 
     /// The last failure of a waiting open, with the time of the next attempt.
@@ -88,16 +89,19 @@ package struct TaskRegistry: Sendable {
     /// Whether more numbers have to be reserved before the driver handles its next batch of inputs.
     package var lacksSequences: Bool { sequences.count < 5_000 }
 
-    /// Adds event numbers that neither this run of the daemon nor an earlier one has used. If they do not directly
-    /// follow the numbers in reserve, the numbers in reserve are dropped.
+    /// Adds event numbers that the library has reserved for this run of the daemon, except those that were used while
+    /// it could not be written. If they do not directly follow the numbers in reserve, the numbers in reserve are
+    /// dropped.
     package mutating func reserve(_ numbers: Range<Int64>) {
-        sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
+        let next = sequences.lowerBound
+        let start = sequences.upperBound == numbers.lowerBound ? next : max(next, numbers.lowerBound)
+        sequences = start..<max(start, numbers.upperBound)
     }
 
     /// Returns an event with the next number.
     mutating func event(_ body: Event.Body, at now: Moment) -> Event {
         // If the library cannot be written, continue with unreserved numbers: watching clients still get events.
-        if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 10_000) }
+        if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 1) }
         defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
         return Event(sequence: sequences.lowerBound, time: now.seconds, body)
     }

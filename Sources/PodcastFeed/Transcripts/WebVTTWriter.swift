@@ -81,7 +81,7 @@ struct WebVTTWriter {
         var text = Self.time(cue.start) + " --> " + Self.time(end) + "\n"
         if let speaker = cue.speaker.map(Self.voice), !speaker.isEmpty { text += "<v \(speaker)>" }
         // An arrow would end the text of a cue.
-        text += (cue.isMarkup ? cue.text : Self.escaped(cue.text)).replacing("-->", with: "--&gt;")
+        text += (cue.isMarkup ? cue.text : Self.escaped(cue.text)).replacingScalars("-->", with: "--&gt;")
         output += Array(text.utf8)
         output += [0x0A, 0x0A]
     }
@@ -99,13 +99,14 @@ struct WebVTTWriter {
 
     static func escaped(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == 0x26 || $0 == 0x3C }) else { return text }
-        return text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+        return text.replacingScalars("&", with: "&amp;").replacingScalars("<", with: "&lt;")
     }
 
     /// Returns a speaker's name as the annotation of a `<v>` tag: one line, without `<` and `>`.
     private static func voice(_ name: String) -> String {
         var name = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         while name.hasSuffix(":") { name.removeLast() }
-        return name.filter { $0 != "<" && $0 != ">" }.replacing("&", with: "&amp;")
+        let kept = name.unicodeScalars.filter { $0 != "<" && $0 != ">" }
+        return String(String.UnicodeScalarView(kept)).replacingScalars("&", with: "&amp;")
     }
 }

@@ -100,7 +100,9 @@ struct Interpreter {
     /// Returns the meaning of a word that may combine several short options, such as perl's `-lne`.
     private func meaning(of word: String) -> Meaning {
         if word.hasPrefix("--") {
-            return Self.longTexts.contains(word) ? .text : options.longValues.contains(word) ? .value : .flag
+            // `--eval=CODE` has the text in the same word.
+            let name = String(word.prefix { $0 != "=" })
+            return Self.longTexts.contains(name) ? .text : options.longValues.contains(word) ? .value : .flag
         }
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {

@@ -55,9 +55,10 @@ enum SecretAddress {
     /// token as its value, or a path component that begins with `private` or contains a token. A UUID in the path does
     /// not make a URL secret: public feeds have them.
     static func isLikely(_ url: String) -> Bool {
-        guard let scheme = url.firstRange(of: "://") else { return false }
-        let rest = url[scheme.upperBound...].prefix { $0 != "#" }
-        if rest.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") { return true }
+        let scalars = url.unicodeScalars
+        guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return false }
+        let rest = Substring(scalars[scheme.upperBound...].prefix { $0 != "#" })
+        if rest.unicodeScalars.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") { return true }
         let parts = rest.split(separator: "?", maxSplits: 1)
         let path = parts.first?.split(separator: "/").dropFirst() ?? []
         let query = parts.count > 1 ? parts[1].split(whereSeparator: { $0 == "&" || $0 == ";" }) : []

@@ -1,3 +1,4 @@
+internal import PodcastFeed
 package import PodcastLibrary
 
 /// The episodes of a show or of a view as an extended M3U playlist in its folder.
@@ -49,7 +50,8 @@ package struct Playlist: Sendable {
             }
         }
         guard needsIt else { return name }
-        return name.replacing("%", with: "%25").replacing("#", with: "%23").replacing("?", with: "%3F")
+        return name.replacingScalars("%", with: "%25").replacingScalars("#", with: "%23")
+            .replacingScalars("?", with: "%3F")
     }
 
     private static func isHex(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }
@@ -57,7 +59,8 @@ package struct Playlist: Sendable {
     /// Decodes a name that `encodedForVLC` has encoded; `nil` if `text` is not such a name.
     package static func fileName(ofEncodedForVLC text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
-        let name = text.replacing("%3F", with: "?").replacing("%23", with: "#").replacing("%25", with: "%")
+        let name = text.replacingScalars("%3F", with: "?").replacingScalars("%23", with: "#")
+            .replacingScalars("%25", with: "%")
         return name != text && encodedForVLC(name) == text ? name : nil
     }
 }

@@ -25,23 +25,25 @@ package struct PrivateAddress: Sendable, Equatable {
 
     /// The address with its credentials as user info, for other programs.
     package var whole: String {
-        guard let credentials, let scheme = url.firstRange(of: "://") else { return url }
+        guard let credentials, let scheme = url.unicodeScalars.firstRange(of: "://".unicodeScalars) else { return url }
         let password = credentials.password.isEmpty ? "" : ":" + credentials.password.percentEncoded
         return "\(url[..<scheme.upperBound])\(credentials.user.percentEncoded)\(password)@\(url[scheme.upperBound...])"
     }
 
     private static func credentials(in text: String) -> Credentials? {
-        guard text.utf8.contains(UInt8(ascii: "@")), let scheme = text.firstRange(of: "://"),
+        let scalars = text.unicodeScalars
+        guard text.utf8.contains(UInt8(ascii: "@")), let scheme = scalars.firstRange(of: "://".unicodeScalars),
             let origin = Credentials.origin(of: text)
         else { return nil }
-        let authority = text[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let authority = scalars[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return nil }
-        let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let user = unescaped(parts[0])
-        let password = parts.count > 1 ? unescaped(parts[1]) : ""
+        let userInfo = authority[..<at]
+        let colon = userInfo.firstIndex(of: ":") ?? userInfo.endIndex
+        let user = unescaped(String(userInfo[..<colon]))
+        let password = unescaped(String(userInfo[colon...].dropFirst()))
         return user.isEmpty && password.isEmpty
             ? nil : Credentials(user: user, password: password, origin: origin)
     }
 
-    private static func unescaped(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
+    private static func unescaped(_ text: String) -> String { text.removingPercentEncoding ?? text }
 }

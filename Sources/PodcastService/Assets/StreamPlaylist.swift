@@ -124,11 +124,13 @@ package struct StreamPlaylist {
 
     /// Returns the host of an http address, in lower case.
     private static func host(of address: String) -> Substring? {
-        guard let start = address.firstRange(of: "://")?.upperBound else { return nil }
-        let authority = address[start...].prefix { !"/?#".contains($0) }
+        // Players read scalars: a delimiter before a combining character is a delimiter.
+        let scalars = address.unicodeScalars
+        guard let start = scalars.firstRange(of: "://".unicodeScalars)?.upperBound else { return nil }
+        let authority = scalars[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        if host.hasPrefix("[") { return Substring(host.prefix { $0 != "]" }.lowercased() + "]") }
-        return Substring(host.prefix { $0 != ":" }.lowercased())
+        if host.first == "[" { return Substring(String(host.prefix { $0 != "]" }).lowercased() + "]") }
+        return Substring(String(host.prefix { $0 != ":" }).lowercased())
     }
 
     /// Returns the space of a host that is a numeric address or this computer; `nil` for a name, which the player looks

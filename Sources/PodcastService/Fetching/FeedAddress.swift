@@ -25,13 +25,15 @@ package struct FeedAddress: Sendable, Hashable {
     package init?(_ text: String) {
         guard text.utf8.count <= FeedLimits.standard.url else { return nil }
         guard text.unicodeScalars.allSatisfy(Self.isAllowed) else { return nil }
-        guard let scheme = text.firstRange(of: "://") else { return nil }
+        // Servers read scalars: a delimiter before a combining character is a delimiter.
+        let scalars = text.unicodeScalars
+        guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return nil }
         switch text[..<scheme.lowerBound].lowercased() {
         case "https": isSecure = true
         case "http": isSecure = false
         default: return nil
         }
-        let rest = text[scheme.upperBound...].prefix { $0 != "#" }
+        let rest = scalars[scheme.upperBound...].prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let at = authority.lastIndex(of: "@")
         let hostPort = at.map { authority[authority.index(after: $0)...] } ?? authority
@@ -109,29 +111,30 @@ package struct FeedAddress: Sendable, Hashable {
         }
     }
 
-    private static func hostAndPort(_ hostPort: Substring) -> (String, Int?)? {
+    private static func hostAndPort(_ hostPort: Substring.UnicodeScalarView) -> (String, Int?)? {
         var host = hostPort
         var port: Int?
         let colon =
-            hostPort.hasPrefix("[")
+            hostPort.first == "["
             ? hostPort.lastIndex(of: "]").flatMap { hostPort[$0...].firstIndex(of: ":") } : hostPort.firstIndex(of: ":")
         if let colon {
             let digits = hostPort[hostPort.index(after: colon)...]
             host = hostPort[..<colon]
             // An empty port means the scheme's default (RFC 3986 §3.2.3).
             if !digits.isEmpty {
-                guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+                guard digits.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(String(digits)),
                     (1...65_535).contains(number)
                 else { return nil }
                 port = number
             }
         }
-        if host.hasSuffix(".") { host = host.dropLast() }
-        let name = host.lowercased()
-        let inner = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : Substring(name)
-        let isBracketed = inner.utf8.count != name.utf8.count
+        if host.last == "." { host = host.dropLast() }
+        let name = String(host).lowercased()
+        let scalars = name.unicodeScalars
+        let isBracketed = scalars.first == "[" && scalars.last == "]"
+        let inner = isBracketed ? scalars.dropFirst().dropLast() : scalars[...]
         guard !inner.isEmpty,
-            inner.unicodeScalars.allSatisfy({ !$0.isASCII || isInHost($0) || isBracketed && $0 == ":" })
+            inner.allSatisfy({ !$0.isASCII || isInHost($0) || isBracketed && $0 == ":" })
         else { return nil }
         return (name, port)
     }
@@ -144,14 +147,14 @@ package struct FeedAddress: Sendable, Hashable {
 
     /// Returns path and query for `key`: percent escapes in upper case (RFC 3986 §6.2.2.1), no trailing slashes of the
     /// path, no empty query.
-    private static func comparable(_ tail: Substring) -> String {
+    private static func comparable(_ tail: Substring.UnicodeScalarView) -> String {
         let end = tail.firstIndex(of: "?") ?? tail.endIndex
         var path = tail[..<end]
-        while path.hasSuffix("/") { path = path.dropLast() }
-        let query = tail[end...].count > 1 ? tail[end...] : ""
+        while path.last == "/" { path = path.dropLast() }
+        let query = tail[end...].count > 1 ? String(tail[end...]) : ""
         var result: [UInt8] = []
         var escaped = 0
-        for byte in (path + query).utf8 {
+        for byte in (String(path) + query).utf8 {
             result.append(escaped > 0 && byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f") ? byte & 0xDF : byte)
             escaped = byte == UInt8(ascii: "%") ? 2 : max(0, escaped - 1)
         }

@@ -127,17 +127,20 @@ extension Subscriptions {
     ) throws -> [UnfetchedShowResult] {
         let kept = try library.subscribeUnfetched(
             shows.map(\.show), template: configuration.nameTemplate, fromServer: server, now: now())
-        var changes: [Input] = []
-        for (result, credentials) in zip(kept, shows.map(\.credentials)) {
-            guard case .added(let podcast, let name) = result else { continue }
-            if let credentials {
-                try library.setHasCredentials(podcast: podcast, true)
-                try self.credentials.set(credentials, for: podcast)
-            }
-            changes.append(.changedShow(podcast, name: name))
+        // The shows are in the library, even if a password cannot be stored.
+        defer {
+            driver.report(
+                kept.compactMap { result -> Input? in
+                    guard case .added(let podcast, let name) = result else { return nil }
+                    return .changedShow(podcast, name: name)
+                })
+            copies.subscriptionsChanged()
         }
-        driver.report(changes)
-        copies.subscriptionsChanged()
+        for (result, credentials) in zip(kept, shows.map(\.credentials)) {
+            guard case .added(let podcast, _) = result, let credentials else { continue }
+            try library.setHasCredentials(podcast: podcast, true)
+            try self.credentials.set(credentials, for: podcast)
+        }
         return kept
     }
 

@@ -24,6 +24,8 @@ final class SyncExchange: ServicePart {
     private var clients: Set<ClientID> = []
     /// Whether the daemon is exiting. Failures are not recorded then, because they say nothing about the server.
     private var isStopping = false
+    /// The delay of the scheduled exchange while its result cannot be recorded.
+    private var recordingBackoff = RecordingBackoff()
 
     init(_ subscriptions: Subscriptions) {
         context = subscriptions.context
@@ -80,6 +82,7 @@ final class SyncExchange: ServicePart {
             // account is not used.
             try credentials.setSync(given)
             try library.beginSync(account, now: now())
+            recordingBackoff.reset()
             log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
         } catch let failure as SyncFailure {
             let advice =
@@ -156,11 +159,14 @@ final class SyncExchange: ServicePart {
         // Other unattended work may have to finish first (`WorkRecord.turn`). Once it has finished, upkeep reads this
         // property again.
         guard skipped != nil || !context.work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
+        // Rounded up, so that the backoff has ended when the exchange starts.
+        let delayed = recordingBackoff.until.map { now() + (max(.zero, $0 - uptime) + .milliseconds(999)).seconds }
+        let earliest = max(skipped ?? 0, delayed ?? 0)
         guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
-            return max(next, skipped ?? next)
+            return max(next, earliest)
         }
         let due = configuration.sync.due(oldest: oldest, newest: newest, isComplete: account.error == nil, next: next)
-        return max(due, skipped ?? due)
+        return max(due, earliest)
     }
 
     func runIfDue() {
@@ -207,43 +213,55 @@ final class SyncExchange: ServicePart {
         return await driver.underWay { await task.value }
     }
 
+    /// Exchanges with the server. If the library cannot be read or written, delays the next scheduled exchange.
     private func exchange() async -> SyncFailure? {
         do {
-            guard let account = try library.syncAccount() else { return nil }
-            do {
-                try await exchange(account)
-                try library.recordSync(
-                    error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
-                    now: now())
-                return nil
-            } catch is CancellationError {
-                let failure = SyncFailure(
-                    code: .unavailable, message: "the exchange was cancelled; the next one continues where it stopped")
-                let next = configuration.sync.next(now: now(), random: .random(in: 0..<1))
-                try library.recordCancelledSync(message: failure.message, next: max(next, account.heldUntil ?? next))
-                log.info("sync: \(failure.message)")
-                return failure
-            } catch var failure as SyncFailure {
-                if isStopping { return failure }
-                switch failure.code {
-                case .unavailable: failure.message += "; it is retried automatically"
-                // gpodder.net's response for a device that was deleted there.
-                case .missing: failure.message += "; podfs sync login makes this device known to it again"
-                case .refused, .rejected, .unusable: break
-                }
-                let isStopped = failure.code == .refused
-                let next = configuration.sync.next(
-                    now: now(), failures: account.failures + 1, retryAfter: failure.retryAfter,
-                    random: .random(in: 0..<1))
-                try library.recordSync(
-                    error: failure.message, isStopped: isStopped, next: isStopped ? nil : next,
-                    heldUntil: failure.retryAfter.map { now() + $0.seconds }, now: now())
-                log.warning("sync: \(failure.message)")
-                return failure
-            }
+            let failure = try await exchangeAndRecord()
+            recordingBackoff.reset()
+            return failure
         } catch {
+            _ = recordingBackoff.failed(at: uptime)
             log.error("sync: \(error)")
             return SyncFailure(code: .unusable, message: "\(error)")
+        }
+    }
+
+    /// Exchanges with the server, and records the outcome with the time of the next exchange.
+    ///
+    /// - Returns: the failure of the exchange; `nil` if there is none.
+    /// - Throws: the library's errors. The time of the next exchange is then not recorded.
+    private func exchangeAndRecord() async throws -> SyncFailure? {
+        guard let account = try library.syncAccount() else { return nil }
+        do {
+            try await exchange(account)
+            try library.recordSync(
+                error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
+                now: now())
+            return nil
+        } catch is CancellationError {
+            let failure = SyncFailure(
+                code: .unavailable, message: "the exchange was cancelled; the next one continues where it stopped")
+            let next = configuration.sync.next(now: now(), random: .random(in: 0..<1))
+            try library.recordCancelledSync(message: failure.message, next: max(next, account.heldUntil ?? next))
+            log.info("sync: \(failure.message)")
+            return failure
+        } catch var failure as SyncFailure {
+            if isStopping { return failure }
+            switch failure.code {
+            case .unavailable: failure.message += "; it is retried automatically"
+            // gpodder.net's response for a device that was deleted there.
+            case .missing: failure.message += "; podfs sync login makes this device known to it again"
+            case .refused, .rejected, .unusable: break
+            }
+            let isStopped = failure.code == .refused
+            let next = configuration.sync.next(
+                now: now(), failures: account.failures + 1, retryAfter: failure.retryAfter,
+                random: .random(in: 0..<1))
+            try library.recordSync(
+                error: failure.message, isStopped: isStopped, next: isStopped ? nil : next,
+                heldUntil: failure.retryAfter.map { now() + $0.seconds }, now: now())
+            log.warning("sync: \(failure.message)")
+            return failure
         }
     }
 

@@ -15,8 +15,8 @@ final class Uploads: ServicePart {
     private let driver: CoreDriver
     private let snapshots: UploadSnapshots
     private let passwords: CredentialStore<TaskID>
-    /// Uploads of an earlier daemon that have not been restarted.
-    private var pending: [TaskID] = []
+    /// Uploads of an earlier daemon that have not been restarted, as stored. Their rows do not change until then.
+    private var pending: [Upload] = []
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -40,7 +40,7 @@ final class Uploads: ServicePart {
         for upload in outstanding {
             var task = UploadTask(upload)
             if task.mayRun {
-                pending.append(upload.id)
+                pending.append(upload)
                 if let reason = reasonToSkip(upload) {
                     task.snapshot = UploadSnapshot(
                         key: upload.id, state: .suspended, sent: task.bytesOnServer, size: task.size,
@@ -60,14 +60,13 @@ final class Uploads: ServicePart {
 
     /// Starts the pending uploads that may run unattended now; see `WorkJournal.turn`.
     func beginPending() {
-        let turn = context.work.turn(of: pending.map { WorkItem.upload($0) }, now: now())
+        let turn = context.work.turn(of: pending.map { WorkItem.upload($0.id) }, now: now())
         context.work.begin(turn)
-        for id in turn.map({ TaskID($0.id) }) {
-            pending.removeAll { $0 == id }
-            guard let upload = try? library.upload(id: id) else {
-                removeFromJournal(id)
-                continue
-            }
+        let ids = Set(turn.map { TaskID($0.id) })
+        let uploads = pending.filter { ids.contains($0.id) }
+        pending.removeAll { ids.contains($0.id) }
+        for upload in uploads {
+            let id = upload.id
             driver.report(.uploadRegistered(UploadTask(upload)))
             begin(upload)
             // An upload may take hours. Once it has run for `journalTime`, assume that it does not crash the daemon.
@@ -91,8 +90,8 @@ final class Uploads: ServicePart {
     var next: Int64? {
         let now = now()
         if pending.isEmpty { return nil }
-        if !context.work.turn(of: pending.map { WorkItem.upload($0) }, now: now).isEmpty { return now }
-        return pending.compactMap { context.work.skippedUntil(WorkItem.upload($0), now: now) }.min()
+        if !context.work.turn(of: pending.map { WorkItem.upload($0.id) }, now: now).isEmpty { return now }
+        return pending.compactMap { context.work.skippedUntil(WorkItem.upload($0.id), now: now) }.min()
     }
 
     /// Starts the upload in the engine. If one of its snapshots is missing, fails the upload instead.
@@ -186,7 +185,7 @@ final class Uploads: ServicePart {
                 if let upload = try library.upload(id: id) {
                     driver.report(.uploadRegistered(UploadTask(upload, snapshot: task.snapshot)))
                 }
-                pending.removeAll { $0 == id }
+                pending.removeAll { $0.id == id }
                 engine.suspendUpload(id)
                 removeFromJournal(id)
             case .cancel:
@@ -212,7 +211,7 @@ final class Uploads: ServicePart {
         if task.state == .suspended || task.state == .failed { snapshot?.state = .queued }
         snapshot?.error = nil
         driver.report(.uploadRegistered(UploadTask(upload, snapshot: snapshot)))
-        pending.removeAll { $0 == id }
+        pending.removeAll { $0.id == id }
         begin(upload)
     }
 
@@ -256,7 +255,7 @@ final class Uploads: ServicePart {
 
     /// Releases the resources of a completed or cancelled upload: its transfer, snapshots and password.
     private func release(_ upload: Upload) {
-        pending.removeAll { $0 == upload.id }
+        pending.removeAll { $0.id == upload.id }
         engine.cancelUpload(upload.id)
         removeFromJournal(upload.id)
         for file in upload.files { snapshots.remove(file) }

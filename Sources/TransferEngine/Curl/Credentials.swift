@@ -20,7 +20,7 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the origin of an http or https URL; `nil` for other text.
     package static func origin(of url: String) -> String? {
-        guard let end = url.firstRange(of: "://") else { return nil }
+        guard let end = url.unicodeScalars.firstRange(of: "://".unicodeScalars) else { return nil }
         let scheme = url[..<end.lowerBound].lowercased()
         guard scheme == "http" || scheme == "https" else { return nil }
         var place = authority(of: url)
@@ -33,18 +33,20 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
             host = place[..<colon]
             let digits = place[place.index(after: colon)...]
             if !digits.isEmpty {
-                guard let number = Int(digits), (1...65_535).contains(number) else { return nil }
+                guard let number = Int(String(digits)), (1...65_535).contains(number) else { return nil }
                 port = number
             }
         }
-        return host.isEmpty ? nil : "\(scheme)://\(host.lowercased()):\(port)"
+        return host.isEmpty ? nil : "\(scheme)://\(String(host).lowercased()):\(port)"
     }
 
     private static func hasUserInfo(_ url: String) -> Bool { authority(of: url).contains("@") }
 
-    private static func authority(of url: String) -> Substring {
-        guard let end = url.firstRange(of: "://") else { return "" }
-        return url[end.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
+    /// Returns the authority as scalars, since curl regards a delimiter before a combining character as a delimiter.
+    private static func authority(of url: String) -> Substring.UnicodeScalarView {
+        let scalars = url.unicodeScalars
+        guard let end = scalars.firstRange(of: "://".unicodeScalars) else { return Substring().unicodeScalars }
+        return scalars[end.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
     }
 
     /// The origin without the secrets, since values are printed in logs.

@@ -78,8 +78,9 @@ final class ConnectionSlots {
     /// Returns the key of the limits per host: the URL's authority, without user info and in lower case. A text without
     /// a scheme is returned unchanged.
     static func host(of url: String) -> String {
-        guard let scheme = url.firstRange(of: "://") else { return url }
-        let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return authority.split(separator: "@").last.map { $0.lowercased() } ?? ""
+        let scalars = url.unicodeScalars
+        guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return url }
+        let authority = scalars[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return authority.split(separator: "@").last.map { String($0).lowercased() } ?? ""
     }
 }

@@ -6,7 +6,8 @@ internal import TransferCore
 /// Confined to the engine's thread. curl's callbacks only record the head of a response and count the bytes of its
 /// body. The response is processed when curl has finished the exchange (`ended(_:)`).
 final class Upload: EasyHandleReceiver {
-    let source: UploadSource
+    /// Replaced when the upload is resumed: the owner may have new credentials.
+    var source: UploadSource
     private unowned let engine: EngineLoop
     private(set) var machine: UploadMachine
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?

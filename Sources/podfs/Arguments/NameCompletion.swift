@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 
@@ -92,10 +93,11 @@ enum NameCompletion {
     /// so colons are escaped.
     private static func quotedForShell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
-        case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)
+        case .bash:
+            names.filter { !$0.unicodeScalars.contains("$") && !$0.unicodeScalars.contains("`") }.map(quotedForBash)
         case .zsh:
-            names.filter { !$0.dropLast().contains("!") }.map {
-                $0.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            names.filter { !$0.unicodeScalars.dropLast().contains("!") }.map {
+                $0.replacingScalars("\\", with: "\\\\").replacingScalars(":", with: "\\:")
             }
         default: names
         }

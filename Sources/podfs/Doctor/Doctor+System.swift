@@ -92,16 +92,17 @@ extension Doctor {
         let mounts = MountedFolder.all().filter(\.isPodfs)
         if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
         return mounts.map { mount -> Finding in
-            switch mount.answer() {
+            let path = ShellQuoting.quoted(mount.path)
+            return switch mount.answer() {
             case .process, .refused: .ok("mounts", mount.path)
             case .timeout:
                 .problem(
                     "mounts", "\(mount.path) does not answer",
-                    remedy: "its process hangs or is stopped; to detach it: podfs unmount --force \(mount.path)")
+                    remedy: "its process hangs or is stopped; to detach it: podfs unmount --force \(path)")
             case .dead:
                 .problem(
                     "mounts", "\(mount.path) is a dead mount: its process has died",
-                    remedy: "mount it again (podfs mount \(mount.path)), or unmount it: podfs unmount \(mount.path)")
+                    remedy: "mount it again (podfs mount \(path)), or unmount it: podfs unmount \(path)")
             }
         }
     }

@@ -37,7 +37,9 @@ enum MountPoint: Equatable {
         // therefore checked first.
         if let mounted = MountedFolder.at(absolute(folder)), mounted.isPodfs {
             guard mounted.isDead else {
-                throw CommandError(.failed, "\(folder) is mounted already; to unmount it: podfs unmount \(folder)")
+                throw CommandError(
+                    .failed,
+                    "\(folder) is mounted already; to unmount it: podfs unmount \(ShellQuoting.quoted(folder))")
             }
             try Unmount.perform(mounted.path, detach: true)
         }
@@ -47,7 +49,9 @@ enum MountPoint: Equatable {
             // A dead mount of another FUSE program is not detached.
             if code == ENOTCONN {
                 throw CommandError(
-                    .failed, "\(folder) is a dead mount of another program; detach it first: fusermount3 -uz \(folder)")
+                    .failed,
+                    "\(folder) is a dead mount of another program; detach it first: fusermount3 -uz "
+                        + ShellQuoting.quoted(folder))
             }
             throw problem(folder, code)
         }
@@ -76,7 +80,8 @@ enum MountPoint: Equatable {
 
     private static func problem(_ folder: String, _ code: Int32) -> CommandError {
         if code == ENOENT {
-            return CommandError(.failed, "\(folder) does not exist; create it first: mkdir -p \(folder)")
+            return CommandError(
+                .failed, "\(folder) does not exist; create it first: mkdir -p \(ShellQuoting.quoted(folder))")
         }
         return CommandError(.failed, "\(folder): \(String(cString: strerror(code)))")
     }

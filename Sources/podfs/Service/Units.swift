@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PodcastFeed
 import PodcastProtocol
 
 /// The unit files of podfs for a user's systemd (systemd.unit(5)): a socket that starts the daemon for its first
@@ -157,15 +158,18 @@ struct Units: Sendable {
     private static var accountHome: String? { getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } }
 
     /// Doubles `%`, which starts a specifier (systemd.unit(5)).
-    private static func escapingSpecifiers(_ text: String) -> String { text.replacing("%", with: "%%") }
+    private static func escapingSpecifiers(_ text: String) -> String { text.replacingScalars("%", with: "%%") }
 
     /// Quotes an assignment of `Environment=`, or the program of a command line (systemd.syntax(7), QUOTING). `$` is
     /// special in neither: variables are expanded only in a program's arguments (systemd.service(5), COMMAND LINES).
     private static func quoted(_ text: String) -> String {
-        let special = text.contains { !($0.isASCII && ($0.isLetter || $0.isNumber)) && !"/._-=:@+".contains($0) }
+        let special = text.unicodeScalars.contains { scalar in
+            !(scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil))
+                && !"/._-=:@+".unicodeScalars.contains(scalar)
+        }
         let literal = escapingSpecifiers(text)
         guard special else { return literal }
-        let escaped = literal.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        let escaped = literal.replacingScalars("\\", with: "\\\\").replacingScalars("\"", with: "\\\"")
         return "\"\(escaped)\""
     }
 }

@@ -90,6 +90,16 @@ struct HostQueueTests {
         #expect(queue.blockedUntil(host: "a", now: .seconds(5)) == .seconds(65))
     }
 
+    @Test func aLateAnswerDuringAPauseDoesNotResetThePauses() {
+        var queue = queue(["a", "a", "a"])
+        #expect(queue.start(now: .seconds(0)) == [0, 1])
+        queue.finish(0, .refused(retryAfter: nil), now: .seconds(0))
+        queue.finish(1, .answered, now: .seconds(5))
+        #expect(queue.start(now: .seconds(60)) == [2])
+        queue.finish(2, .refused(retryAfter: nil), now: .seconds(60))
+        #expect(queue.blockedUntil(host: "a", now: .seconds(60)) == .seconds(180))
+    }
+
     @Test func aLongRetryAfterIsLimitedToAWeek() {
         var queue = queue(["a"])
         #expect(queue.start(now: .seconds(0)) == [0])
@@ -144,7 +154,7 @@ struct HostQueueTests {
                     blocked[end.host] = max(blocked[end.host] ?? .start, now + max(pause, retry ?? .zero))
                 } else {
                     queue.finish(end.id, .answered, now: now)
-                    refusals[end.host] = 0
+                    if (blocked[end.host] ?? .start) <= now { refusals[end.host] = 0 }
                 }
             case 8:
                 guard let index = waiting.indices.randomElement(using: &dice) else { continue }

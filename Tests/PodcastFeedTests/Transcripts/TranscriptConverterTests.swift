@@ -91,6 +91,13 @@ struct TranscriptConverterTests {
         #expect(converted(Array(nested.utf8), pieces: 4_096) == nil)
     }
 
+    @Test func aDelimiterBeforeACombiningCharacterIsEscaped() {
+        let segment = #"{"speaker": "A&\u0301", "startTime": 1, "endTime": 2, "body": "x <\u0301b&\u0301 -->\u0301"}"#
+        let text = converted(Array(#"{"version": "1.0.0", "segments": [\#(segment)]}"#.utf8))
+        let line = "\n<v A&amp;\u{301}>x &lt;\u{301}b&amp;\u{301} --&gt;\u{301}\n\n"
+        #expect(text?.hasSuffix(line) == true, "\(text ?? "")")
+    }
+
     /// A line of `TranscriptConverter.textLimit` bytes full of marks, such as `<`, that are never closed. If the
     /// converter searched the rest of the line for the end of each mark, the line would take minutes.
     @Test(.timeLimit(.minutes(1)), arguments: [("<", "&lt;"), ("<b", "&lt;b"), ("{\\", "{\\"), ("&", "&amp;")])

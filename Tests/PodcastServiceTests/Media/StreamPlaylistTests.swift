@@ -87,7 +87,8 @@ import TransferCore
         ("http://127.0.0.1:8080/x.ts", AddressSpace.public, false), ("http://localhost/x.ts", .public, false),
         ("http://192.168.1.1/x.ts", .public, false), ("http://[::1]/x.ts", .local, false),
         ("http://user@10.0.0.1/x.ts", .public, false), ("http://192.168.1.1/x.ts", .local, true),
-        ("http://127.0.0.1/x.ts", .loopback, true), ("https://8.8.8.8/x.ts", .public, true),
+        ("http://127.0.0.1/\u{301}x.ts", .public, false), ("http://127.0.0.1/x.ts", .loopback, true),
+        ("https://8.8.8.8/x.ts", .public, true),
     ])
     func aPlaylistMayNotLeadToAMorePrivateNetwork(address: String, space: AddressSpace, isAllowed: Bool) {
         let text = "#EXTM3U\n#EXTINF:1,\n\(address)\n"

@@ -13,6 +13,9 @@ struct FeedAddressTests {
         ("http://[2001:DB8::1]:8080/x?", "[2001:db8::1]:8080/x"),
         ("https://example.org?q=%c3%a4", "example.org?q=%C3%A4"),
         ("https://exämple.org:/feed", "exämple.org/feed"),
+        // A delimiter before a combining character is a delimiter.
+        ("https://example.org/\u{301}a?\u{FE0F}b#\u{301}c", "example.org/\u{301}a?\u{FE0F}b"),
+        ("https://user@\u{301}example.org:443/", "\u{301}example.org"),
     ])
     func theKeyOmitsInsignificantParts(text: String, key: String) throws {
         let address = try #require(FeedAddress(text))

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import PodcastLibrary
 import PodcastProtocol
@@ -37,6 +38,24 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other", "Third"])
         #expect(try await status(client).state == .idle)
+        await daemon.stop()
+    }
+
+    @Test func anExchangeThatCannotBeRecordedIsNotRepeatedAtOnce() async throws {
+        let (daemon, client) = try await begin()
+        try execute("UPDATE sync_account SET next_sync = 1")
+        try execute("CREATE TRIGGER forbid BEFORE UPDATE ON sync_account BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+        // The connection of a client makes the daemon read the due times again.
+        _ = try await daemon.connect()
+        try await waitUntil(description: "the next exchange is delayed") {
+            guard let next = try await status(client).nextSync else { return false }
+            return next > Int64(Date().timeIntervalSince1970) + 30
+        }
+        try execute("DROP TRIGGER forbid")
+        try await sync(client)
+        #expect(try await status(client).state == .idle)
+        let next = try #require(try daemon.library.syncAccount()?.nextSync)
+        #expect(next > 1)
         await daemon.stop()
     }
 }

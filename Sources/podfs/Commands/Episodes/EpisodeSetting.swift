@@ -44,7 +44,8 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
             else { return nil }
             total = total * 60 + value
         }
-        return total
+        // JSON has no infinity. The daemon refuses the largest number, and its message has the limit.
+        return min(total, .greatestFiniteMagnitude)
     }
 
     func command(for episode: EpisodeID) -> Command {

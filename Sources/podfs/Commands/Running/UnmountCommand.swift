@@ -56,7 +56,7 @@ struct UnmountCommand: PodfsCommand {
             throw CommandError(
                 .failed,
                 "\(folder) does not answer: its process hangs or is stopped; to detach it: "
-                    + "podfs unmount --force \(folder)")
+                    + "podfs unmount --force \(ShellQuoting.quoted(folder))")
         }
         // This process would keep the mount busy if its own current folder were in the mount.
         chdir("/")
@@ -97,7 +97,7 @@ struct UnmountCommand: PodfsCommand {
         guard force else {
             let holders = Holders.of(path, except: Set([pid, getpid()].compactMap(\.self)))
             let names = holders.isEmpty ? "a program" : holders.joined(separator: ", ")
-            let remedy = "close it, or: podfs unmount --force \(folder)"
+            let remedy = "close it, or: podfs unmount --force \(ShellQuoting.quoted(folder))"
             throw CommandError(.failed, "\(folder) is in use by \(names); \(remedy)")
         }
         try Unmount.perform(path, detach: true)
