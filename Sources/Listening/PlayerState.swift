@@ -24,7 +24,8 @@ package struct PlayerTrack: Sendable, Equatable {
         self.length = length
     }
 
-    /// Whether both are the same track. Players announce a track again when they know more about it.
+    /// Whether both are the same track. Players announce a track again when they know more about it, so ids are
+    /// compared only if both announcements have one.
     func isSame(as other: PlayerTrack) -> Bool { url == other.url && (id == other.id || id == nil || other.id == nil) }
 }
 
@@ -65,7 +66,8 @@ struct SignalBudget: Sendable {
 
     private var left = capacity
     private var updated = Instant.start
-    /// The time from which the signals of an exhausted player are processed again; `nil` while they are processed.
+    /// The time at which the owner must call `recover(at:)`; `nil` unless the budget is exhausted. Signals are dropped
+    /// until that call.
     private(set) var until: Instant?
 
     /// Counts a signal, and returns whether it may be processed.
@@ -78,7 +80,7 @@ struct SignalBudget: Sendable {
         return false
     }
 
-    /// Permits signals again.
+    /// Ends the pause of an exhausted player: its signals are processed again, with a budget of `recovery`.
     mutating func recover(at now: Instant) {
         (left, updated, until) = (Self.recovery, now, nil)
     }

@@ -9,15 +9,15 @@ extension TransferEngine {
     /// Suspends an upload until `upload` is called again.
     package func suspendUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.suspend() } }
 
-    /// Cancels an upload permanently. The part on the server stays there.
+    /// Cancels an upload permanently. The bytes that the server has already stored are not deleted.
     package func cancelUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.cancel() } }
 
-    /// Answers `UploadEvent.record`.
+    /// Answers `UploadEvent.record`: the owner has persisted the progress, and the upload may continue.
     package func recorded(_ key: TaskID, _ id: UploadMachine.RecordID) {
         mailbox.post { $0.uploads[key]?.recorded(id) }
     }
 
-    /// Answers `UploadEvent.doubtful`.
+    /// Answers `UploadEvent.doubtful`: the owner reports whether the server has received the POST.
     package func resolveDoubt(_ key: TaskID, _ finding: UploadMachine.Finding) {
         mailbox.post { $0.uploads[key]?.resolveDoubt(finding) }
     }

@@ -8,7 +8,7 @@ import TransferCore
 
 @testable import podfs
 
-/// `podfs status --watch` and progress lines, on real terminals.
+/// `podfs status --watch` and progress lines, on pseudo-terminals and without a terminal.
 @Suite(.timeLimit(.minutes(5))) struct WatchTests {
     private let show: MountedShow
     private let path = "Example Show/2026-01-01 Episode 1.mp3"

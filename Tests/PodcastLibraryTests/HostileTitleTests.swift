@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Hundreds of titles designed to break names, in growing shows.
+/// Hundreds of titles designed to produce bad or equal file names, in a show that grows.
 struct HostileTitleTests {
     /// Parts of titles. Some differ only in case, some have an unexpected upper or lower case.
     private static let pieces = [
@@ -114,7 +114,7 @@ struct LargeShowTests {
         #expect(first.inserted.count == 10_000)
         let before = try library.episodes(of: podcast)
         let extras = try library.extras(of: before[77].id)
-        // Empties the log, which then contains only what the merge writes.
+        // Empties the WAL, so that it then contains only what the merge writes.
         try library.checkpoint()
         try #require(try size(folder.library + "-wal") == 0)
 
@@ -122,7 +122,7 @@ struct LargeShowTests {
         #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
         #expect(try library.episodes(of: podcast) == before)
         #expect(try library.extras(of: before[77].id) == extras)
-        // Only the show's own row changes: the log has a few frames, not those of 10,000 rows.
+        // Only the show's own row changes, so the WAL has a few frames, not those of 10,000 rows.
         let written = try size(folder.library + "-wal")
         #expect(written > 0 && written < 64 << 10)
         var identifiers = try library.identifiers()

@@ -75,7 +75,7 @@ struct CacheTests {
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
         #expect(home.web.requests(for: "/feed-3.mp3").isEmpty)
-        // After the file is closed, the next assessment of the cache finds space. The user's command triggers one.
+        // After the file is closed, the daemon finds space when it next assesses the cache. The second pin causes this.
         withExtendedLifetime(lease) {}
         lease = nil
         try await client.act(.pin, pinned.id)

@@ -220,7 +220,7 @@ import TransferEngine
         #expect(event.kind == .failed && event.task?.error?.contains("check there") ?? false, "\(event)")
         #expect(server.calls("POST").count == 1)
         await daemon.stop()
-        // The next daemon does not retry before the user has checked.
+        // The next daemon does not retry until the user, who can check the server, resumes the upload.
         let (second, other) = try await start()
         #expect(try await other.tasks().map(\.state) == [.failed])
         _ = try await act(.resume, id, other)

@@ -40,7 +40,8 @@ final class SharedState: Sendable {
 
     func route(_ path: String) -> Route? { state.withLock { $0.routes[path] ?? $0.routes[Self.elsewhere] } }
 
-    /// The key of the route for all paths without one. It cannot be a path: paths begin with a slash.
+    /// The key of the route that serves all paths without a route of their own. No path equals it, since paths begin
+    /// with a slash.
     static let elsewhere = "*"
 
     func clearLog() {

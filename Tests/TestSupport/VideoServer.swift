@@ -74,7 +74,7 @@ package final class VideoServer: Sendable {
         package internal(set) var size = 0
         /// With tus, the final size of the media. Only the first request with bytes may set it (creation-defer-length).
         package internal(set) var length: Int?
-        /// The number of times that complete media were stored.
+        /// The number of times that the server has stored the complete media.
         package internal(set) var timesStored = 0
         /// With tus, whether a request with bytes is in progress, which excludes others.
         var isLocked = false

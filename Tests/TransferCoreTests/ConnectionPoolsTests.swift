@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// A reference to the pools, so that `#expect` can contain calls that change them.
+/// The pools under test. They are a struct; this class wraps them, so that `#expect` can contain mutating calls.
 private final class Subject {
     private var pools: ConnectionPools
 

@@ -3,14 +3,15 @@ import Testing
 
 @testable import TransferCore
 
-/// Download URLs that expire, and newer URLs from the machine's owner.
+/// Download URLs that expire: the machine asks its owner for a newer URL of the same file (`renewAddress`).
 @Suite struct DownloadMachineAddressTests {
     private static let missing = TransferError(.missing, "the server answered 404")
     private var missing: TransferError { Self.missing }
 
     private func bench() -> MachineBench { MachineBench { $0.renewsAddress = true } }
 
-    /// Returns a bench with a task that waits for a newer URL: the old one was refused in the middle of the file.
+    /// Returns a bench whose task waits for a newer URL. The server sent 1,000 bytes, then the connection failed, and
+    /// the server answered both attempts to resume with `status`.
     private func refused(_ status: Int = 404) -> MachineBench {
         let bench = bench()
         _ = bench.fill()

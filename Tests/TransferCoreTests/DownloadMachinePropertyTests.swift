@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Random events against a model of everything outside the machine.
+/// The download machine under random events, with a model of the server, the disk and the readers.
 @Suite struct DownloadMachinePropertyTests {
     private static func limits(excess: Int64) -> DownloadMachine.Limits {
         var limits = DownloadMachine.Limits()

@@ -2,10 +2,11 @@ import Testing
 
 @testable import TransferCore
 
-/// Forms and blocks of addresses, and address spaces by the IANA registries of special-purpose addresses.
+/// The parsing of IP addresses and address blocks, and the address space (loopback, local or public) of an address,
+/// according to the IANA registries of special-purpose addresses.
 struct NetworkAddressTests {
     @Test(arguments: [
-        // 0/8 and 127/8, up to both ends.
+        // 0/8 and 127/8, with the first and last address of each.
         (AddressSpace.loopback, ["0.0.0.0", "0.1.2.3", "0.255.255.255", "127.0.0.1", "127.0.0.0", "127.255.255.255"]),
         (.public, ["1.0.0.0", "126.255.255.255", "128.0.0.0"]),
         (.local, ["10.0.0.0", "10.255.255.255"]), (.public, ["9.255.255.255", "11.0.0.0"]),

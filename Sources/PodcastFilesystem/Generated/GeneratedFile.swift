@@ -34,8 +34,7 @@ extension GeneratedFile {
         // The size of an open file does not change.
         let size = open?.content?.size ?? rendering.estimate ?? rendering.content.size
         var facts = NodeFacts(node, size: size, modified: rendering.modified, changed: rendering.changed)
-        // Nothing is cached. Still, the number of blocks must not be 0, for the same reason as that of an episode:
-        // programs treat a file without blocks as a hole.
+        // The content is not fetched yet, but st_blocks must not be 0: programs treat a file without blocks as a hole.
         if rendering.estimate != nil, open?.content == nil { facts.blocks = 1 }
         return facts
     }

@@ -6,8 +6,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// Reads. A read is answered immediately from the cache if possible, otherwise parked until the daemon has the missing
-// bytes.
+// Reads. A read is answered immediately from the cache if possible. Otherwise it is parked: the kernel gets no reply
+// until the daemon has the missing bytes.
 extension PodcastFilesystem {
     package func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
         guard let file = state.withLock({ $0.files[handle] }), offset >= 0 else {
@@ -25,7 +25,8 @@ extension PodcastFilesystem {
             return
         }
         let (kind, isPromoted) = Self.kind(of: range, in: file)
-        // The read that shows that a program is a player starts the download, even if its bytes are present.
+        // The read that shows that a program is a player must start the download. It is sent to the daemon even if its
+        // bytes are present.
         if !isPromoted, let ready = Self.ready(file, range) {
             if ready.count == 0, tag == nil, refusesTail(range, of: file) {
                 request.reply(error: .ioError)
@@ -55,7 +56,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Records a read of a program that is assumed to be a probe: one that reads only headers and tags.
+    /// Records a read by a program that has so far been assumed to be a probe: a program that reads only headers and
+    /// tags.
     ///
     /// - Returns: The kind of program, and whether this read shows that it is a player and must start the download.
     private static func kind(of range: Range<Int64>, in file: OpenFile) -> (ReaderKind, isPromoted: Bool) {
@@ -68,11 +70,11 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers a read from the head: the first bytes of the episode, which the daemon sent before there was a cache
-    /// file.
+    /// Returns the bytes of a read from the head, that is, from the first bytes of the episode, which the daemon sent
+    /// before there was a cache file.
     ///
-    /// - Returns: The bytes, and whether this is the first read that the head answers: the daemon must be notified of
-    ///   that one. `nil` if the head does not include the whole read.
+    /// - Returns: The bytes, and whether this is the first read that the head answers. In that case, the caller must
+    ///   notify the daemon. `nil` if the head does not include the whole read.
     private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
         file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
@@ -104,7 +106,8 @@ extension PodcastFilesystem {
         if isClosed { finishClose(of: file) }
     }
 
-    /// Whether to refuse a read beyond the end. The kernel reads ahead beyond the end if it has cached a larger size.
+    /// Whether to refuse a read beyond the end, because it may be a readahead. The kernel reads ahead beyond the end if
+    /// it has cached a larger size; `KernelCache.refusesTail` explains why such a read must not get an empty reply.
     private func refusesTail(_ range: Range<Int64>, of file: OpenFile) -> Bool {
         state.withLock { state in
             !file.bypassesCache && !state.kernel.isDirect(file.number)
@@ -156,7 +159,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers a read of a replaced generation: an open file can still be read as far as its bytes were received.
+    /// Answers a read of an open file whose generation is no longer current, because the daemon has replaced it. Bytes
+    /// of the old generation that were received can still be read. Other reads fail with ESTALE.
     private func replyOfOldGeneration(
         _ request: consuming Request, _ file: OpenFile, _ tag: Range<Int64>?, _ range: Range<Int64>
     ) {
@@ -172,9 +176,9 @@ extension PodcastFilesystem {
         Self.reply(request, of: file, tag, ready, at: range.lowerBound)
     }
 
-    /// Returns the error for a read that must not be parked, otherwise `nil`. After a failed readahead the kernel
-    /// requests the page again for the reader itself: the second request fails like the first, instead of waiting for
-    /// the deadline once more.
+    /// Returns the error for a read that must not be parked, otherwise `nil`. An error of the last `retryWindow`
+    /// is returned again: after a failed readahead the kernel requests the page once more for the reader itself, and
+    /// that request must not wait for the deadline a second time.
     private func refusal(of file: OpenFile) -> Errno? {
         let now = SystemClock.monotonic.now
         if parked.refuses(at: now) { return .ioError }
@@ -290,8 +294,8 @@ extension PodcastFilesystem {
 
     // MARK: Parking
 
-    /// Parks a request of the kernel and sends one to the daemon. `answer` is called with the response, unless the
-    /// caller was interrupted before.
+    /// Parks a request of the kernel and sends the daemon a request on its behalf. `answer` is called with the daemon's
+    /// response, unless the calling program was interrupted before.
     func send(
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void

@@ -18,19 +18,19 @@ package struct LibraryRecovery: Sendable, Equatable {
 extension Library {
     /// Opens the library for the writing process, replacing a damaged or missing one with its last good backup.
     ///
-    /// The damaged file is renamed. New ids start well above those of the lost library, which are part of inode numbers
-    /// that programs may still use. They start at 1 only if neither a backup nor a list of subscriptions shows that
-    /// there was a library.
+    /// The damaged file is renamed. New ids start well above those of the lost library, because ids are part of inode
+    /// numbers, and programs may still use the old ones. They start at 1 only if neither a backup nor a list of
+    /// subscriptions shows that there was a library.
     ///
     /// - Parameters:
     ///   - backup: A file written by `backup(to:)`; need not exist.
     ///   - isSuspect: Whether earlier daemons crashed at start. The whole file is then checked, which takes seconds for
     ///     a large one.
-    ///   - canRebuild: Whether an empty library may replace a damaged one if there is no usable backup: the caller then
-    ///     knows the subscriptions from elsewhere. Evaluated only if the library is damaged or missing.
+    ///   - canRebuild: Whether an empty library may replace a damaged one if there is no usable backup. True if the
+    ///     caller has another list of the subscriptions. Evaluated only if the library is damaged or missing.
     /// - Throws: `damaged` if neither a backup nor an empty library can replace the file, which then stays. Another
     ///   error if the backup cannot be read or copied now, for example because the disk is full. No empty library is
-    ///   created then, because its own backup would soon overwrite this one.
+    ///   created then, because its backup would soon overwrite the existing one.
     package static func openForWriting(
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
@@ -89,7 +89,8 @@ extension Library {
         try reserve(Identifiers(podcast: ShowID(last), episode: EpisodeID(last), download: TaskID(last)))
     }
 
-    /// Renames the file of a library and its log: SQLite would replay the log into the file that replaces the library.
+    /// Renames the file of a library and its WAL. SQLite would otherwise replay the WAL into the file that replaces the
+    /// library.
     private static func setAside(_ path: String, as aside: String) throws {
         for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
             throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
@@ -107,8 +108,8 @@ extension Library {
         (path.hasSuffix(".sqlite") ? String(path.dropLast(7)) : path) + ".backup.sqlite"
     }
 
-    /// Whether a library has a log with more than its header of 32 bytes (https://www.sqlite.org/fileformat2.html, "The
-    /// WAL File Format").
+    /// Whether a library has a WAL that is longer than its header of 32 bytes
+    /// (https://www.sqlite.org/fileformat2.html, "The WAL File Format").
     static func hasLog(_ path: String) -> Bool {
         var status = stat()
         return stat(path + "-wal", &status) == 0 && status.st_size > 32
@@ -159,7 +160,8 @@ extension Library {
         }
     }
 
-    /// Copies a backup, migrates and checks the copy, and reserves the ids that may have been assigned since.
+    /// Copies a backup, migrates and checks the copy, and reserves the ids that may have been assigned since the
+    /// backup was made.
     ///
     /// - Returns: The time of the backup.
     private static func restore(_ backup: String, to restored: String) throws -> Int64 {
@@ -186,7 +188,7 @@ extension Library {
                 podcast: ShowID(assigned.podcast.rawValue + idMargin),
                 episode: EpisodeID(assigned.episode.rawValue + idMargin),
                 download: TaskID(assigned.download.rawValue + idMargin)))
-        // Copies the log into the database file, since only this file is renamed.
+        // Copies the WAL into the database file, since only this file is renamed.
         try library.closeAfterCheckpoint()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
         return Int64(status.st_mtim.tv_sec)

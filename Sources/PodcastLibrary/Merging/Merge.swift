@@ -94,7 +94,8 @@ struct Merge {
             podcast: podcast, inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
-    /// Returns the rows of the show's episodes with their identifying facts: also buried ones, but no alternates.
+    /// Returns the rows of the show's episodes, and the facts that identify each of them. Buried episodes, which no
+    /// listing shows, are included. Alternates, the rows of an episode's other encodings, are not.
     private func rows() throws -> ([StoredEpisode], [EpisodeIdentity]) {
         var known: [StoredEpisode] = []
         var facts: [EpisodeIdentity] = []
@@ -151,8 +152,9 @@ struct Merge {
         updated.append(row.id)
     }
 
-    /// Whether the feed now refers to another file, by its length or its URL without the query: the size confirmed for
-    /// the old file then no longer applies. An existing rendition keeps its size until it is removed.
+    /// Whether the feed now refers to another file: the stated length or the URL without its query has changed. The
+    /// size that a server confirmed for the old file is then deleted. Cached bytes of the old file (a rendition) keep
+    /// their own size until they are removed.
     static func differ(_ row: StoredMedia, _ media: EpisodeMedia) -> Bool {
         if let old = row.length, let new = media.enclosure.length, old != new { return true }
         let old = EpisodeMatcher.comparable(url: row.url).prefix { $0 != "?" }
@@ -160,7 +162,7 @@ struct Merge {
         return old != new
     }
 
-    /// Returns the size in bytes of the playlist of a stream; `nil` for any other file.
+    /// Returns the size in bytes of the playlist that podfs generates for a stream; `nil` for any other file.
     private static func streamSize(_ name: String, _ facts: EpisodeFacts, _ media: EpisodeMedia) -> Int? {
         guard StreamFile.isStream(name) else { return nil }
         return StreamFile.content(title: facts.title, duration: facts.item.duration, url: media.enclosure.url).count
@@ -283,8 +285,9 @@ struct Merge {
 
     // MARK: - The show
 
-    /// Records a successful refresh with a delta: a response with only the new items (RFC 3229). The validators stay,
-    /// so that the next request again asks for the items that are new since the last whole document.
+    /// Records a successful refresh with a delta: a response with only the new items (RFC 3229). The stored
+    /// validators (ETag, Last-Modified) are not replaced, so that the next request again asks for the items that are
+    /// new since the last whole document.
     private func updatePodcast(afterDelta response: FeedResponse) throws {
         try db.cachedStatement(
             sql: """

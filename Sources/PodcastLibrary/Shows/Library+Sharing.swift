@@ -28,7 +28,8 @@ extension Library {
 }
 
 extension EpisodeSummary {
-    /// The guid in a feed for other people: the publisher's, or a hash of it if it is a URL, which may be secret.
+    /// The guid of the episode in a feed for other people. It is the publisher's guid, or a hash of that guid if it is
+    /// a URL, which may contain a secret. An episode without a guid gets one that contains its id.
     package var sharedGUID: String {
         guard let guid, !guid.isEmpty else { return "podfs-episode-\(id)" }
         guard guid.contains("://") else { return guid }

@@ -37,7 +37,7 @@ extension Library {
         }
     }
 
-    /// Records the timestamp for the next request, after all changes of a response were applied.
+    /// Records the timestamp for the next request. Call it after all changes of the response have been applied.
     package func recordSubscriptions(since: Int64) throws {
         try write { db in try db.execute(sql: "UPDATE sync_account SET subscriptions_since = ?", arguments: [since]) }
     }
@@ -54,11 +54,13 @@ extension Library {
             sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
     }
 
-    /// Marks changes as sent, before the request: the server may accept them although the response is lost.
+    /// Marks changes as sent. Call it before the request, since the server may accept them even if the response
+    /// is lost.
     package func markSent(_ changes: [PendingSubscription]) throws {
         try write { db in
             for change in changes {
-                // The serial number is not compared: the request contains the change even if it was reversed since.
+                // The serial number is not compared: the request will contain the change even if it has been
+                // reversed since.
                 try db.execute(
                     sql: "UPDATE sync_subscription SET sent = ? WHERE url = ?",
                     arguments: [change.subscribed, change.url])

@@ -9,9 +9,10 @@ package enum SyncTimeRange {
 
 /// The clocks of this device and of the server, at one moment.
 ///
-/// Devices' clocks differ, and an action has the time of the acting device. podfs sends its own actions in the server's
-/// time, never earlier than the state that the person saw. It treats an action from the far future as if it had
-/// happened now: otherwise a single device whose clock is a year ahead would win against all others for a year.
+/// Devices' clocks differ, and an action has the time of the acting device. podfs converts the times of its own actions
+/// to the server's clock. Such a time is never earlier than that of the state that the person saw. podfs treats an
+/// action from the far future as if it had happened now: otherwise the actions of a single device whose clock is a year
+/// ahead would override those of all others for a year.
 package struct SyncClock: Sendable, Equatable {
     /// Seconds since 1970 UTC.
     package let local: Int64
@@ -34,7 +35,8 @@ package struct SyncClock: Sendable, Equatable {
 
     /// Returns the time of a local change, by the server's clock.
     ///
-    /// - Parameter floor: The lowest time that the change may have: after the state that the person saw.
+    /// - Parameter floor: The lowest time that the change may have, so that it is later than the state that the person
+    ///   saw.
     package func time(ofLocal moment: Int64, floor: Int64) -> Int64 {
         max(SyncTimeRange.bounded(moment) + skew, SyncTimeRange.bounded(floor))
     }
@@ -48,11 +50,11 @@ package struct SyncClock: Sendable, Equatable {
 
 /// The start times of requests for changes.
 ///
-/// Each response of the API has a timestamp for the next request. Requests that started exactly at this timestamp would
-/// miss actions, for two reasons. Some servers (oPodSync, gpoddersync) compare it with the acting *device's* time: an
-/// action made offline is then older than the timestamps that other devices already have. Other servers count whole
-/// seconds, and lose actions in the second of the response. So each request overlaps with the previous one, and
-/// sometimes covers everything. Actions that are already known have no effect.
+/// Each response of the API has a timestamp for the next request. Requests for the changes since exactly this timestamp
+/// would miss actions, for two reasons. Some servers (oPodSync, gpoddersync) compare it with the acting *device's*
+/// time. An action made offline is sent later, and is then older than the timestamps that other devices already have.
+/// Other servers count whole seconds, and lose actions in the second of the response. So each request overlaps with the
+/// previous one, and sometimes covers everything. Actions that are already known have no effect.
 package struct SyncWindow: Sendable, Equatable {
     /// The timestamp of the last response; 0 if there was none.
     package let last: Int64

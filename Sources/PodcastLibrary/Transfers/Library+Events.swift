@@ -87,7 +87,8 @@ extension Library {
         }
     }
 
-    /// Acknowledges all events up to this one for a session. A number below the last acknowledged one has no effect.
+    /// Records that a session's client has received all events up to and including `sequence`. A number below the last
+    /// acknowledged one has no effect.
     package func acknowledge(session: String, through sequence: Int64) throws {
         try write { db in
             try db.cachedStatement(

@@ -74,7 +74,7 @@ extension ShowPage {
         if link.flatMap(SanitizedHTML.allowedAddress) != nil { addLink(link, text: name) } else { page.text(name) }
     }
 
-    /// Adds the soundbites as buttons that play from their start, like the chapters.
+    /// Adds a button for each soundbite, like those of the chapters. It plays the episode from the soundbite's start.
     private mutating func addSoundbites(_ soundbites: [Soundbite]) {
         let bites = soundbites.filter { $0.start.isFinite && $0.start >= 0 }.prefix(Self.limit)
         guard !bites.isEmpty else { return }

@@ -8,7 +8,7 @@ package struct StatusReport: Sendable, Equatable {
         package var id: TaskID
         /// `download`, `refresh`, `search`, `artwork`, `transcript` or `upload`.
         package var kind: String
-        /// `SHOW/EPISODE` or `SHOW`; the title of an upload, the term of a search.
+        /// `SHOW/EPISODE` or `SHOW`. For an upload it is the title, and for a search the search term.
         package var path: String
         package var state: TaskState
         /// The number of bytes received, or sent by an upload.
@@ -20,7 +20,7 @@ package struct StatusReport: Sendable, Equatable {
         package var error: String?
         /// The start of the task, in seconds since 1970 UTC.
         package var started: Int64
-        /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
+        /// The size in bytes that the feed states or that follows from the duration, used while `expected` is `nil`.
         package var estimate: Int64?
         /// The seconds until the next attempt after a failure.
         package var retryIn: Double?
@@ -43,7 +43,7 @@ package struct StatusReport: Sendable, Equatable {
         /// Percent; `nil` while the size is unknown.
         package var progress: Double? {
             guard let expected, expected > 0 else { return nil }
-            // The result is 100 only after the last byte has arrived, even if the quotient is rounded up.
+            // `nextDown`: the result is not 100 before the last byte has arrived, even if the quotient rounds up.
             return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
         }
 
@@ -68,7 +68,8 @@ package struct StatusReport: Sendable, Equatable {
     package var tasks: [Task]
     /// Due work that is being skipped, and why; one line each.
     package var skipped: [String] = []
-    /// The number of episodes that probes have opened or read since the daemon's start; `nil` if it is not known.
+    /// The number of episodes that probes, programs that read only headers and tags, have opened or read since the
+    /// daemon's start; `nil` if it is not known.
     package var probed: Int?
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
@@ -102,7 +103,7 @@ package struct StatusReport: Sendable, Equatable {
                         + (probed.map { [("probed", .int(Int64($0)))] } ?? []))
             ),
         ]
-        // Usually empty, so the member is omitted.
+        // The member is omitted if nothing is skipped, which is usual.
         if !skipped.isEmpty { members.append(("skipped", .array(skipped.map { .string($0) }))) }
         return .object(members)
     }
@@ -160,7 +161,7 @@ extension StatusReport.Task {
 
     private static func percent(_ progress: Double?) -> String {
         guard let progress else { return "   ?  " }
-        // Never 100 before the last byte has arrived.
+        // Rounded down, so that it is never 100 before the last byte has arrived.
         let tenths = Int((progress * 10).rounded(.down))
         let text = "\(tenths / 10).\(tenths % 10)%"
         return String(repeating: " ", count: max(0, 6 - text.count)) + text

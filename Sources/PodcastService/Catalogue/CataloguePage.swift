@@ -46,7 +46,7 @@ package enum CataloguePage: Sendable, Equatable {
         }
     }
 
-    /// The sites of players that publish no feed addresses: only a search by name finds the feed.
+    /// The sites of players that publish no feed addresses, so that only a search by name finds the feed.
     private static let closedHosts: Set = [
         "open.spotify.com", "music.amazon.com", "www.audible.com", "music.youtube.com", "www.youtube.com",
         "youtube.com",

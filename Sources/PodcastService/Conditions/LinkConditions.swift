@@ -1,6 +1,7 @@
 /// The present cost of a transfer: whether the link is metered and whether the machine is on battery.
 ///
-/// Only discretionary tasks wait for an unmetered link and for mains power; reads and requests by a person never do.
+/// Only discretionary (automatic) tasks wait for an unmetered link and for mains power. Reads and requests by a person
+/// never do.
 package struct LinkConditions: Sendable, Equatable {
     /// Whether the link is metered; `nil` if unknown.
     package var isMetered: Bool?

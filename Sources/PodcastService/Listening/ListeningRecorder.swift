@@ -6,7 +6,8 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The recorder of listening: stores the reports of players, and the marks and positions that a person sets.
+/// The recorder of what has been played: stores players' reports, and the played marks and positions that a person
+/// sets.
 @ServiceActor
 final class ListeningRecorder: ServicePart {
     nonisolated let context: ServiceContext

@@ -25,13 +25,13 @@ package struct WorkItem: Sendable, Codable, Hashable {
     package static let sync = WorkItem(.sync)
 }
 
-/// The crash counts of unattended work, and the decisions that follow from them. Pure.
+/// The crash counts of unattended work, and the decisions that follow from them. Does no IO.
 ///
 /// A daemon that ended during work without a clean exit has crashed or was killed. The next daemon does not know which
 /// of the two has happened, or which item was the cause, so it counts a crash against all items that were running. An
 /// item with one crash runs *alone* next time, after all other due work, so that no other item can cause its second
-/// crash. An item that finishes, successfully or not, has its count reset. Random kills thus stop no item for long, and
-/// an item that crashes the daemon is skipped after two crashes.
+/// crash. An item that finishes, successfully or not, has its count reset. Kills at random moments thus rarely
+/// cause an item to be skipped, and an item that crashes the daemon is skipped after two crashes.
 package struct WorkRecord: Sendable, Equatable {
     /// The record of one item.
     package struct Entry: Sendable, Codable, Equatable {

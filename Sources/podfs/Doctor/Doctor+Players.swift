@@ -2,7 +2,7 @@ import Foundation
 import Players
 import PodcastPages
 
-// The check of the connection to players.
+// The check of the D-Bus session bus, on which the daemon watches media players (MPRIS).
 extension Doctor {
     private static let remedy = "mpv reports without it: podfs player mpv --install"
 

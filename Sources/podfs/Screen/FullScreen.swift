@@ -7,7 +7,7 @@ struct FullScreen {
     private let former: termios?
 
     // Private modes of xterm, supported by all current terminals (ctlseqs): 1049 alternate screen, 25 cursor, 7
-    // wrapping. Wrapping is off because a name that is drawn wider than computed must not shift the following lines.
+    // line wrapping. It is off because a name that is drawn wider than computed must not shift the following lines.
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
@@ -39,7 +39,7 @@ struct FullScreen {
     /// Restores the previous screen.
     func restore() {
         Terminal.write(Self.leave, to: descriptor)
-        // TCSAFLUSH discards input typed meanwhile, which was not meant for the shell.
+        // TCSAFLUSH discards keys that were typed but not yet read, since they were not meant for the shell.
         if var former { tcsetattr(descriptor, TCSAFLUSH, &former) }
     }
 }

@@ -2,8 +2,8 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// The output of `podfs status --watch` if it is not a terminal: one line when a task changes state, and at each tenth
-/// of its progress.
+/// The output of `podfs status --watch` if standard output is not a terminal: one line each time a task changes state
+/// or its progress reaches another tenth.
 struct StatusLog {
     /// The states and tenths of progress that were printed last.
     private var printed: [TaskID: (state: TaskState, tenth: Int)] = [:]

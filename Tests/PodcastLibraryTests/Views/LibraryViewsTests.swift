@@ -7,7 +7,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// The stored episodes of views.
+/// Views, which are saved selections of episodes, and the episodes that the library stores for each of them.
 struct LibraryViewsTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -181,14 +181,14 @@ struct LibraryViewsTests {
         #expect(try library.updateViews(now: next) == ["New", "Old"])
         #expect(try titles("New") == ["One 3"] && titles("Old") == ["One 2", "One 1"])
         #expect(try library.nextViewUpdate() == next + day)
-        // An episode that arrives later causes an update at its own time.
+        // An episode that arrives later schedules the update for the time at which it leaves or enters a view.
         _ = try library.updateViews(now: today + 9 * day)
         #expect(try titles("New").isEmpty && titles("Old").count == 3 && library.nextViewUpdate() == nil)
         try subscribe("Two", 1)
         #expect(try library.nextViewUpdate() == today + day * 3 / 2)
     }
 
-    /// A newer version of podfs has changed the view, and the user has returned to this one.
+    /// A newer version of podfs has changed the view's definition, and the user has returned to this version.
     @Test func aViewOfANewerVersionIsNotDueAtOnceAgain() throws {
         try subscribe("One", 3)
         try library.setView(named: "New", ["newer_than=36h"], now: today)
@@ -201,7 +201,8 @@ struct LibraryViewsTests {
         #expect(try library.nextViewUpdate() == next + day)
     }
 
-    /// Such a view keeps its conditions until a newer version runs again.
+    /// A view with a condition that only a newer version of podfs knows keeps its definition until that version runs
+    /// again.
     @Test func aViewOfANewerVersionIsNotChanged() throws {
         try subscribe("One", 3)
         try library.setView(named: "New", ["title=[12]"], now: today)

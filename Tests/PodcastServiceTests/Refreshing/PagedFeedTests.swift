@@ -151,7 +151,7 @@ struct PagedFeedTests {
         #expect(fitting.isWhole && fitting.problem == nil)
     }
 
-    /// If the feed were complete, the library would treat the episodes beyond the limit as no longer in the feed.
+    /// If `isWhole` were true here, the library would treat the episodes beyond the limit as removed from the feed.
     @Test func aLastPageBeyondTheLimitLeavesTheFeedIncomplete() {
         var limits = FeedLimits.standard
         limits.items = 5
