@@ -26,7 +26,7 @@ struct SavedEpisodes {
         var modified: Int64
     }
 
-    /// What is at the path of a file to save.
+    /// The kind of file at the path to which an episode is saved.
     private enum Target {
         case nothing
         /// A hard link to the cache file.
@@ -36,7 +36,7 @@ struct SavedEpisodes {
         case foreign
     }
 
-    /// What follows the name of a file while it is being copied.
+    /// The suffix of a file's name while the file is being copied.
     private static let partialSuffix = ".podfs"
 
     let folder: String

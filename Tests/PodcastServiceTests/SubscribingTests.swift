@@ -48,7 +48,7 @@ struct SubscribingTests {
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: "Again"))
-        #expect(failure?.message == "already subscribed as 'Show'; to fetch it again: podfs refresh 'Show'")
+        #expect(failure?.message == "already subscribed as 'Show'; to fetch it again: podfs refresh Show")
         // Another URL that redirects to the same feed is rejected too.
         let moved = await client.failure(of: .subscribe(url: home.web.url("/moved"), name: nil))
         #expect(moved?.message == failure?.message)

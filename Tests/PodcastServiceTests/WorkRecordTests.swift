@@ -13,8 +13,9 @@ import Testing
         var record = WorkRecord(now: now)
         let none = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
         #expect(none.isEmpty && record.isSuspect(guilty) && record.skippedUntil(guilty, now: now) == nil)
-        let skipped = record.recordCrash(during: [guilty], now: now + 5) { _ in "Show" }
-        #expect(skipped.map(\.item) == [guilty] && skipped.first?.explanation.contains("podfs refresh 'Show'") == true)
+        let skipped = record.recordCrash(during: [guilty], now: now + 5) { _ in "Bob's Show" }
+        #expect(skipped.map(\.item) == [guilty])
+        #expect(skipped.first?.explanation.contains("podfs refresh 'Bob'\\''s Show' runs") == true)
         #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
         #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
         // After a day the item runs again, and one more crash is enough to skip it.

@@ -1,6 +1,7 @@
 internal import DaemonCore
 internal import Foundation
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -57,7 +58,8 @@ final class Subscriptions: ServicePart {
     }
 
     private static func alreadySubscribed(_ name: String) -> Failure {
-        Failure(message: "already subscribed as '\(name)'; to fetch it again: podfs refresh '\(name)'")
+        Failure(
+            message: "already subscribed as '\(name)'; to fetch it again: podfs refresh \(ShellQuoting.quoted(name))")
     }
 
     func unsubscribe(_ id: ShowID) throws -> Reply {

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 
@@ -6,7 +7,7 @@ extension WorkRecord.Entry {
     package var explanation: String {
         let (what, command) =
             switch item.kind {
-            case .refresh: ("the refresh of '\(name)'", "podfs refresh '\(name)'")
+            case .refresh: ("the refresh of '\(name)'", "podfs refresh \(ShellQuoting.quoted(name))")
             case .sync: ("the exchange with \(name)", "podfs sync run")
             case .upload: ("the upload of '\(name)'", "podfs resume upload:\(item.id)")
             }

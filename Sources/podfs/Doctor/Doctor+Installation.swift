@@ -3,6 +3,7 @@ import ContentCache
 import DaemonCore
 import Foundation
 import Glibc
+import Platform
 import PodcastFeed
 import PodcastLibrary
 import PodcastPages

@@ -3,6 +3,7 @@ import CLinux
 import Foundation
 import Fuse
 import Glibc
+import Platform
 
 struct UnmountCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -1,15 +1,18 @@
-import PodcastFeed
-
 /// Quoting of words in commands that are shown for pasting into a shell.
-enum ShellQuoting {
+package enum ShellQuoting {
     /// Returns a word that every POSIX shell reads as `text`: in single quotes unless all scalars are harmless.
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         let isHarmless =
             !text.isEmpty
             && text.unicodeScalars.allSatisfy {
                 $0.properties.isAlphabetic || $0.properties.numericType != nil
                     || "/._-:,@%+".unicodeScalars.contains($0)
             }
-        return isHarmless ? text : "'" + text.replacingScalars("'", with: "'\\''") + "'"
+        if isHarmless { return text }
+        var quoted = "'"
+        for scalar in text.unicodeScalars {
+            if scalar == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(scalar) }
+        }
+        return quoted + "'"
     }
 }
