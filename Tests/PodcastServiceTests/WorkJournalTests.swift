@@ -121,7 +121,7 @@ import TransferCore
             Issue.record("an unexpected reply")
             return
         }
-        #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh 'Bad'") == true)
+        #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh Bad") == true)
         #expect(web.requests(for: "/bad.xml").isEmpty)
         guard case .refreshed(let one) = try await second.perform(.refresh(podcasts: [bad])) else {
             Issue.record("an unexpected reply")
