@@ -14,6 +14,11 @@ struct ForeignChapterTests {
                 """) == [Chapter(start: 1.5, title: "a"), Chapter(start: 5, title: "b"), Chapter(start: 9)])
     }
 
+    @Test func elementsThatAreNoObjectsAreOmitted() {
+        let read = chapters(#"{"chapters":[{"startTime":1,"title":"a"},null,7,"x",[],{"startTime":2,"title":"b"}]}"#)
+        #expect(read == [Chapter(start: 1, title: "a"), Chapter(start: 2, title: "b")])
+    }
+
     /// Each chapter ends where the next one begins, whatever end the file states.
     @Test func chaptersThatOverlapKeepTheirStarts() {
         let read = chapters(

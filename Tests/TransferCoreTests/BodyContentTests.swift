@@ -200,6 +200,18 @@ import TransferCore
         }
     }
 
+    @Test(arguments: ["<!-- ", "<?php ", "<!-- --><!d"]) func markupIsDecidedOnceTheWindowIsFull(start: String) {
+        let page = start + String(repeating: "a", count: BodyContent.textWindow)
+        let little = page.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }.prefix(BodyContent.textWindow)
+        let marked: [UInt8] = [0xFF, 0xFE] + little
+        for bytes in [Array(little), marked] {
+            #expect(BodyContent(bytes, isWhole: false) == BodyContent(bytes, isWhole: true))
+        }
+        let spaces = String(repeating: " ", count: BodyContent.searchWindow - start.utf8.count)
+        let plain = Array((spaces + page).utf8)
+        #expect(BodyContent(plain, isWhole: false) == BodyContent(plain, isWhole: true))
+    }
+
     @Test func oneControlByteTurnsTextIntoBinaryContent() {
         let text = [UInt8](repeating: UInt8(ascii: "a"), count: BodyContent.textWindow)
         #expect(BodyContent(text.dropLast(), isWhole: false) == nil)

@@ -5,12 +5,18 @@ struct TranscriptHTMLReader {
         case text
         /// Inside a tag; `quote` is the quotation mark of the attribute value that is open, if any.
         case tag(quote: UInt8?)
+        /// Inside a comment; `end` is the number of bytes of `--!` that were just read. `--` and `--!` end the comment
+        /// if `>` follows.
+        case comment(end: Int)
+        /// In the text of a hidden element, in which only the element's own end tag is markup. `isEndTag` says whether
+        /// `<` and the bytes in `tag` were just read, which are a beginning of that end tag.
+        case raw(isEndTag: Bool)
     }
 
     /// The element whose text is collected.
     private enum Context {
         case speech, speaker, time
-        /// An element that is not displayed.
+        /// An element that is not displayed and whose content is text only.
         case hidden(String)
     }
 
@@ -22,7 +28,7 @@ struct TranscriptHTMLReader {
     /// The speaker of the next cue, named before the cue's time.
     private var speaker: String?
 
-    private static let hidden: Set<String> = ["script", "style", "head", "title"]
+    private static let hidden: Set<String> = ["script", "style", "title"]
     private static let blocks: Set<String> = ["p", "br", "div", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote"]
 
     mutating func read(_ bytes: [UInt8], _ writer: inout WebVTTWriter) {
@@ -45,9 +51,50 @@ struct TranscriptHTMLReader {
                     state = .tag(quote: byte)
                 } else if tag.count < 64 {
                     tag.append(byte)
+                    // `<!-->` is a complete comment.
+                    if tag.count == 3, tag.elementsEqual("!--".utf8) { state = .comment(end: 2) }
                 }
+            case .comment(let end): readComment(byte, end)
+            case .raw(let isEndTag): readRaw(byte, isEndTag)
             }
         }
+    }
+
+    private mutating func readComment(_ byte: UInt8, _ end: Int) {
+        switch byte {
+        case UInt8(ascii: ">") where end >= 2: state = .text
+        case UInt8(ascii: "-"): state = .comment(end: end == 3 ? 1 : min(end + 1, 2))
+        case UInt8(ascii: "!") where end == 2: state = .comment(end: 3)
+        default: state = .comment(end: 0)
+        }
+    }
+
+    private mutating func readRaw(_ byte: UInt8, _ isEndTag: Bool) {
+        guard case .hidden(let element) = context else { return }
+        if byte == UInt8(ascii: "<") {
+            tag.removeAll(keepingCapacity: true)
+            state = .raw(isEndTag: true)
+            return
+        }
+        guard isEndTag else { return }
+        let name = Array("/\(element)".utf8)
+        if tag.count < name.count {
+            let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+            if lower == name[tag.count] { tag.append(lower) } else { state = .raw(isEndTag: false) }
+        } else if byte == UInt8(ascii: ">") {
+            leaveHidden()
+        } else if byte.isXMLSpace || byte == UInt8(ascii: "/") {
+            tag.append(0x20)
+            state = .tag(quote: nil)
+        } else {
+            state = .raw(isEndTag: false)
+        }
+    }
+
+    private mutating func leaveHidden() {
+        text.removeAll(keepingCapacity: true)
+        context = .speech
+        state = .text
     }
 
     mutating func finish(_ writer: inout WebVTTWriter) {
@@ -61,11 +108,8 @@ struct TranscriptHTMLReader {
 
     private mutating func endTag(_ writer: inout WebVTTWriter) {
         let name = String(decoding: tag.prefix { !$0.isXMLSpace }, as: UTF8.self).lowercased()
-        if case .hidden(let element) = context {
-            if name == "/" + element {
-                text.removeAll(keepingCapacity: true)
-                context = .speech
-            }
+        if case .hidden = context {
+            leaveHidden()
             return
         }
         switch name {
@@ -84,7 +128,9 @@ struct TranscriptHTMLReader {
             if let cue { writer.add(cue) }
             cue = TranscriptCue(start: found, speaker: speaker, text: "")
             speaker = nil
-        case _ where Self.hidden.contains(name): enter(.hidden(name))
+        case _ where Self.hidden.contains(name):
+            enter(.hidden(name))
+            state = .raw(isEndTag: false)
         case _ where Self.blocks.contains(name.hasPrefix("/") ? String(name.dropFirst()) : name):
             if case .speech = context { collectSpeech(endsLine: true) }
         default: break

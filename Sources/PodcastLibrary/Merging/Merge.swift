@@ -75,13 +75,13 @@ struct Merge {
         }
         if response.isDelta {
             try insert(fresh, show: old.title, isFirst: known.isEmpty)
-            if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
+            if !inserted.isEmpty { try Library.unpark(podcasts: [podcast], now: now, db) }
             try updatePodcast(afterDelta: response)
             return try result(items)
         }
         let title = FileName.trimmedSpace(feed.title ?? "")
         try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
-        if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
+        if !inserted.isEmpty { try Library.unpark(podcasts: [podcast], now: now, db) }
         try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, unplayable: items.skipped, response)
         return try result(items)
     }

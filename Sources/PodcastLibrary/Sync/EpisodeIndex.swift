@@ -15,18 +15,18 @@ struct EpisodeIndex {
         var withGUID: Set<EpisodeID> = []
     }
 
-    private let only: ShowID?
+    private let only: Set<ShowID>?
     private var episodesOfShow: [ShowID: ShowEpisodes] = [:]
     /// The shows by normalized feed address; `nil` until the first lookup.
     private var showOfURL: [String: ShowID]?
 
-    /// - Parameter only: Restricts the lookup to one show.
-    init(only: ShowID? = nil) { self.only = only }
+    /// - Parameter only: Restricts the lookup to these shows.
+    init(only: Set<ShowID>? = nil) { self.only = only }
 
     /// Returns the episode of an action; `nil` if it is not in the library.
     mutating func episode(of action: SyncAction, _ db: Database) throws -> EpisodeID? {
         guard let podcast = try podcast(action.podcast, db) else { return nil }
-        if let only, only != podcast { return nil }
+        if let only, !only.contains(podcast) { return nil }
         let show = try episodes(of: podcast, db)
         if let guid = action.guid, !guid.isEmpty, let found = show.byGUID[guid] { return found }
         let url = EpisodeMatcher.comparable(url: action.episode)

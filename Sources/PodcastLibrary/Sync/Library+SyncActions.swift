@@ -303,8 +303,8 @@ extension Library {
         ])
     }
 
-    /// Applies parked states to the episodes of a show that are now in the library.
-    static func unpark(podcast: ShowID, now: Int64, _ db: Database) throws {
+    /// Applies parked states to the episodes of these shows that are now in the library.
+    static func unpark(podcasts: Set<ShowID>, now: Int64, _ db: Database) throws {
         guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_parked LIMIT 1")) ?? false else { return }
         let rows = try Row.fetchCursor(
             db.cachedStatement(
@@ -317,7 +317,7 @@ extension Library {
             return (action, SyncedMoment(time: row[3], state: state), row[6] as Bool)
         }
         try SyncSQL.applying(db) {
-            var index = EpisodeIndex(only: podcast)
+            var index = EpisodeIndex(only: podcasts)
             for (action, moment, isUnsent) in rows {
                 guard let episode = try index.episode(of: action, db) else { continue }
                 if case .applied = try apply(moment, to: episode, skew: 0, now: now, db), isUnsent {
@@ -332,9 +332,8 @@ extension Library {
     /// Applies parked states to the episodes of all subscribed shows.
     package func unpark(now: Int64) throws {
         try write { db in
-            for id in try ShowID.fetchAll(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0") {
-                try Self.unpark(podcast: id, now: now, db)
-            }
+            let subscribed = try ShowID.fetchSet(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0")
+            try Self.unpark(podcasts: subscribed, now: now, db)
         }
     }
 }

@@ -43,7 +43,8 @@ package struct ChapterList: Sendable {
             enum CodingKeys: CodingKey { case startTime, title, toc }
 
             init(from decoder: any Decoder) throws {
-                let values = try decoder.container(keyedBy: CodingKeys.self)
+                // An element that is not an object is omitted like one without a start.
+                guard let values = try? decoder.container(keyedBy: CodingKeys.self) else { return }
                 // Some writers put the number into quotes.
                 startTime =
                     (try? values.decode(Double.self, forKey: .startTime))

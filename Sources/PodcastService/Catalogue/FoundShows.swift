@@ -16,7 +16,8 @@ final class FoundShows: ServicePart {
     private let tasks: TaskCommands
     /// Running fetches of feeds, by show.
     private var fetches: [ShowID: Task<Void, any Error>] = [:]
-    /// Episodes of unsubscribed shows whose files could not be removed because a program was using them.
+    /// Episodes of unsubscribed shows whose files could not be removed: a program was using them, or
+    /// the removal failed.
     private var leftBehind: Set<EpisodeID> = []
 
     /// The time for which a fetched feed of a found show is not fetched again. It equals the lifetime of search
@@ -171,6 +172,8 @@ final class FoundShows: ServicePart {
             driver.changed(episode: episode)
             log.info("removed the cached bytes of \(row.name), whose show is not subscribed")
         } catch {
+            // `purge` tries again.
+            leftBehind.insert(episode)
             log.error("\(error)")
         }
     }

@@ -10,21 +10,26 @@ struct TextBeginning {
 
     private let bytes: ArraySlice<UInt8>
     private let isUTF16: Bool
+    /// Whether the window of bytes that are examined is full, so that more bytes cannot change the finding.
+    private let isFull: Bool
 
     init(_ bytes: [UInt8]) {
         if let narrow = Self.asciiFromUTF16(bytes) {
             self.bytes = Self.trimmed(narrow[...])
             isUTF16 = true
+            isFull = bytes.count >= BodyContent.textWindow
         } else {
             let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
             self.bytes = Self.trimmed(bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...])
             isUTF16 = false
+            isFull = bytes.count >= BodyContent.searchWindow
         }
     }
 
     /// Returns the kind of document if the first characters show it. Later bytes do not matter, even if they are not
     /// text, because a player decides by the first line whether a file is a playlist.
     func document(isWhole: Bool) -> Finding {
+        let isWhole = isWhole || isFull
         if begins(with: Self.playlists) { return .document(.playlist) }
         guard let first = bytes.first else { return .nothing }
         switch first {
@@ -97,7 +102,7 @@ struct TextBeginning {
     }
 
     /// Classifies markup whose first element has not arrived. The first characters decide as soon as there are
-    /// `BodyContent.textWindow` bytes, or if no more bytes will follow.
+    /// `BodyContent.textWindow` bytes, or if no more bytes will be examined.
     private func unfinishedMarkup(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)

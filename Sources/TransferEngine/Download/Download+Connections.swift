@@ -206,7 +206,11 @@ extension Download {
             var count = Int(min(Int64(bytes.count), until.map { $0 - position } ?? .max))
             if position == connection.request.offset { count = min(count, Self.firstPiece) }
             if position == 0 {
-                guard let content = connection.findContent() else { return nil }
+                guard let content = connection.findContent() else {
+                    // A failure, unlike `stopped`, delays the next request.
+                    connection.stop = .failure(TransferError(.failed, "the kind of the file could not be detected"))
+                    return nil
+                }
                 if let refusal = machine.limits.expects.refusal(of: content) {
                     connection.stop = .refusal(refusal)
                     return nil

@@ -94,11 +94,16 @@ extension Doctor {
                 guard
                     case .acted(_, let problems) = try await daemon.perform(.verify(episodes: [item.rendition.episode]))
                 else { continue }
+                // The daemon does not evict a file that it could not check, for lack of memory for example.
+                let current = try? installation.library()?.rendition(of: item.rendition.episode)
+                let isCached = current?.file == item.rendition.file && current?.complete == true
                 for problem in problems {
                     found.append(
                         .problem(
                             "episodes", "\(item.path): \(problem)",
-                            remedy: "it was evicted, and is fetched again when it is read"))
+                            remedy: isCached
+                                ? "podfs doctor --verify again" : "it was evicted, and is fetched again when it is read"
+                        ))
                 }
             } catch {
                 found.append(

@@ -36,6 +36,19 @@ struct TranscriptConverterTests {
 
     @Test func theFixturesAreThere() throws { #expect(try Self.transcripts.count == 4) }
 
+    @Test(arguments: [
+        "<script>for(i=0;i<n;i++){}</script>", "<style>a<b{}</style >", "<SCRIPT>\"</scripts\"<</Script x='1'>",
+        "<head><title>a < b</title><body>", "<!-- a=1, don't -->", "<!-->", "<!-- > --!>",
+    ])
+    func textAfterAHiddenPartIsRead(_ part: String) {
+        let expected = converted(Array("<p><time>0:01</time><p>one</p><p>two</p>".utf8))
+        #expect(expected?.contains("two") == true)
+        for size in [.max, 1, 7] {
+            let page = "<p><time>0:01</time><p>one</p>\(part)<p>two</p>"
+            #expect(converted(Array(page.utf8), pieces: size) == expected, "pieces of \(size)")
+        }
+    }
+
     @Test func webVTTIsUnchanged() {
         for text in ["WEBVTT\n\n00:01.000 --> 00:02.000\nx", "\u{FEFF}WEBVTT - title\n"] {
             #expect(converted(Array(text.utf8), pieces: 3) == text)

@@ -249,6 +249,23 @@ import TransferCore
         #expect(try library.syncQueue().actions == 0, "it came from the server")
     }
 
+    /// A state is stored because the server spells the address of the show in its own way. It is applied once that
+    /// spelling is known, if the show is subscribed.
+    @Test func storedStatesAreAppliedToAllSubscribedShows() throws {
+        try logIn()
+        try library.unpark(now: now)
+        let urls = ["https://one.example/feed", "https://two.example/feed", "https://three.example/feed"]
+        let shows = try urls.map { try show($0) }
+        for url in urls { try take(action(33, at: now, podcast: url + "?server")) }
+        #expect(try library.syncQueue().parked == 3)
+        let feeds = zip(urls, shows).map { ServerFeed(url: $0 + "?server", subscribed: true, podcast: $1.podcast) }
+        try library.subscriptionsSent(library.subscriptionBook().pending, feeds: feeds, renamed: [])
+        _ = try library.unsubscribe(podcast: shows[2].podcast)
+        try library.unpark(now: now)
+        #expect(try shows.prefix(2).map { try library.episode(id: $0.episodes[0])?.position } == [33, 33])
+        #expect(try library.syncQueue().parked == 1)
+    }
+
     @Test func theListeningStateReturnsWithTheShow() throws {
         try logIn()
         let (podcast, episodes) = try show()
