@@ -16,7 +16,7 @@ package struct FileHash: Sendable, Hashable, CustomStringConvertible {
         self.digests = digests
     }
 
-    /// Parses `description`; `nil` for other text.
+    /// Parses text in the form of `description`; returns `nil` for any other text.
     package init?(_ text: String) {
         var found: Algorithm?
         var digests: [String] = []

@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// The metadata of a cache file by which a change of its content is detected. If they differ from those recorded when
-/// the content was verified, the file is not trusted.
+/// The metadata of a cache file by which a change of its content is detected. A file is not trusted if its
+/// metadata differ from those recorded when the content was verified.
 ///
-/// Writing to, truncating or replacing a file changes one of these values, even if the mtime is reset deliberately: no
-/// program can set the ctime. A new hard link or another mode changes the ctime, too.
+/// Writing to, truncating or replacing a file changes one of these values, even if a program resets the mtime, because
+/// no program can set the ctime. Adding a hard link or changing the mode changes the ctime, too.
 package struct FileState: Sendable, Equatable {
     package var inode: UInt64
     /// The mtime, in nanoseconds since 1970.

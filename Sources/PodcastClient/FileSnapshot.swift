@@ -25,8 +25,8 @@ package final class FileSnapshot: Sendable {
     /// system that shares blocks the number does not matter.
     private static let chunkSize = 8 << 20
 
-    /// Copies `file` into `folder`, and returns once the copy is on the disk. On a file system that shares blocks, the
-    /// copy costs neither time nor space (copy_file_range(2)).
+    /// Copies `file` into `folder`, and returns once the copy is on the disk. On a file system that shares blocks
+    /// between files, the copy costs neither time nor space (copy_file_range(2)).
     package static func make(of file: String, in folder: String) throws(Problem) -> FileSnapshot {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else { throw problem(file, "cannot be read") }
@@ -57,9 +57,9 @@ package final class FileSnapshot: Sendable {
 
     /// Creates an empty file in `folder` and locks it.
     ///
-    /// A daemon that starts between the creation and the lock locks and removes the file, since it does not know it
-    /// (`UploadSnapshots.tidy`). Another file is then created, which that daemon does not remove: it lists the folder
-    /// only once.
+    /// A daemon that starts between the creation and the lock does not know the file, so the daemon locks and removes
+    /// it (`UploadSnapshots.tidy`). This function then creates another file, which that daemon does not remove, because
+    /// it lists the folder only once.
     ///
     /// - Parameter created: Called with the path of each file before it is locked. For tests.
     static func createLocked(
@@ -117,7 +117,7 @@ package final class FileSnapshot: Sendable {
             let count = retryingInterrupts { clinux_copy_file_range(source, target, chunkSize) }
             if count == 0 { break }
             if count > 0 { continue }
-            // With these errors, the kernel or a file system does not support the call for these two files.
+            // These errors mean that the kernel or a file system does not support the call for these two files.
             guard [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(errno) else {
                 throw problem(file, "cannot be copied")
             }

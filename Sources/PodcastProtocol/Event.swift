@@ -20,7 +20,7 @@ package struct Event: Sendable, Equatable {
         case show(ShowID, name: String?, formerName: String?)
         /// A view was added, changed or removed, or its episodes have changed because time has passed.
         case view(name: String, isRemoved: Bool)
-        /// A player's report was stored. The path is `SHOW/EPISODE`.
+        /// The library has stored a media player's report of its playback. The path is `SHOW/EPISODE`.
         case listening(EpisodeID, path: String, StoredListening)
         /// No download or upload is running or queued any more, except for downloads that wait for space.
         case idle
@@ -55,12 +55,12 @@ package struct TaskReport: Sendable, Equatable {
     package var expected: Int64?
     /// Bytes per second.
     package var rate: Double?
-    /// The cached ranges, as text.
+    /// The cached byte ranges as text, such as `0-999999`.
     package var ranges: String?
-    /// The identifier of the task's session.
+    /// The identifier of the client session that created the task.
     package var session: String?
     package var error: String?
-    /// Whether the task waits for space for the whole file; `error` has the reason.
+    /// Whether the task waits until the cache has space for the whole file; `error` then states the reason.
     package var waitsForSpace = false
     /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
     package var estimate: Int64?
@@ -101,7 +101,7 @@ extension Event {
 
     /// The time of the next attempt after a failure, in seconds since 1970 UTC, at most one second off.
     package var nextTry: Int64? {
-        // The limit prevents an overflow: the number comes from another process.
+        // The limit prevents an overflow of the sum, since `retryIn` comes from another process.
         task?.retryIn.map { time + min(max($0, .zero), .milliseconds(1 << 40)).seconds + 1 }
     }
 
@@ -129,18 +129,19 @@ extension Event {
         }
     }
 
-    /// Whether this is the final event of a task.
+    /// Whether this is the final event of a task. Also true for the failure of an open without a task.
     package var endsTask: Bool {
         switch body {
         case .completed, .failed: true
-        // A cancelled download or upload, or a finished fetch.
+        // `remote`: a cancelled download, or a finished fetch of a feed, a search or an asset. `cancelled`: an upload.
         case .state(let report): report.state == .remote || report.state == .cancelled
         case .progress, .episode, .show, .view, .listening, .idle: false
         }
     }
 }
 
-// The stored form, one flat object. Daemons store it for days, so it must remain readable across protocol versions.
+// The stored form is one flat JSON object. The library keeps it for days, so a daemon of another version must be able
+// to read it.
 extension Event: Codable {
     fileprivate struct Stored: Codable {
         var sequence: Int64

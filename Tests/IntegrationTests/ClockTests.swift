@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A wall clock that jumps: because a person or a time server sets it, or after a suspend.
+/// Behavior when the wall clock jumps, as it does after a suspend, or when a person or a time server sets it.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     @Test func jumpsOfTheClockEndNeitherAReadNorTheDaemon() async throws {
         let clock = try await FakeClock()
@@ -22,7 +22,7 @@ import Testing
             let moment = try #require(Double(told.trimmingCharacters(in: .whitespacesAndNewlines)))
             // The modification time of `.status` is the mount's current time.
             #expect(abs(moment - Date().timeIntervalSince1970 - Double(days) * 86_400) < 3_600)
-            // Both processes still work at the new time: part of another episode is read.
+            // The mount and the daemon still work at the new time, since part of another episode can be read.
             let part = try await show.read(show.path(2), 0..<65_536)
             #expect(MountedShow.content(2, size: size).matches(part.standardOutput), "\(part.error)")
             #expect(part.standardOutput.count == 65_536)

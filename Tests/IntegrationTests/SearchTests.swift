@@ -6,8 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SearchTests {
     private typealias Show = CatalogueAnswers.Show
 
-    /// Mounts a show, with a catalogue on its server. Every search finds an unsubscribed show with three episodes, and
-    /// the subscribed one.
+    /// Subscribes to a show whose test server also serves a catalogue, and mounts unless `isMounted` is false. Every
+    /// search in this catalogue finds the subscribed show, and an unsubscribed one with three episodes.
     private static func mounted(configuration: String = "", isMounted: Bool = true) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         try show.home.configure("search.itunes.url = \"\(show.server.url("/itunes"))\"\n" + configuration)
@@ -49,7 +49,7 @@ import Testing
         #expect(tree.exitCode == 0 && tree.output.contains("/.search\n"), "\(tree.error)")
         _ = try await ChildProcess.run("du", ["-a", root])
         #expect(try await list("\(root)/.search").output.isEmpty)
-        // A term is a folder before it is searched, so a program can change into it.
+        // Every term already names a folder before it is searched for, so that a program can change into it.
         let status = try await ChildProcess.run("stat", ["-c", "%F %a", "\(root)/.search/tide"])
         #expect(status.output == "directory 555\n", "\(status.error)")
         let inside = try await ChildProcess.run(
@@ -107,7 +107,8 @@ import Testing
         #expect(try await ChildProcess.run("stat", ["-c", "%i", path]).output == inode)
     }
 
-    /// The folder of a subscribed show has its address without secrets, which leads to another feed or to none.
+    /// A show's folder exposes the address of the feed without its secrets. Subscribing to that address would fetch
+    /// another feed or none, so `podfs subscribe` with the folder's path has to recognize the subscribed show.
     @Test func theFolderOfASubscribedShowIsNotSubscribedAgain() async throws {
         let show = try await Self.mounted()
         let server = show.server
@@ -173,7 +174,7 @@ import Testing
         show.server.serve("/itunes", CatalogueAnswers.iTunes([]), [.holdHead(gate)])
         let hanging = try ChildProcess("ls", ["\(root)/.search/tide"])
         try await gate.waitUntilReached()
-        // The search task is visible, and the rest of the folder responds.
+        // The task of the search is listed, and the rest of the mount responds.
         try await waitUntil(deadline: .seconds(60), description: "the mount lists the search") {
             let status = try await ChildProcess.run("cat", ["\(root)/.status"])
             return status.output.hasPrefix("1 running") && status.output.contains(" tide\n")

@@ -4,8 +4,9 @@ import Testing
 
 /// System calls on paths in a mount, made by a Python program and written as Python expressions.
 ///
-/// In an expression `p` is the path of the call, and other paths have names; `opened`, `use`, `mapped` and `raw` are
-/// defined below. A call succeeds if it returns None or a true value.
+/// An expression can use `p`, the path on which the call is made, the names of all `paths`, and what the program below
+/// defines: the functions `opened`, `use`, `mapped`, `bound` and `raw`, and `HERE`. A call succeeds if it returns None
+/// or a true value.
 struct SystemCallProbe {
     struct Call: Sendable {
         let expression: String
@@ -55,8 +56,8 @@ struct SystemCallProbe {
         print(json.dumps(answers))
         """#
 
-    /// Returns the result of each call, with the call and its path: `done`, the name of an errno, or the unexpected
-    /// value or exception.
+    /// Returns the result of each call, and a text that names the call and its path. A result is `done`, the name of an
+    /// errno, or the unexpected value or exception.
     func answers(to calls: [Call], in directory: TemporaryDirectory) async throws -> [(String, call: String)] {
         let single = calls.flatMap { call in call.paths.map { [call.expression, $0] } }
         let order = Order(paths: paths, calls: single)

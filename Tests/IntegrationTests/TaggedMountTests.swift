@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Tagged/` of a mount, read by other programs.
+/// The folder `Tagged` of a mount, read by other programs. It contains the episodes with new ID3 tags.
 @Suite(.timeLimit(.minutes(5))) struct TaggedMountTests {
     private static let audio = TestContent(seed: 3, size: 700_000)
 

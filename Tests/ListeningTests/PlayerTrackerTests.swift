@@ -19,14 +19,14 @@ import TransferCore
             effects = tracker.handle(input, at: .milliseconds(Int64(now * 1_000)))
         }
 
-        /// The reports of the last input.
+        /// The phase and position of each report that the last input has caused.
         var reports: [String] {
             effects.compactMap {
                 if case .report(_, _, let report) = $0 { "\(report.phase) \(report.position)" } else { nil }
             }
         }
 
-        /// Starts an opened episode at a position.
+        /// Opens an episode, and announces a player that has it as its track, at a position.
         mutating func start(at position: Double = 0, status: PlayerStatus = .playing) {
             send(.opened(1))
             send(.appeared(vlc, name: "vlc", process: 42))
@@ -122,7 +122,7 @@ import TransferCore
         #expect(room.reports.isEmpty, "some players announce a seek at the start")
         room.send(.seeked(Self.vlc, 500), after: 8)
         #expect(room.reports == ["playing 8.1", "seeked 500.0"])
-        // A key is held down: only the last seek is reported, a second later.
+        // A user holds down the player's seek key. Only the last seek is reported, a second later.
         for number in 1...40 { room.send(.seeked(Self.vlc, Double(500 + 5 * number)), after: 0.01) }
         #expect(room.reports.isEmpty)
         room.send(.tick, after: 1)
@@ -204,8 +204,8 @@ import TransferCore
         #expect(last.phase == .stopped && last.duration == nil)
     }
 
-    /// The driver converts the position from which a player seeks to an `Int64` of microseconds. A position such as
-    /// -1e300 s would trap there.
+    /// The effect `seek` contains the position that the player has before the seek. The driver converts it to an
+    /// `Int64` of microseconds, which would trap for a position such as -1e300 s.
     @Test func anImpossiblePositionIsNotTheStartOfASeek() {
         var room = Room()
         room.start(status: .paused)

@@ -3,7 +3,7 @@ import Testing
 @testable import PodcastFeed
 
 @Suite struct LeadingTagsTests {
-    /// Returns a tag with a content of `size` bytes.
+    /// Returns an ID3v2 tag with `size` bytes of content.
     private static func tag(_ size: Int, version: UInt8 = 3, footer: Bool = false) -> [UInt8] {
         header(size, version: version, footer: footer) + Array(repeating: 1, count: size)
             + (footer ? Array("3DI".utf8) + header(size, version: version, footer: footer).dropFirst(3) : [])
@@ -43,7 +43,7 @@ import Testing
         )
         let repeated = Self.tag(50) + Self.tag(1_000, version: 4) + Self.tag(0, version: 2)
         #expect(Self.run(repeated + Self.audio) == Outcome(step: .audio(at: Int64(repeated.count)), reads: 4))
-        // Zeros or other bytes behind a tag belong to the audio.
+        // Zeros or other bytes after a tag belong to the audio.
         #expect(Self.run(Self.tag(10) + Array(repeating: 0, count: 90) + Self.audio).step == .audio(at: 20))
     }
 

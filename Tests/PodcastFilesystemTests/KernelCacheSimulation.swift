@@ -5,9 +5,11 @@ import TransferCore
 @testable import PodcastFilesystem
 @testable import PodcastLibrary
 
-/// A simulation of a library that changes, a daemon that reports the changes later, programs that look up, list, open
-/// and read episodes, a kernel that caches names, attributes and pages by its own rules, and a filesystem that uses
-/// `KernelCache`. Their steps are interleaved in random order.
+/// A simulation that finds out whether a filesystem with `KernelCache` ever leaves wrong data in the kernel's caches.
+///
+/// It has a library that changes, a daemon that reports the changes later, programs that look up, list, open and read
+/// episodes, a kernel that caches names, attributes and pages by its own rules, and the filesystem. Their steps are
+/// interleaved in random order.
 struct KernelCacheSimulation {
     /// The relevant fields of a node in the kernel (`struct fuse_inode`).
     struct Inode {
@@ -30,7 +32,7 @@ struct KernelCacheSimulation {
         var invalidation: Invalidation
         /// The program whose open waits for the invalidation, and the step that follows.
         var waiter: (id: Int, next: Program.Step)?
-        /// The size that is pushed by this invalidation.
+        /// The size that the filesystem pushes to the kernel by this invalidation; `nil` if it pushes none.
         var size: Int64?
     }
 
@@ -83,7 +85,7 @@ struct KernelCacheSimulation {
     var rows: [EpisodeEntry]
     /// The server's sizes of the current generations; `nil` if it reports none.
     var sizes: [Int64?]
-    /// Granted sizes that the library has not stored yet.
+    /// Granted sizes (confirmed by the daemon for an open) that the library has not stored yet.
     var writes: [(episode: Int, generation: Int, size: Int64)] = []
     var events: [(place: Library.EpisodePlace, isRenamed: Bool)] = []
     var now: Int64 = 100
@@ -154,7 +156,8 @@ struct KernelCacheSimulation {
         case 16..<22: if !events.isEmpty { hear() }
         case 22..<25: if !writes.isEmpty { write() }
         case 25..<32: if !messages.isEmpty { deliver() }
-        // The clock stands still until granted sizes are stored: the library stores them within the same second.
+        // The clock does not advance while a granted size is not stored, because the daemon stores it within the same
+        // second.
         case 32: if writes.isEmpty { now += 1 }
         case 33: forget()
         case 34:
@@ -221,7 +224,7 @@ struct KernelCacheSimulation {
         return facts
     }
 
-    /// The filesystem's getattr.
+    /// Answers a getattr request as the filesystem does.
     mutating func answer(_ number: NodeNumber, total: Int64?) -> Reply {
         let row = rows[Int(number.row) - 1]
         var facts = facts(of: row)

@@ -4,7 +4,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// Reads and writes of refreshes, and groups of new shows.
+/// Library reads and writes for feed refreshes, and subscriptions to several shows in one transaction.
 struct LibraryRefreshTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -170,7 +170,7 @@ struct LibraryRefreshTests {
         #expect(try library.nextRefresh() == now + year + 3_600)
         try clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now)
-        // A plausible schedule stays.
+        // A plausible schedule is left unchanged.
         response.nextRefresh = now + 3_600
         _ = try library.merge(
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
@@ -194,11 +194,11 @@ struct LibraryRefreshTests {
             error: "expired", isStopped: false, next: ahead + 60, heldUntil: ahead + 60, now: ahead)
         try clearFutureSchedules(now: now)
         #expect(try [old, new].map { try library.podcast(id: $0)?.nextRefresh } == [now, now])
-        // The last successes stay.
+        // The times of the last successes are left unchanged.
         #expect(try [old, new].map { try library.podcast(id: $0)?.lastRefresh } == [now - 3_600, noon])
         let account = try #require(try library.syncAccount())
         #expect(account.nextSync == now && account.heldUntil == nil && account.lastSync == now - 3_600)
-        // The longest delays that a schedule permits stay.
+        // Schedules with the longest permitted delays are left unchanged.
         let (refresh, sync) = (now + 8 * 86_400, now + 86_400)
         try library.refreshFailed(podcast: old, status: 503, error: "later", next: refresh, now: now)
         try library.recordSync(error: "later", isStopped: false, next: sync, heldUntil: sync, now: now)

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import PodcastPages
 
-/// Pages of rows with absurd numbers.
+/// Pages generated from library rows with extreme numbers, and chapters with extreme times.
 @Suite struct ExtremePageTests {
     @Test func pagesOfExtremeNumbersAreWritten() {
         var dice = SeededGenerator(seed: 12)

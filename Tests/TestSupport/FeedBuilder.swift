@@ -92,7 +92,7 @@ package struct FeedBuilder: Sendable {
         return "\(number < 10 ? "0" : "")\(number) \(months[month].0) 2026 08:00:00 +0000"
     }
 
-    /// The document.
+    /// The feed as an XML document.
     package var text: String {
         var text = """
             <?xml version="1.0" encoding="UTF-8"?>

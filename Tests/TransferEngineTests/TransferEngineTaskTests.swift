@@ -5,7 +5,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Commands on downloads, and the idle engine.
+/// Commands on downloads, and tests that an idle engine sleeps.
 @Suite struct TransferEngineTaskTests {
     private let content = TestContent(seed: 31, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -217,8 +217,9 @@ import TransferCore
 
     // MARK: Idle engine
 
-    /// Counts the iterations of the engine's loop during a second without events. A polling loop iterates hundreds of
-    /// times; a sleeping one only for the calls made here. A slow machine reduces the number.
+    /// Counts the iterations of the engine's loop during one second in which no event is expected. A loop that polls
+    /// iterates hundreds of times; one that sleeps wakes only for the calls made here. The number is lower on a slow
+    /// machine.
     private func rounds(_ bench: EngineBench) async throws -> Int {
         let before = try await bench.engine.rounds()
         try await Task.sleep(for: .seconds(1))

@@ -1,10 +1,11 @@
 import SystemPackage
 
-/// The operations of a read-only filesystem; one requirement for each request of the kernel.
+/// The operations of a read-only filesystem; one requirement for each kind of kernel request that the binding does not
+/// answer itself.
 ///
-/// Called on the threads of `Session.run(threads:)`, several at a time. An operation that would have to wait parks its
-/// request (`ParkedRequest`) and returns, since the number of threads is fixed. Every request must be answered, by one
-/// of the "valid replies" or by `reply(error:)`, which is always valid.
+/// The binding calls them on the threads of `Session.run(threads:)`, several at a time. An operation that would have to
+/// wait parks its request (`ParkedRequest`) and returns, since the number of threads is fixed. Every request must be
+/// answered, by one of the "valid replies" or by `reply(error:)`, which is always valid.
 ///
 /// The binding itself answers setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate and
 /// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, after which the kernel treats every
@@ -21,7 +22,8 @@ package protocol FilesystemOperations: Sendable {
     /// dropped.
     func destroy()
 
-    /// Looks up a name in a folder. Increments the node's lookup count, unless the entry is negative.
+    /// Looks up a name in a folder. The reply increments the lookup count of the entry's node, unless the entry is
+    /// negative (the name does not exist).
     ///
     /// The kernel looks up `.` and `..` only to decode file handles of an exported filesystem (NFS). `parent` is then
     /// the handle's node, which may be a file, and may have been forgotten. The reply to `.` has to be an entry of the
@@ -56,7 +58,7 @@ package protocol FilesystemOperations: Sendable {
     func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int)
 
     /// Called when one of the descriptors of an open file is closed. The default replies ENOSYS, which the kernel
-    /// treats as success, and it sends no further flush.
+    /// treats as success; it then sends no further flush.
     ///
     /// Valid replies: `replyDone()`.
     func flush(_ request: consuming Request, node: NodeID, handle: FileHandle)

@@ -16,15 +16,17 @@ enum FeedNamespace: UInt8 {
     case rdf
     case other
 
-    /// Returns the vocabulary of a namespace name, compared without scheme, case and trailing `/` or `#`.
+    /// Returns the vocabulary that a namespace name identifies. The comparison ignores the scheme (`http` or `https`),
+    /// the case and any trailing `/` or `#`, since publishers vary all of these.
     ///
-    /// Publishers vary all of these: for example, `http://www.itunes.com/DTDs/Podcast-1.0.dtd` is in wide use.
+    /// For example, `http://www.itunes.com/DTDs/Podcast-1.0.dtd` is in wide use.
     static func named(_ uri: String, prefix: String?) -> FeedNamespace {
         var name = uri.lowercased()[...]
         for scheme in ["https://", "http://"] where name.hasPrefix(scheme) { name = name.dropFirst(scheme.count) }
         while name.hasSuffix("/") || name.hasSuffix("#") { name = name.dropLast() }
         if let known = byURI[String(name)] { return known }
-        // An unknown name with a well-known prefix is a misspelling. An unknown default namespace is read as RSS's own.
+        // An unknown name that is declared for a well-known prefix is probably misspelled, so the prefix decides. An
+        // unknown default namespace (one without a prefix) is treated as that of RSS.
         return prefix.map { byPrefix[$0.lowercased()] ?? .other } ?? .core
     }
 
@@ -56,12 +58,12 @@ enum FeedNamespace: UInt8 {
     ]
 }
 
-/// An element's name, resolved to indices in ``FeedRules``.
+/// An element's name, resolved to indices in ``FeedRules``, the table of the elements that the parser processes.
 struct FeedName {
     /// The index in ``FeedRules``; 0 for a name without a rule.
     var index: UInt16
-    /// The index of the same name in ``FeedNamespace/core``, used for a name without a prefix if its own vocabulary has
-    /// no rule in the scope; 0 if there is no fallback.
+    /// The index of the same local name in ``FeedNamespace/core``; 0 if there is no fallback. Set for a name without a
+    /// prefix, and used if the name's own vocabulary has no rule for it inside the enclosing element.
     var fallback: UInt16
     /// The hash of the local name in lower case, to match end tags with start tags.
     var hash: UInt32

@@ -1,6 +1,7 @@
 /// Parsers of element texts. They are pure and tolerant; text that cannot be parsed yields `nil`.
 enum FeedValues {
-    /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless positive.
+    /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless it is
+    /// positive.
     static func duration(_ text: some Collection<UInt8>) -> Double? {
         guard let seconds = seconds(text), seconds > 0 else { return nil }
         return seconds
@@ -111,7 +112,8 @@ enum FeedValues {
         return value
     }
 
-    /// A parser of digits with at most one decimal point: `Double.init` would accept `inf`, `nan` and hexadecimal too.
+    /// A parser of digits with at most one decimal point. It replaces `Double.init`, which also accepts `inf`, `nan`
+    /// and hexadecimal numbers.
     private struct Decimal {
         private var digits: Int64 = 0
         private var count = 0
@@ -175,8 +177,8 @@ enum FeedValues {
         return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 
-    /// Whether all white space is single spaces between words. Also returns false for texts with a byte 0xC2, the first
-    /// one of a no-break space.
+    /// Returns whether all white space is single spaces between words. Also returns false for any text with the byte
+    /// 0xC2, since that may be the first byte of a no-break space.
     private static func isLine(_ text: some Collection<UInt8>) -> Bool {
         var last: UInt8 = 0x20
         for byte in text {

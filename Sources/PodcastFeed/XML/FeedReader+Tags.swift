@@ -57,7 +57,7 @@ extension FeedReader {
         return true
     }
 
-    /// Completes a pending element with its text, and adds it.
+    /// Adds a pending element, of which only the start tag has been processed, with its text.
     mutating func completeDataElement(_ pending: PendingElement, _ text: FeedBytes, _ line: String?) {
         switch pending {
         case .location(var location):

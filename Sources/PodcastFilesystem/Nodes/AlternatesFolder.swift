@@ -2,9 +2,10 @@ internal import Fuse
 internal import PodcastLibrary
 internal import TransferCore
 
-/// The folder of an episode in a show's `.alternates`: a file for each further encoding that the feed offers.
+/// The folder of one episode in a show's `.alternates`. It contains a file for each further encoding of the episode
+/// that the feed offers.
 ///
-/// The files are nodes like those of episodes, with rows of their own.
+/// Each file is a node like that of an episode, with a row of its own in the library.
 struct AlternatesFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -36,8 +37,8 @@ struct AlternatesFolder: NodeBehaviour {
 }
 
 extension EpisodeFile {
-    /// Returns the extended attributes about alternates: for an episode their number, for an alternate the properties
-    /// by which a person chooses one.
+    /// Returns the extended attributes about alternates. An episode has the number of its alternates, and an alternate
+    /// has the properties by which a person chooses one.
     func alternateAttributes(of episode: Episode) throws -> [(String, String)] {
         var values = AttributeList()
         guard episode.isAlternate else {

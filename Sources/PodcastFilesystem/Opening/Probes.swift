@@ -1,4 +1,4 @@
-/// The programs that probe files: they read headers and tags, and must not start downloads.
+/// The programs that only probe files. They read headers and tags, and must not start the download of a whole file.
 package enum Probes: Sendable, Equatable {
     /// No program.
     case none
@@ -8,7 +8,7 @@ package enum Probes: Sendable, Equatable {
     case all
 }
 
-/// The role of a program that opens a file, in the order of precedence.
+/// The role of a program that opens a file. If a program is listed for several roles, the first case here applies.
 enum CallerRole {
     /// A program that may open only completely cached episodes and generated files.
     case indexer

@@ -10,7 +10,7 @@ package struct Episode: Sendable, Equatable {
     package var name: String
     package var guid: String?
     package var title: String
-    /// The time of publication; `nil` if the feed has none.
+    /// The time of publication, in seconds since 1970 UTC; `nil` if the feed has none.
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds, positive east of Greenwich.
     package var publishedOffset: Int
@@ -169,7 +169,8 @@ package struct Track: Sendable, Equatable {
     }
 }
 
-/// The files that a feed offers beside an episode's media; stored in the row, so that a listing needs no further reads.
+/// The kinds of files that a feed offers beside an episode's media. The set is stored in the episode's row, so that a
+/// listing reads no other row for them.
 package struct Sidecars: OptionSet, Sendable, Hashable {
     package let rawValue: Int
 
@@ -188,7 +189,7 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     package static let srt = Sidecars(rawValue: 1 << 4)
     /// A transcript in JSON or HTML.
     package static let transcript = Sidecars(rawValue: 1 << 5)
-    /// Other encodings.
+    /// Other encodings of the episode's media.
     package static let alternates = Sidecars(rawValue: 1 << 6)
 
     /// The transcripts that are available as WebVTT, directly or after conversion.

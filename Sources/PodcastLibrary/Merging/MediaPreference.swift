@@ -6,8 +6,8 @@ package enum MediaPreference: Sendable, Equatable {
     case type(String)
     case audio
     case video
-    /// The encoding with the highest bit rate up to this limit, in bits per second, among those of the main encoding's
-    /// major type.
+    /// The encoding with the highest bit rate up to this limit, in bits per second, among those with the main
+    /// encoding's major type (audio or video).
     case atMost(Double)
 
     /// The allowed values, for messages.
@@ -47,7 +47,7 @@ package enum MediaPreference: Sendable, Equatable {
         }
     }
 
-    /// Returns the position of the chosen encoding; 0, the main one, if none fits better.
+    /// Returns the index of the chosen encoding in `media`. If none fits, this is 0, the index of the main encoding.
     ///
     /// - Parameter duration: The item's duration in seconds, from which a missing bit rate is computed.
     package func choice(among media: [Medium], duration: Double?) -> Int {
@@ -72,8 +72,9 @@ package enum MediaPreference: Sendable, Equatable {
         MediaType(type: medium.type, url: medium.addresses[0]).major
     }
 
-    /// Whether an encoding has this MIME type, under any of the type's names, or lists the type's subtype (`opus` of
-    /// `audio/opus`) among its codecs.
+    /// Returns whether an encoding has this MIME type, under any of the type's names, or lists the type's subtype
+    /// (`opus` of `audio/opus`) among its codecs. For an encoding without a MIME type, the file extension in its URL is
+    /// compared instead.
     private static func fits(_ medium: Medium, _ type: String) -> Bool {
         if medium.type == type { return true }
         if let codec = type.split(separator: "/").last, let codecs = medium.codecs?.lowercased(),

@@ -13,10 +13,10 @@ extension Schema {
     /// - `sync_pending`: episode states that the server has not confirmed. `at` is the time of the change by the local
     ///   clock, `floor` the lowest timestamp that it may be sent with, and `stamp` the timestamp that it was first sent
     ///   with, so that a repeated request is identical.
-    /// - `sync_parked`: states of episodes that are not in the library, applied when the episode appears. `unsent` if
-    ///   the server has not confirmed the state.
-    /// - `sync_action`: the log of actions received from the server. `clamped` if the action's timestamp was in the
-    ///   future and the time of receipt was used instead.
+    /// - `sync_parked`: states of episodes that are not in the library, applied when the episode appears. `unsent` is
+    ///   1 if the server has not confirmed the state.
+    /// - `sync_action`: the log of actions received from the server. `clamped` is 1 if the action's timestamp was in
+    ///   the future, so that the time of receipt was used instead.
     /// - `sync_removed`: shows unsubscribed by another device. Their rows are retained for a while, so that the show
     ///   can return unchanged.
     static let sync = """
@@ -149,6 +149,7 @@ extension Schema {
         END;
         """
 
-    /// The SQL expression for the current time in seconds since 1970 UTC; `unixepoch()` requires SQLite 3.38.
+    /// The SQL expression for the current time in seconds since 1970 UTC. `unixepoch()` would require SQLite
+    /// 3.38.
     private static let now = "CAST(strftime('%s', 'now') AS INTEGER)"
 }

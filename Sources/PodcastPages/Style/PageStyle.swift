@@ -1,7 +1,7 @@
 /// The common parts of all pages: style sheet, script and Content Security Policy.
 enum PageStyle {
-    /// The policy of every page: only `sheet` and `script` apply, images and media come from files, and nothing is
-    /// sent.
+    /// The Content Security Policy of every page. A browser applies only `sheet` and `script`, loads images and media
+    /// from files only, and sends nothing.
     ///
     /// In Chromium `'self'` matches files beside the page; browsers that treat every file as an origin of its own need
     /// `file:`. `base-uri` and `form-action` are set separately because `default-src` does not cover them (CSP Level 3,

@@ -1,7 +1,7 @@
 internal import PodcastFeed
 internal import PodcastLibrary
 
-/// The text of a page under construction: trusted markup, and everything else escaped.
+/// The HTML of a page under construction. Trusted markup is added unchanged, and all other text escaped.
 struct PageText {
     private(set) var bytes: [UInt8] = []
 
@@ -25,8 +25,8 @@ struct PageText {
         for scalar in text.unicodeScalars {
             switch scalar.value {
             case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: result.append(" ")
-            // Embeddings, overrides and isolates (UAX #9). The marks U+061C, U+200E and U+200F stay: they reverse
-            // nothing, and occur in Arabic and Hebrew titles.
+            // Embeddings, overrides and isolates (UAX #9). The marks U+061C, U+200E and U+200F are not removed:
+            // they reverse nothing, and occur in Arabic and Hebrew titles.
             case 0x202A...0x202E, 0x2066...0x2069: break
             default: result.append(scalar)
             }
@@ -61,7 +61,7 @@ struct PageText {
     ///
     /// - Parameters:
     ///   - kind: The class of the body.
-    ///   - language: The attribute `lang` of the document, after a space.
+    ///   - language: The `lang` attribute of the document, preceded by a space; empty for none.
     mutating func begin(title: String, kind: String, language: String = " lang=\"en\"") {
         add("<!DOCTYPE html>\n<html\(language)>\n<head>\n<meta charset=\"utf-8\">\n")
         add("<meta http-equiv=\"Content-Security-Policy\" content=\"\(PageStyle.policy)\">\n")
@@ -79,7 +79,8 @@ struct PageText {
     /// Adds data for the script, in an element that the browser does not run because of its type.
     mutating func data(_ value: OrderedJSON, id: String) {
         add("<script type=\"application/json\" id=\"\(id)\">")
-        // In JSON these characters occur only inside strings; none of them may end the element or the line.
+        // These characters could end the element or a line, or change the text direction. In JSON they occur only
+        // inside strings, so replacing them leaves the document valid.
         for scalar in String(decoding: value.encoded(pretty: false), as: UTF8.self).unicodeScalars {
             switch scalar.value {
             case 0x3C: add("\\u003c")
@@ -92,17 +93,17 @@ struct PageText {
 
     // MARK: Navigation
 
-    /// The pages of the root, with their names in the navigation.
+    /// The files of the pages in the mount's root, with their titles in the navigation.
     static let pages =
         [("index.html", "Shows")] + ViewKind.allCases.map { ($0.file, $0.title) } + [
             (".status.html", "Transfers")
         ]
 
-    /// Adds the links to the pages of the root.
+    /// Adds the links to the pages in the mount's root.
     ///
     /// - Parameters:
     ///   - current: The file of this page; `nil` for a page that is not in the root.
-    ///   - root: The relative address of the root, with a slash at the end.
+    ///   - root: The relative address of the root, with a slash at the end; empty for a page in the root.
     mutating func navigation(current: String?, root: String = "") {
         add("<nav aria-label=\"Pages\">")
         for (file, title) in Self.pages {

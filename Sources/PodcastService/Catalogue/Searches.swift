@@ -6,7 +6,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// The search in the catalogues, with a cache of their results.
+/// The search for shows in the configured catalogues (podcast directories), with a cache of their results.
 @ServiceActor
 final class Searches: ServicePart {
     /// The key of a cache: a catalogue and the number of entries requested from it.
@@ -23,7 +23,8 @@ final class Searches: ServicePart {
 
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
-    /// Results by catalogue and requested count, so that only a catalogue that failed is queried again.
+    /// One cache for each catalogue and requested count. The results of the catalogues that answered are cached even if
+    /// another one failed, so a repeated search queries only the latter.
     private var caches: [CacheKey: SearchCache] = [:]
     /// Running requests, shared by all clients that search for the same term.
     private var running: [SearchKey: Task<[CatalogueEntry], any Error>] = [:]
@@ -33,8 +34,9 @@ final class Searches: ServicePart {
         self.driver = driver
     }
 
-    /// Number of results in a search folder. At least this many entries are requested from a catalogue, so that further
-    /// searches for the term are answered from the cache. This number is the default of the iTunes Search API.
+    /// The number of results in a search folder (`.search/TERM`). A search with a lower limit requests this many
+    /// entries too, so that the cached result also answers a later search for the same term with a limit up to this
+    /// number. It is the default of the iTunes Search API.
     static let resultsOfFolder = 50
 
     // MARK: Catalogues
@@ -63,7 +65,7 @@ final class Searches: ServicePart {
         return try library.store(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
     }
 
-    /// Returns the subscribed shows, keyed by normalised address.
+    /// Returns the subscribed shows, each keyed by the normalized address of its feed, before and after redirects.
     private func subscriptions() throws -> [String: Podcast] {
         var result: [String: Podcast] = [:]
         for podcast in try library.podcasts() {
@@ -76,8 +78,8 @@ final class Searches: ServicePart {
 
     /// Returns the results of all catalogues, and one message per catalogue that failed.
     ///
-    /// Throws if all catalogues failed. The error number, which a file system operation returns, is that of the
-    /// failures if all have the same, otherwise EIO.
+    /// Throws if all catalogues failed. If their failures have the same error number, the thrown error has it too,
+    /// otherwise EIO. A file system operation that waits for the search fails with this number.
     private func entries(for text: String, limit: Int) async throws -> ([CatalogueEntry], problems: [String]) {
         guard let term = SearchTerm(text) else {
             throw Failure(
@@ -89,7 +91,7 @@ final class Searches: ServicePart {
         let catalogues = configuration.catalogues
         guard !catalogues.isEmpty else { throw Failure(message: "no catalogue is configured") }
         let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : CatalogueAnswer.limit
-        // With all results cached there is no task to show.
+        // If all results are cached, nothing is fetched, and `podfs status` has no task to show.
         let isCached = catalogues.allSatisfy { catalogue in
             let cacheKey = CacheKey(catalogue: catalogue.name, count: count)
             return caches[cacheKey]?.entries(for: term, now: uptime) != nil
@@ -137,7 +139,7 @@ final class Searches: ServicePart {
         try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
     }
 
-    /// Sends a request to a catalogue and parses the response; `nil` if there is no request.
+    /// Sends a request to a catalogue and parses the response; returns `nil` if `request` does.
     private func entries(
         of catalogue: any Catalogue, _ request: () throws -> CatalogueRequest?
     ) async throws -> [CatalogueEntry]? {
@@ -172,7 +174,7 @@ final class Searches: ServicePart {
 
     // MARK: Pages of directories
 
-    /// Returns the feed of the show that a directory's page presents.
+    /// Returns the feed of the show that a page of a podcast directory describes.
     func feed(of page: CataloguePage) async throws -> CatalogueEntry {
         for catalogue in configuration.catalogues {
             guard let entries = try await entries(of: catalogue, { try catalogue.request(for: page, now: now()) })
@@ -189,7 +191,8 @@ final class Searches: ServicePart {
                 + "see search.podcastindex.key in podfs.conf(5), or find the show with podfs search")
     }
 
-    /// Returns the address space of the catalogue that recently returned this feed; `nil` if none has.
+    /// Returns the address space (public, local or loopback) of the catalogue whose cached results contain this feed.
+    /// Returns the most public one if there are several, and `nil` if there is none.
     func catalogueSpace(of url: String) -> AddressSpace? {
         let key = Self.key(url)
         return caches.values.compactMap { cache in

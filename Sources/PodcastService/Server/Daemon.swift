@@ -16,7 +16,7 @@ package enum Daemon {
 
     /// Serves until the idle time has passed, a client asks it to exit, or SIGTERM or SIGINT arrives.
     ///
-    /// - Parameter ready: called once, when clients can connect.
+    /// - Parameter ready: Called once, when clients can connect.
     /// - Throws: `Problem` if another daemon serves the data or cache folder; other errors that prevent the start.
     package static func run(_ configuration: ServiceConfiguration, ready: @Sendable () -> Void) async throws {
         let paths = configuration.paths
@@ -45,8 +45,8 @@ package enum Daemon {
         do {
             try await service.start()
         } catch let error as LibraryError {
-            // The check at opening missed this damage. Count the start twice, so that the next daemon checks the whole
-            // library.
+            // The check at opening missed this damage. Count this start as two failed ones, so that the next
+            // daemon checks the whole library.
             if case .damaged = error { marker.begin() }
             throw error
         }

@@ -49,7 +49,8 @@ struct PostedLookup: Sendable {
                     ? "its list cannot be read" : "it answered \(head.status) to the request for its list")
         }
         guard !feed.isCut, feed.next == nil else { return .unknown("it sent only a part of its list") }
-        // A server may shorten or normalize a title, so similar titles match. They are no proof: see `isExactMatch`.
+        // A server may shorten or normalize a title, so similar titles match. A similar title alone is
+        // no proof: see `isExactMatch`.
         let title = Self.normalizedTitle(FeedText.line(upload.title))
         let matches = feed.items.filter { item in
             let other = Self.normalizedTitle(item.title)

@@ -6,11 +6,11 @@ package struct RetryPolicy: Sendable, Equatable {
     package var firstDelay: Duration
     /// The maximum delay.
     package var maxDelay: Duration
-    /// The time after which a task without progress fails.
+    /// The time from the first of consecutive failures without progress until the task fails.
     package var giveUp: Duration
 
-    /// The default delays start at half a second and double up to five minutes: a Wi-Fi hand-over is bridged quickly,
-    /// and a server that is down for an hour gets about 25 requests.
+    /// The default delays start at half a second and double up to five minutes. A Wi-Fi hand-over is thus bridged
+    /// quickly, and a server that is down for an hour gets about 25 requests.
     package init(
         firstDelay: Duration = .milliseconds(500), maxDelay: Duration = .seconds(300),
         giveUp: Duration = .seconds(86_400)
@@ -24,7 +24,7 @@ package struct RetryPolicy: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - attempt: The number of consecutive failures, from 1.
-    ///   - retryAfter: The server's delay; honoured up to a day.
+    ///   - retryAfter: The delay that the server requests (Retry-After); honored up to a day.
     ///   - random: Uniform in 0..<1. Half of the delay is fixed and half random ("equal jitter"), so that clients that
     ///     failed together do not retry together.
     package func pause(attempt: Int, retryAfter: Duration?, random: Double) -> Duration {

@@ -14,8 +14,8 @@ package import Platform
 /// A POST creates an entry: sent twice, it creates two. Each attempt has the same Idempotency-Key
 /// (draft-ietf-httpapi-idempotency-key-header), but no server announces in advance that it supports the field. So a
 /// POST with an unknown outcome (the connection broke after it was sent, a 500 or 502, a killed process) is never
-/// simply repeated: the *owner* (the user of the engine) first checks the server. The state is persisted before a POST
-/// is sent. All other requests may be repeated without harm.
+/// simply repeated: the *owner* (the program that uses the engine) first checks the server. The state is persisted
+/// before a POST is sent. All other requests may be repeated without harm.
 package struct UploadMachine: Sendable {
     /// The id of a request, chosen by the machine.
     package typealias RequestID = Int
@@ -30,7 +30,7 @@ package struct UploadMachine: Sendable {
         case patch(String, offset: Int64)
         case put(String)
 
-        /// Whether it sends the media.
+        /// Whether the request sends the media.
         package var sendsBody: Bool {
             switch self {
             case .patch, .put: true
@@ -114,8 +114,8 @@ package struct UploadMachine: Sendable {
     /// Whether a POST was repeated because the outcome of an earlier one, by this process or a former one, was unknown.
     /// The server may then still be processing the earlier one.
     var repeatsPost = false
-    /// Whether the server does not know the length of the media (tus: Upload-Defer-Length in the response to HEAD): the
-    /// next request with bytes, and only that one, has to state it.
+    /// Whether the server does not know the length of the media (tus: Upload-Defer-Length in the response to HEAD).
+    /// The next request with bytes, and only that one, then has to state the length.
     package internal(set) var namesLength = false
     private var lastID = 0
 
@@ -152,7 +152,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// The reason why it has failed or waits for a retry.
+    /// The reason why the upload has failed or waits for a retry.
     package var error: TransferError? {
         switch state {
         case .failed(let error): error

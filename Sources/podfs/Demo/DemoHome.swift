@@ -4,10 +4,10 @@ import Fuse
 import Glibc
 import PodcastProtocol
 
-/// The folders of the demonstration: a temporary folder with all XDG folders, and the mount point.
+/// The folders of `podfs demo`: a temporary folder with all XDG folders, and the mount point.
 ///
-/// The initializer creates the temporary folder, and the mount point if it is missing. It changes the environment of
-/// this process, which the daemon and the mount inherit.
+/// The initializer creates the temporary folder, and the mount point if it is missing. It sets the XDG
+/// variables in the environment of this process, which the daemon and the mount inherit.
 final class DemoHome: Sendable {
     /// The temporary folder.
     let root: String
@@ -59,7 +59,7 @@ final class DemoHome: Sendable {
             log: paths.state + "/mount.log")
     }
 
-    /// Stops the mount and the daemon, and removes everything that was created.
+    /// Stops the mount and the daemon. Removes the temporary folder, and the mount point if the initializer created it.
     ///
     /// - Returns: The paths of the folders that could not be removed.
     func remove() -> [String] {

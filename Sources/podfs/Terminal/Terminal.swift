@@ -33,8 +33,9 @@ enum Terminal {
     /// Writes a JSON text like `print(json:)`, without a line feed.
     static func write(json text: String) { write(JSONText.escaped(text), to: 1) }
 
-    /// Writes a piece of UTF-8 JSON that ends at a character boundary. Most JSON is ASCII, in which only DEL could
-    /// control a terminal: a piece of ASCII without DEL is written unchanged.
+    /// Writes a piece of UTF-8 JSON that ends at a character boundary. Most pieces are ASCII. The encoder has escaped
+    /// the C0 controls, so DEL is the only ASCII character that could still control a terminal: a piece of ASCII
+    /// without DEL is written unchanged.
     static func write(json piece: [UInt8]) {
         // Tests the high bit, which is set in non-ASCII bytes and in DEL + 1.
         if piece.reduce(0, { $0 | $1 | ($1 &+ 1) }) < 0x80 {
@@ -90,8 +91,8 @@ enum JSONText {
     }
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        // The fast path for most text: nothing above U+2069 is harmful, and below U+007F only C0 controls are. Of these
-        // the text has only the line feeds of its layout: the encoder has escaped the others.
+        // The fast path for most text. No character above U+2069 is harmful, and below U+007F only the C0 controls are.
+        // The encoder has escaped the C0 controls, except for the line feeds of its layout.
         guard (0x7F...0x2069).contains(scalar.value) else { return false }
         return PlainText.isHarmful(scalar)
     }

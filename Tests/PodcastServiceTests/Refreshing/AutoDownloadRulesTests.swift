@@ -7,7 +7,8 @@ import TransferCore
 struct AutoDownloadRulesTests {
     private static let now: Int64 = 86_400_000
 
-    /// Returns episodes published on consecutive days, the oldest first, with the ids 1, 2, 3 ….
+    /// Returns one episode for each change, with the change applied. They were published on consecutive days, the
+    /// oldest first, and have the ids 1, 2, 3 ….
     private func episodes(_ changes: [(inout RetainedEpisode) -> Void]) -> [RetainedEpisode] {
         changes.enumerated().map { index, change in
             var episode = RetainedEpisode(
@@ -52,7 +53,7 @@ struct AutoDownloadRulesTests {
         // Downloads begin with the episode in progress.
         let begun = episodes([none, { $0.position = 100 }, none, none])
         #expect(try plan(begun, 2, order).enqueue == [3, 2])
-        // A played episode may be evicted.
+        // An automatically downloaded episode is evicted once it is played.
         let done = episodes([{ ($0.played, $0.complete, $0.isAutomatic) = (true, true, true) }, none, none])
         let after = try plan(done, 1, order)
         #expect(after.enqueue == [2] && after.evict == [1])

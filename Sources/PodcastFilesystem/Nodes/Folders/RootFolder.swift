@@ -3,7 +3,8 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The root folder: files about all shows, `.search`, the folder of tags, `Tagged` if enabled, views and shows.
+/// The root folder of a mount: files about all shows, `.search`, the folder of tags, `Tagged` if enabled, views and
+/// shows.
 struct RootFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem

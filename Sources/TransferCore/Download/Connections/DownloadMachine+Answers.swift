@@ -7,7 +7,8 @@ extension DownloadMachine {
         if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
     }
 
-    /// Returns whether the head of a response has to be reported together with the first bytes of its body.
+    /// Returns whether the driver has to wait for the first bytes of a response's body before it calls `head`, to pass
+    /// their kind as `content`.
     package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
         guard let connection = connections[id] else { return false }
         // An open should not be answered with the size of an error page while another source may have the file.
@@ -17,7 +18,7 @@ extension DownloadMachine {
     }
 
     /// Handles the head of a response. The driver calls this before it processes the body. The connection continues
-    /// unless the returned actions end it.
+    /// unless the returned actions abort it.
     ///
     /// - Parameter content: The kind of content that the first bytes of the body show, if `needsContent` requires them.
     package mutating func head(
@@ -38,7 +39,7 @@ extension DownloadMachine {
             }
             if offset == 0, !present.isEmpty {
                 // The response starts at byte 0. It cannot be joined to the present bytes, but it can start a new
-                // generation.
+                // generation, which replaces them.
                 var own = found
                 own.validator = Validator(head)
                 return replace(id, body, pin: own, now: now)
@@ -63,20 +64,21 @@ extension DownloadMachine {
         }
     }
 
-    /// Returns whether a response cannot be joined to the other bytes of the file: no validator proves its rendition,
-    /// and it does not start at present bytes that could be compared.
+    /// Returns whether a response cannot be joined to the other bytes of the file. This is the case if no validator
+    /// proves that it belongs to the same rendition (version of the file), and it does not start at a present byte, so
+    /// that its bytes cannot be compared with the present ones either.
     private func cannotJoin(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
         let joins = !present.isEmpty || connections.areReceiving(beside: id)
         if !joins {
-            // No bytes have been received before these. Without a validator they must start at 0, since no earlier
-            // bytes could ever be joined.
+            // There are no other bytes yet. A response without a validator must then start at byte 0, since the bytes
+            // before it could never be joined to it.
             return offset > 0 && found.validator == nil
         }
         guard compare else { return false }
         return !present.contains(offset)
     }
 
-    /// Returns whether bytes are present beyond the end stated by a response.
+    /// Returns whether bytes are present beyond the file size that a response states.
     private func contradictsPresent(_ found: Pin) -> Bool {
         guard let total = found.total, let last = present.ranges.last else { return false }
         return last.upperBound > total
@@ -103,7 +105,8 @@ extension DownloadMachine {
         return actions + accept(id, body, offset: 0, pin: pin, compare: false, now: now)
     }
 
-    /// Records the facts in a response. Answers the waiting opens, and the reads that are now satisfied.
+    /// Records the size, the validator and the other facts that a response states about the file. Answers the waiting
+    /// opens, and the reads that are now satisfied.
     private mutating func adopt(_ found: Pin) -> [Action] {
         let hasChanged = pin?.total != found.total || pin == nil
         rendition.pin = found
@@ -153,8 +156,8 @@ extension DownloadMachine {
         return adopt(known) + plan(now)
     }
 
-    /// Returns another connection that already streams the whole file. It is ahead of `id`, since the body of `id`
-    /// starts at byte 0.
+    /// Returns another connection that already streams the whole file. It is ahead of `id`, whose body has only begun
+    /// at byte 0.
     private func streamAhead(of id: ConnectionID) -> ConnectionID? {
         connections.ids.first { other in
             guard other != id, let connection = connections[other], let body = connection.body else { return false }
