@@ -13,7 +13,7 @@ package import TransferCore
 package struct PlayerTracker: Sendable {
     /// A message of a player, or another event that concerns players.
     package enum Input: Sendable {
-        /// A player is on the bus. The name is that on the bus, without MPRIS's prefix.
+        /// A player is on the bus. `name` is its bus name without MPRIS's prefix.
         case appeared(PlayerID, name: String, process: Int32?)
         /// A player has left the bus.
         case disappeared(PlayerID)
@@ -35,9 +35,9 @@ package struct PlayerTracker: Sendable {
         case tick
     }
 
-    /// An action for the driver.
+    /// An action that the driver, which does the IO, has to perform.
     package enum Effect: Sendable, Equatable {
-        /// Reads all properties.
+        /// Reads all properties of the player.
         case read(PlayerID)
         case readPosition(PlayerID)
         /// Finds the episode of a URL.
@@ -47,18 +47,20 @@ package struct PlayerTracker: Sendable {
         case seek(PlayerID, track: String?, to: Double, from: Double)
     }
 
-    /// The interval between readings while a player plays.
+    /// The interval between readings of the position while a player plays.
     static let readInterval: Duration = .seconds(10)
-    /// The time after a session's start at which the position is read again: VLC does not announce its initial seek.
-    /// Also, before a session, the interval at which the position is requested again if the player does not answer.
+    /// The time after a session's start at which the position is read again, because VLC does not announce its initial
+    /// seek. Also the delay before the position is requested again if the player has not answered and has no session
+    /// yet.
     static let startInterval: Duration = .seconds(1)
-    /// The interval between readings before a player is asked to resume.
+    /// The interval between readings of the position while a seek to the stored position is pending.
     static let resumeInterval: Duration = .milliseconds(300)
     /// The time after which the tracker asks the player to seek to the stored position even if playback does not seem
     /// to have started. If the player does not answer the next reading of its position after this time, the tracker
     /// drops the seek.
     static let resumeTimeout: Duration = .seconds(2)
-    /// The minimum interval between two reports of announced seeks: a key that is held down causes twenty a second.
+    /// The minimum interval between two reports of announced seeks. A key that is held down causes twenty seeks a
+    /// second.
     static let seekInterval: Duration = .seconds(1)
     /// The maximum number of players.
     package static let capacity = 64
@@ -143,7 +145,7 @@ package struct PlayerTracker: Sendable {
         for id in players.keys {
             with(id) { player, tracker in
                 if let until = player.budget.until, until <= now {
-                    // Signals of the player have been dropped: read its present state.
+                    // Signals of the player have been dropped, so its present state has to be read.
                     player.budget.recover(at: now)
                     tracker.effects.append(.read(id))
                 }
@@ -162,8 +164,8 @@ package struct PlayerTracker: Sendable {
 
     // MARK: Sessions
 
-    /// Begins a session if there is none and the player plays or pauses an episode that was opened here. If the
-    /// position is not known, only requests it; the reply begins the session.
+    /// Begins a session if there is none, and the player plays an episode that was opened in this mount, or has paused
+    /// it. If the position is not known, only requests it; the reply begins the session.
     mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         guard player.session == nil, player.status != .stopped, let episode = player.episode, opened.contains(episode)
         else { return }

@@ -150,7 +150,7 @@ struct SubscriptionListTests {
         let before = try await home.run("export", "--with-secrets").output
         home.killDaemon(SIGTERM)
         try await home.waitUntilDaemonHasEnded()
-        // Remove the library's logs and its backup.
+        // Remove the library's write-ahead log, its index and the backup.
         for name in ["library.sqlite-wal", "library.sqlite-shm", "library.backup.sqlite"] {
             try? FileManager.default.removeItem(atPath: "\(home.dataDirectory)/\(name)")
         }
@@ -221,7 +221,8 @@ struct SubscriptionListTests {
         #expect(try await home.run("list").output.contains("no subscriptions"))
     }
 
-    /// The first command was interrupted: it has saved one of two episodes, and a part of the other.
+    /// An earlier command was interrupted after it had saved one of two episodes. On another filesystem it has also
+    /// left a file with a part of the other episode.
     @Test(arguments: [false, true])
     func savingContinuesAfterAnInterruption(onAnotherFileSystem: Bool) async throws {
         publish("/a.xml", "A", episodes: 2)

@@ -2,7 +2,7 @@ import Listening
 import TestSupport
 import TransferCore
 
-// The actions of persons and players.
+// The random actions of persons and of players, which the tracker has to follow.
 extension PlayerWorld {
     /// Performs a random action, and lets some time pass.
     mutating func step() {
@@ -48,7 +48,8 @@ extension PlayerWorld {
         players[index].status = random.chance(90) ? .playing : .paused
         let middle = Double.random(in: 0..<lengths[file], using: &random)
         begin(index, at: random.pick(0, 0, 0, 0, 2, middle))
-        // If another player has the same episode loaded, exempt it for longer.
+        // If another player has the same episode loaded, exempt the episode's stored position from the checks for
+        // longer.
         if players.count(where: { $0.file == file && $0.hasFile }) > 1 { exempt(file, 22_000) }
         let opens = file < Self.episodes
         let isOpenedFirst = random.chance(70)
@@ -72,14 +73,14 @@ extension PlayerWorld {
         if let file = players[index].file { exempt(file, 12_000, by: index) }
     }
 
-    /// Exempts the loaded file from the checks for a time, because the player ends its playback.
+    /// Exempts the loaded file's stored position from the checks for a time, because the player ends its playback.
     private mutating func finish(_ index: Int) {
         if let file = players[index].file { exempt(file, 11_000, by: index) }
     }
 
     mutating func seek(_ index: Int, to position: Double, isOwn: Bool = true) {
         guard let file = players[index].file, players[index].hasFile else { return }
-        // A seek during a pause is always announced: the tracker could not detect it before playback continues.
+        // Always announce a seek during a pause, since the tracker could not detect it before playback continues.
         let isAnnounced = players[index].announcesSeeks || players[index].status == .paused
         note("\(players[index].name) seeks to \(position), \(isOwn), announced \(isAnnounced)")
         let isNear = abs(players[index].position(at: now) - min(position, players[index].length)) < 1
@@ -138,11 +139,11 @@ extension PlayerWorld {
             seek(index, to: players[index].position(at: now) + 5)
             advance(30)
         }
-        // The tracker drops the signals of a long burst, and reads the player some seconds later.
+        // The tracker drops the signals of a long burst, and reads the player's properties some seconds later.
         if let file = players[index].file { exempt(file, 11_000) }
     }
 
-    /// Lets the player wait for bytes for a time.
+    /// Lets the playing player wait for bytes, so that its position does not advance for a time.
     private mutating func stall(_ index: Int) {
         guard players[index].isPlaying, let file = players[index].file else { return }
         note("\(players[index].name) stalls")
@@ -152,7 +153,7 @@ extension PlayerWorld {
         exempt(file, 11_000)
     }
 
-    /// Loads a random file, plays the same one again, or stops.
+    /// Performs what a player does at the end of a file: loads a random file, seeks to the beginning, or stops.
     mutating func reachEnd(_ index: Int) {
         count("ends")
         switch Int.random(in: 0..<10, using: &random) {

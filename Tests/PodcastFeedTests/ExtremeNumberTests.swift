@@ -47,7 +47,7 @@ import Testing
             #expect((item.duration ?? 1) > 0 && (item.duration ?? 1) <= 1e9, "\(text)")
             #expect((0...1_000_000_000).contains(item.season ?? 0) && (0...1e9).contains(item.episode ?? 0), "\(text)")
             #expect(item.chapters.allSatisfy { (0...1e9).contains($0.start) }, "\(text)")
-            // The parser's limit is the year 10000, which begins at 253,402,300,800.
+            // The parser accepts no date from the year 10000 on, which begins at 253,402,300,800 s.
             #expect((item.published?.seconds ?? 0).magnitude < 253_500_000_000, "\(text)")
             _ = (item.published?.iso8601, item.published?.rfc822)
         }

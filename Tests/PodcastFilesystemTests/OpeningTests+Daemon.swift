@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-// The daemon's part in an open: the request, and the effects of its answer.
+// The daemon's part in an open: the mount's request to it, and the effects of its answer.
 extension OpeningTests {
     @Test func theSizeIsPushedBeforeTheOpenIsAnswered() async throws {
         let mounted = try Mounted()
@@ -45,7 +45,8 @@ extension OpeningTests {
     }
 
     @Test func aSizeIsPushedOnce() async throws {
-        // The kernel's attributes may come from a lookup before the size was confirmed.
+        // The size is pushed (the node's attributes are invalidated, so that the kernel requests the size) although it
+        // was confirmed before: the kernel may have cached the attributes in an earlier lookup.
         let mounted = try Mounted()
         try mounted.subscribe()
         let id = try mounted.episode().id
@@ -60,7 +61,7 @@ extension OpeningTests {
         #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
     }
 
-    /// The feed is fetched a moment after an open, and then refers to another file.
+    /// A refresh soon after an open finds that the feed refers to another file for the same episode.
     @Test func theSizeOfTheOldFileIsNotUsedForTheNew() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
@@ -145,7 +146,8 @@ extension OpeningTests {
             return
         }
         #expect(first.directIO && !first.keepCache)
-        // While the file is open in this mode, other opens use it too: the modes of a node do not mix.
+        // While the file is open with direct I/O, other opens use direct I/O too, because all handles of a node must
+        // have the same mode.
         grants.append(grant(total: 300_000))
         guard case .open(let second) = try await mounted.open(node).answered() else {
             Issue.record("not opened")
@@ -217,7 +219,8 @@ extension OpeningTests {
         open.interrupt()
         #expect(try await open.answered() == .error(.interrupted))
         #expect(try await daemon.wait(for: .cancel).first?.number == frame.number)
-        // A grant that was in flight opens nothing: the next open gets the first handle.
+        // A grant (the daemon's answer to an open) that arrives after the interrupt opens nothing. So the next open
+        // gets the first handle.
         daemon.answer(frame, grant(total: 400_000))
         #expect(try await mounted.open(try mounted.entry(".status").node).handle().rawValue == 1)
     }
@@ -238,7 +241,8 @@ extension OpeningTests {
         mounted.notifier.letGo()
         try await daemon.wait(for: .close)
         #expect(!daemon.frames.contains { $0.kind == .cancel })
-        // From now on the kernel may cache the attributes.
+        // No handle is open, so the kernel may cache the attributes again. The second notification makes it request
+        // them once more.
         try await waitUntil { mounted.notifier.messages == [.attributes(node), .attributes(node)] }
     }
 

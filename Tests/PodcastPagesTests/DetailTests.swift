@@ -4,7 +4,7 @@ import PodcastPages
 import Testing
 import TransferCore
 
-/// The `podcast:` namespace on a show's page.
+/// Details from the elements of a feed's `podcast:` namespace, and notes, on a show's page.
 @Suite struct DetailTests {
     private var show: Podcast {
         Podcast(id: 1, name: "Show", url: "https://user:secret@example.com/feed.xml", title: "Show")

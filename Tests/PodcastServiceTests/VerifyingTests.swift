@@ -34,8 +34,8 @@ struct VerifyingTests {
         return found
     }
 
-    /// Reads an episode like a mount: an outdated generation causes another lookup. Returns no bytes if three lookups
-    /// were outdated.
+    /// Reads an episode as a mount would. If the open finds another generation than the library has afterwards, looks
+    /// the episode up again. Returns no bytes if this happens three times.
     private func readAll(_ number: Int, _ daemon: RunningService, _ client: ServiceClient) async throws -> [UInt8] {
         for _ in 0..<3 {
             let episode = try daemon.episode(number)

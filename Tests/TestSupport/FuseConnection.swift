@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import Platform
 
-/// The kernel's state of a mounted FUSE filesystem: a folder of fusectl, /sys/fs/fuse/connections.
+/// The kernel's state of one mounted FUSE filesystem, read from the folder with its number in fusectl, a filesystem
+/// mounted at /sys/fs/fuse/connections.
 package struct FuseConnection: Sendable {
     private let folder: String
 
     private static let control = "/sys/fs/fuse/connections"
 
-    /// Whether fusectl is mounted, or can be.
+    /// Whether fusectl is mounted, or this process may mount it.
     package static let areVisible = getuid() == 0 || isMounted
 
     private static var isMounted: Bool {
@@ -16,7 +17,7 @@ package struct FuseConnection: Sendable {
         return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(2).first == "fusectl" }
     }
 
-    /// Mounts fusectl if necessary, and looks the mount up in the mount table.
+    /// Mounts fusectl if necessary, and looks up the connection number of `mountPoint` in the mount table.
     ///
     /// - Parameter mountPoint: The path as in /proc/self/mountinfo, without characters that are escaped there.
     package init(at mountPoint: String) async throws {

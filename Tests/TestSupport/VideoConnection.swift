@@ -114,7 +114,7 @@ struct VideoConnection {
         return VideoServer.Answer(status: status)
     }
 
-    /// Stores media sent by PUT; they exist only when all bytes have arrived.
+    /// Stores media sent by PUT. The server offers them only after all bytes have arrived.
     private func put(
         _ request: Request, _ id: Int, _ options: VideoServer.Options, _ input: inout [UInt8]
     ) throws -> VideoServer.Answer {
@@ -124,7 +124,8 @@ struct VideoConnection {
         return VideoServer.Answer(status: 204)
     }
 
-    /// Stores media sent by tus; bytes received before a connection broke remain stored.
+    /// Stores media sent by tus, a protocol for resumable uploads. If the connection breaks, the bytes that were
+    /// received before remain stored.
     private func patch(
         _ request: Request, _ video: VideoServer.Video, _ options: VideoServer.Options, _ input: inout [UInt8]
     ) throws -> VideoServer.Answer {
@@ -193,7 +194,8 @@ struct VideoConnection {
         }
     }
 
-    /// Reads the body and passes it to `take` in pieces, as far as the request's fault permits.
+    /// Reads the body and passes it to `take` in pieces. If the request's fault is `dropBody` or `stall`, reads only as
+    /// many bytes as the fault states, and then throws.
     private func readBody(
         _ request: Request, _ options: VideoServer.Options, _ input: inout [UInt8],
         _ take: (ArraySlice<UInt8>) throws -> Void

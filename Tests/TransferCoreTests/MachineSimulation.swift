@@ -96,7 +96,8 @@ struct MachineSimulation {
         let reason = awaits ? TransferError(.diskFull, "full") : nil
         let hadSpace = machine.awaitsSpace == nil
         try perform("awaits space \(awaits)", machine.setAwaitsSpace(reason, now: now))
-        // Checked only at this moment: later a reader may come and go, and its response is held for a while.
+        // Checked only when the task begins to wait for space. Later a reader may come and go, and the machine keeps
+        // the reader's connection for a while.
         let rests = hadSpace && machine.isWaitingForSpace && !machine.hasBlockedReaders && handles == 0
         try check(!rests || fetchesNothingElse, "a task without space holds a connection")
     }
@@ -141,7 +142,7 @@ struct MachineSimulation {
         try perform("cancelWait \(id)", machine.cancelWait(id, now: now))
     }
 
-    /// Advances the clock, with ticks when they are due.
+    /// Advances the clock, and calls the machine's `tick` each time its deadline comes.
     mutating func pass(_ milliseconds: Int64) throws {
         let end = now + .milliseconds(milliseconds)
         while let due = machine.deadline, due <= end {
@@ -241,7 +242,7 @@ struct MachineSimulation {
         }
     }
 
-    /// Whether no connection is open, nobody waits, and no file is being finished.
+    /// Whether no connection is open, no open or read waits for an answer, and no file is being finished.
     var isQuiet: Bool { connections.isEmpty && opens.isEmpty && reads.isEmpty && !finishing }
 
     // MARK: Actions

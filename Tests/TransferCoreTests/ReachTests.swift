@@ -12,10 +12,10 @@ struct ReachTests {
         return ReachTrail(policy: policy, limit: limit)
     }
 
-    /// Checks the connection and then the request on it.
+    /// Returns whether the trail allows a connection to the address, and then a request on it.
     private func reach(_ trail: inout ReachTrail, _ address: String, host: String = "h.example") throws -> Bool {
         let allowsConnection = trail.allowsConnection(to: try peer(address), host: host)
-        // A reused connection is checked only when the request is sent.
+        // Over a reused connection only the request is checked, so that check alone must give the same result.
         var other = trail
         #expect(other.allowsRequest(to: try peer(address), host: host) == allowsConnection)
         return allowsConnection ? trail.allowsRequest(to: try peer(address), host: host) : false
@@ -37,7 +37,7 @@ struct ReachTests {
             trail.redirected()
             #expect(try reach(&trail, "127.0.0.1") == (address == "127.0.0.1"))
         }
-        // A detour does not help: an internet host may redirect only to internet hosts.
+        // A redirect through an internet host does not lead back: that host may redirect only to internet hosts.
         var detour = try trail(nil)
         #expect(try reach(&detour, "10.1.1.1"))
         detour.redirected()
@@ -59,7 +59,7 @@ struct ReachTests {
         #expect(trail.refusal?.message.hasPrefix(beginning) == true)
     }
 
-    /// If one of a name's addresses is allowed, the refusal of the others is not reported.
+    /// If one of the addresses of a host name is allowed, the refusal of the others is not reported.
     @Test func anAllowedAddressClearsTheRefusalOfOthers() throws {
         for addresses in [["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "10.0.0.1"]] {
             var trail = try trail(.public)
@@ -75,7 +75,7 @@ struct ReachTests {
         #expect(try !reach(&name, "192.168.1.9", host: "other.lan"), "the exception covers no other host")
         #expect(try !reach(&name, "192.168.1.9", host: "my.nas.lan"))
         #expect(try reach(&name, "fd12::1", host: "x") && !reach(&name, "fe80::1", host: "x"))
-        // A host named by the user may be in any space.
+        // If a person entered the address, the trail has no limit, and the exception does not change the space.
         var given = try trail(nil, allowing: "nas.lan")
         #expect(try reach(&given, "192.168.1.9", host: "nas.lan") && given.space == .local)
         for text in ["nas.lan", "NAS", "xn--bcher-kva.example", "my_nas", "10.0.0.1", "10.0.0.0/8", "::1", "büro.lan"] {
@@ -88,7 +88,8 @@ struct ReachTests {
         }
     }
 
-    /// A proxy resolves the host, so the address of podfs's peer says nothing about the host.
+    /// podfs's peer is then the proxy, which resolves the host's name. So the peer's address says nothing about the
+    /// host.
     @Test func behindAProxyOnlyTheTextOfTheHostIsChecked() throws {
         for (host, space) in [
             ("example.com", AddressSpace.public), ("10.0.0.1", .local), ("[fd00::1]", .local), ("127.0.0.1", .loopback),

@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Body lengths and types: heads that contradict their bodies, as libcurl and the engine handle them.
+/// Responses whose heads state a wrong length or type of the body, and what libcurl and the engine make of them.
 @Suite struct TransferEngineFramingTests {
     private let content = TestContent(seed: 91, size: 60_000)
 
@@ -25,7 +25,8 @@ import TransferCore
 
     @Test(arguments: ["10", "60000", "70000", "0", "10, 20", "x"])
     func aChunkedBodyIgnoresANumericContentLength(length: String) async throws {
-        // curl checks Content-Length before it knows of the coding: a value that is not a number is rejected by curl.
+        // curl checks Content-Length before it knows that the body is chunked. So curl rejects a value that is not a
+        // number, although the length would be ignored.
         let isNumber = length.first?.isNumber == true
         for isFirst in [true, false] {
             let coding = "Transfer-Encoding: chunked"
@@ -72,7 +73,8 @@ import TransferCore
         let bench = try bench { _ in .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "") }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(error.code == .unusable)
-        // curl decodes some transfer codings and rejects unknown ones itself.
+        // For a transfer coding the message may differ, because curl decodes some codings and rejects unknown ones
+        // itself.
         #expect(error.message == says || lines[0].hasPrefix("Transfer-Encoding"), "\(error.message)")
         #expect(try bench.engine.fileNames == [])
     }

@@ -10,9 +10,9 @@ package struct MountOptions: Sendable, Equatable {
     package var allowOther = false
     /// Whether passthrough is allowed; false after `no_passthrough`.
     package var passthrough = true
-    /// The programs that only probe files, from `probe=`.
+    /// The programs that are treated as probes, from `probe=`. A probe is a program that reads only headers and tags.
     package var probe = Probe.list
-    /// The owner of the files, from `uid=`: a number or a name.
+    /// The user who owns the files, from `uid=`: a number or a name.
     package var uid: String?
     /// The group of the files, from `gid=`: a number or a name.
     package var gid: String?
@@ -29,7 +29,8 @@ package struct MountOptions: Sendable, Equatable {
     /// The rejection of an option.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         package var option: String
-        /// The rest of a sentence that begins with the option: the reason, and what to do instead.
+        /// The reason, and what to do instead. `description` puts the option before it, so it is the rest of a
+        /// sentence.
         package var advice: String
 
         package var description: String { "the mount option \(option) \(advice)" }
@@ -105,15 +106,15 @@ package struct MountOptions: Sendable, Equatable {
     /// Other options that need a value.
     private static let valued: Set<String> = ["fsname", "subtype", "uid", "gid", "setuid", "max_read", "probe"]
 
-    /// Options that restore a default, and the option that each of them cancels. `dev` and `suid` have no further
-    /// effect: no file is a device or runs as another user, and libfuse mounts with `nodev,nosuid`. `rw` is here since
-    /// mount(8) passes it.
+    /// Options that restore a default, and the option that each of them cancels. `dev` and `suid` only cancel: no file
+    /// is a device or runs as another user, and libfuse mounts with `nodev,nosuid` anyway. `rw` has nothing to cancel,
+    /// but mount(8) passes it.
     private static let defaults = [
         "rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "async": "sync", "atime": "noatime",
     ]
 
     /// Whether an option is meant for mount(8), systemd and similar programs, which also pass it to podfs. The access
-    /// time options (`relatime` and its variants) are for disks: here the filesystem sets the times.
+    /// time options (`relatime` and its variants) are for disks. They are ignored, since podfs itself sets the times.
     private static func isForMountAlone(_ name: String) -> Bool {
         let names: Set<String> = [
             "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "comment",
@@ -147,7 +148,7 @@ package struct MountOptions: Sendable, Equatable {
         "group_id": "is set by podfs; for the group of the files use gid=",
     ]
 
-    /// Splits at commas that do not follow a backslash (fuse_opt.c); escapes are preserved.
+    /// Splits at commas that no backslash escapes, as fuse_opt.c does. The escapes stay in the result.
     private static func split(_ list: String) -> [String] {
         var options = [""]
         var isEscaped = false

@@ -1,6 +1,7 @@
 /// Recognition of file formats by their first bytes, so that a message can name the format of a file that is no feed.
 ///
-/// The feed parser consults it only after rejecting a document: a feed with stray bytes at its beginning stays a feed.
+/// The feed parser consults it only after rejecting a document, so that a feed with stray bytes at its beginning is
+/// still parsed as a feed.
 enum FileSignature {
     private struct Signature {
         var bytes: [UInt8]
@@ -32,8 +33,8 @@ enum FileSignature {
         Signature([0x7F, 0x45, 0x4C, 0x46], "a program"),
     ]
 
-    /// The number of bytes to pass to `name(of:)`, if the file has as many. The signatures need twelve; the share of
-    /// control characters is computed over all of them.
+    /// The number of bytes to pass to `name(of:)`, if the file has as many. The signatures are within the first twelve.
+    /// The share of control characters is computed over all bytes.
     static let size = 512
 
     /// Returns the format with an article, such as `an MP3 file`; `nil` for bytes that may be text.
@@ -53,8 +54,8 @@ enum FileSignature {
             && head[2] & 0x0C != 0x0C
     }
 
-    /// Whether the bytes cannot be text: more than one in twenty is a control character that text does not contain,
-    /// such as NUL. Text with a byte order mark of UTF-16 is exempt.
+    /// Whether the bytes cannot be text, because more than one in twenty is a control character that text does not
+    /// contain, such as NUL. Bytes that begin with a byte order mark of UTF-16 are regarded as text.
     private static func isBinary(_ head: [UInt8]) -> Bool {
         guard !head.isEmpty, !head.starts(with: [0xFF, 0xFE]), !head.starts(with: [0xFE, 0xFF]) else { return false }
         let controls = head.count { $0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0) || $0 == 0x7F }

@@ -1,4 +1,5 @@
-/// Text in the memory of the parser or the reader; valid only during the call that receives it.
+/// A view of text in memory that belongs to the parser or the feed reader. It is valid only during the call that gets
+/// it as an argument.
 typealias FeedBytes = UnsafeBufferPointer<UInt8>
 
 /// Normalization of texts for comparison with those in feeds.

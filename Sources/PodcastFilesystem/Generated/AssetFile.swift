@@ -6,8 +6,8 @@ internal import SystemPackage
 internal import TransferCore
 
 /// Art or a transcript on a server. It is listed if the feed names it, and the daemon fetches it when it is opened.
-/// Until then its size is an estimate: programs that trust the size in a listing (Samba, media servers) treat 0 as an
-/// empty file. The true size is pushed to the kernel before the reply to the open.
+/// Until then its size is an estimate, not 0, because programs that trust the size in a listing (Samba, media servers)
+/// would treat it as an empty file. The kernel is told the true size before the reply to the open.
 struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -18,7 +18,7 @@ struct AssetFile: GeneratedFile {
 
     var form: NodeForm { Sidecar.form }
 
-    /// Returns the cached asset; empty content if it is not cached.
+    /// Returns the cached asset, or empty content if it is not cached; `nil` if the feed does not name the asset.
     func render() throws -> Rendering? {
         if node.kind == .cover {
             guard let show = try mount.library.podcast(id: node.show), show.image != nil else { return nil }
@@ -65,8 +65,8 @@ extension AssetKind {
 }
 
 extension PodcastFilesystem {
-    /// Returns the node of the asset to which a name in a show's folder belongs; `nil` if it belongs to none. The asset
-    /// need not exist.
+    /// Returns the node of the asset that a name in a show's folder denotes: `cover.jpg`, or an episode's name with the
+    /// extension of an asset; `nil` for other names. The feed need not name that asset.
     func asset(_ name: String, of show: ShowID) throws -> NodeNumber? {
         if name.utf8.elementsEqual(AssetFile.coverName.utf8) { return NodeNumber(kind: .cover, row: show) }
         let fileExtension = FileName.fileExtension(of: name)
@@ -76,7 +76,8 @@ extension PodcastFilesystem {
         return NodeNumber(kind: sidecar.kind, row: entry.id)
     }
 
-    /// Returns the assets in a show's folder. The assets folder is read once for all of them.
+    /// Returns the assets in a show's folder. Reads the assets folder, which contains the cached assets of all shows,
+    /// once.
     func assetItems(of show: ShowID, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard let podcast = try library.podcast(id: show) else { return [] }
         let cached = cachedAssets()
@@ -103,8 +104,8 @@ extension PodcastFilesystem {
         return items
     }
 
-    /// Returns the next step of opening an asset: the daemon must check whether the cached file is current. Throws
-    /// EACCES for an indexer.
+    /// Returns the next step of opening an asset, which is to have the daemon check whether the cached file is current.
+    /// Throws EACCES for an indexer, a program that reads every file.
     func openingOfAsset(_ asset: AssetKind, _ preference: HandleMode.Preference, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
         return .requestAsset(asset, preference)

@@ -13,7 +13,7 @@ struct Sidecar: Sendable {
     var folder = NodeNumber.Kind.show
     /// The name of that folder; `nil` for the show's own.
     var folderName: String?
-    /// Whether a show has the folder only if one of its episodes has something in it.
+    /// Whether the folder exists only if an episode of the show has something in it.
     var isOptional = false
 
     static let all: [Sidecar] = [
@@ -29,16 +29,16 @@ struct Sidecar: Sendable {
             folderName: Alternate.folder, isOptional: true),
     ]
 
-    /// The form of sidecar files. The kernel caches their attributes for only a minute: a refresh may change the
-    /// sidecars of many episodes, and the daemon reports only that the show has changed. Opening a sidecar updates its
-    /// attributes.
+    /// The form of sidecar files. The kernel caches their attributes for only a minute, because a refresh may change
+    /// the sidecars of many episodes, and the daemon then reports only that the show has changed. Opening a sidecar
+    /// updates its attributes.
     static let form: NodeForm = {
         var form = NodeForm.file
         form.attributeTimeout = 60
         return form
     }()
 
-    /// The form of sidecar folders of one episode.
+    /// The form of a folder that belongs to one episode, such as the folder of its alternates.
     static let folderForm: NodeForm = {
         var form = NodeForm.folder
         form.attributeTimeout = 60

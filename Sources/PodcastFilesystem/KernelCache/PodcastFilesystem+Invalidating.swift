@@ -11,8 +11,8 @@ extension PodcastFilesystem {
         for invalidation in effective {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // `delivered` counts the invalidation only when the kernel has it: a listing that is opened before that
-                // may still give the kernel attributes, which this invalidation then removes.
+                // `delivered` counts the invalidation, and must be called only after the kernel has got it. Until then
+                // a listing may be opened that gives the kernel attributes, which this invalidation would then remove.
                 notifier.invalidateAttributes(number.node) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }
@@ -36,7 +36,7 @@ extension PodcastFilesystem {
     /// Invalidates the attributes of a file so that the kernel requests its new size, and then calls `next`, which
     /// answers the open. Concurrent opens share one invalidation; none is sent if the kernel has the size.
     ///
-    /// - Parameter next: Gets whether the attributes were invalidated.
+    /// - Parameter next: Called with `true` if the attributes were invalidated.
     func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable (_ isInvalidated: Bool) -> Void) {
         let push = state.withLock { state in
             let push = state.kernel.push(size, of: number)
@@ -60,12 +60,13 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Records that the opens that waited for a size have been answered.
+    /// Records that the opens that waited for a size have been answered. If none of the file's handles is open by then,
+    /// invalidates its attributes, because the kernel may cache them from now on.
     private func answered(_ number: NodeNumber) {
         if state.withLock({ $0.kernel.answered(number) }) { send([.attributes(number)]) }
     }
 
-    /// Invalidates the name of an episode whose node has been replaced.
+    /// Invalidates the name of an episode whose node has been replaced, so that the kernel looks the name up again.
     func invalidateName(ofEpisode episode: EpisodeID) {
         guard let place = try? library.place(of: episode) else { return }
         send(state.withLock { $0.kernel.entries(of: place) })

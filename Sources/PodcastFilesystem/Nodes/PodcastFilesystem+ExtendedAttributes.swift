@@ -69,8 +69,9 @@ extension PodcastFilesystem {
 
     /// Sends a command to the daemon and answers with its result.
     ///
-    /// close(2) returns before the file's RELEASE is handled here, so the daemon may refuse an eviction because of a
-    /// file that its program has closed. If the file was closed while the command ran, the command is sent once more.
+    /// close(2) returns before the file's RELEASE is handled here. So the daemon may refuse to evict an episode whose
+    /// file the program has closed already. If the RELEASE was handled while the command ran, the command is sent once
+    /// more.
     private func perform(_ command: Command, on number: NodeNumber, for waiting: ParkedRequest) {
         let wasOpen = isOpen(number)
         sendPart(.command, WireJSON.encode(command), for: waiting) { [self] result in
@@ -103,7 +104,8 @@ extension PodcastFilesystem {
     }
 }
 
-/// An attribute that the owner of the files and the user of the mount's process can set (`mayControl`).
+/// An attribute that controls tasks or stores what was listened to. Only the owner of the files and the user as whom
+/// the mount's process runs may set it (`mayControl`).
 enum ControlAttribute: String {
     case task = "user.podfs.task"
     case played = "user.podfs.played"
@@ -116,7 +118,7 @@ enum ControlAttribute: String {
 }
 
 extension String {
-    /// The text without white space at its ends: values that come from `echo` or a shell may end with a line feed.
+    /// The text without white space at its ends. A value from `echo` or a shell may end with a line feed.
     fileprivate var trimmed: String {
         var rest = Substring(self)
         while rest.first?.isWhitespace == true { rest.removeFirst() }

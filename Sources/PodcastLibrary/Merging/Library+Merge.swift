@@ -5,13 +5,15 @@ package import TransferCore
 extension Library {
     /// Adds a show with the episodes of its feed, in one transaction.
     ///
-    /// A search result with the same address becomes the subscription: its ids and its cached bytes stay.
+    /// If the library has a search result with the same address, that result becomes the subscription. Its ids and its
+    /// cached bytes stay.
     ///
     /// - Parameters:
-    ///   - name: The folder's name, used unchanged; `nil` derives one from the title.
-    ///   - ephemeral: Whether the show is a search result. Finding the same show again is not an error: it renews the
-    ///     search result.
-    ///   - server: The show's address as the sync server has sent it; the subscription is then not sent back.
+    ///   - name: The folder's name, used unchanged except for normalization to NFC; `nil` derives one from the title.
+    ///   - ephemeral: Whether the show is a search result. If the same show is found again, that is not an error: the
+    ///     search result is renewed.
+    ///   - server: The show's address as the sync server has sent it. The new subscription is then not sent back to the
+    ///     server. `nil` if it does not come from the server.
     /// - Throws: `alreadySubscribed`, `invalidName`, `nameTaken`.
     package func subscribe(
         url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate, now: Int64,
@@ -27,15 +29,16 @@ extension Library {
 
     /// Adds shows with the episodes of their feeds, in one transaction. A rejected show does not affect the others.
     ///
-    /// - Returns: The result for each show, in their order; a rejection is `alreadySubscribed`, `invalidName` or
-    ///   `nameTaken`.
+    /// - Returns: A result for each of `shows`, in the same order. A show is rejected with `alreadySubscribed`,
+    ///   `invalidName` or `nameTaken`.
     package func subscribe(
         _ shows: [ArrivingShow], template: NameTemplate
     ) throws -> [Result<MergeResult, any Error>] {
         try write { db in try shows.map { show in try Self.add(show, template, db) } }
     }
 
-    /// Adds a show. Returns a rejection before any write; throws only errors of the database.
+    /// Adds a show. If the show is rejected, returns the reason before it has written anything. Throws only errors of
+    /// the database.
     private static func add(
         _ show: ArrivingShow, _ template: NameTemplate, _ db: Database
     ) throws -> Result<MergeResult, any Error> {
@@ -87,12 +90,13 @@ extension Library {
         return .success(try merge.run(show.feed, show.items, show.response))
     }
 
-    /// Whether a folder in the root has this name: that of a subscribed show or of a view, or one of `root_folder`.
+    /// Whether the folder of a subscribed show or of a view, or a folder in the table `root_folder`, has this folded
+    /// name.
     static func isTaken(_ folded: String, _ db: Database) throws -> Bool {
         try isShow(folded, db) || isOtherFolder(folded, db)
     }
 
-    /// Whether a subscribed show's folder has this name.
+    /// Whether a subscribed show's folder has this folded name.
     ///
     /// - Parameter show: A show to ignore.
     static func isShow(_ folded: String, besides show: ShowID? = nil, _ db: Database) throws -> Bool {
@@ -101,7 +105,7 @@ extension Library {
             arguments: [folded, show]) ?? false
     }
 
-    /// Whether a view's folder or one of `root_folder` (tags, tagged files) has this name.
+    /// Whether a view's folder, or a folder in the table `root_folder` (tags, tagged files), has this folded name.
     static func isOtherFolder(_ folded: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -122,7 +126,7 @@ extension Library {
         }
     }
 
-    /// Returns the show's title, otherwise the host of its address.
+    /// Returns the show's title or, if the feed states none, the host of its address.
     static func title(_ title: String?, url: String) -> String {
         let title = FileName.trimmedSpace(title ?? "")
         if !title.isEmpty { return title }
@@ -138,7 +142,7 @@ extension Library {
 package struct ArrivingShow: Sendable {
     let url: String
     let feed: Feed
-    /// The folder's name, used unchanged; `nil` derives one from the title.
+    /// The folder's name in NFC; `nil` derives one from the title.
     let name: String?
     let response: FeedResponse
     let now: Int64
@@ -148,7 +152,8 @@ package struct ArrivingShow: Sendable {
     let server: String?
     /// The address that a person entered; `nil` if the address comes from a catalogue or a server.
     let givenURL: String?
-    /// The most private address space allowed for the feed; `nil` for that of the response (`FeedResponse.reach`).
+    /// The most private address space (public, local or loopback) from which the feed may be fetched; `nil` for that of
+    /// the server that was contacted first (`FeedResponse.reach`).
     let reach: AddressSpace?
     let items: Merge.Items
 

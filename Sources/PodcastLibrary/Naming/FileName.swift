@@ -24,7 +24,8 @@ package enum FileName {
     /// Replaces all characters that are forbidden inside a name; the result may still be too long, start with a dot or
     /// be empty.
     ///
-    /// A slash becomes a hyphen, every other forbidden character a space, and a run of spaces one space.
+    /// A slash becomes a hyphen, and every other forbidden character a space. Then a run of spaces becomes one space,
+    /// and spaces at the ends are removed.
     static func replacing(_ text: String) -> String {
         if isPlain(text) { return text }
         var result = ""
@@ -58,8 +59,8 @@ package enum FileName {
         return last != UInt8(ascii: " ")
     }
 
-    /// Whether a character is forbidden in a name: it is invisible, breaks a line, or changes how the characters around
-    /// it are read.
+    /// Whether a character is forbidden in a name because it is invisible, breaks a line, or changes how the characters
+    /// around it are read. Slashes are treated separately.
     static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: true  // C0, DEL, C1
@@ -73,7 +74,8 @@ package enum FileName {
 
     /// Cuts the text to at most `limit` bytes of UTF-8 at the end of a grapheme cluster.
     ///
-    /// A first cluster that is longer than the limit (a letter with many accents) is cut between Unicode scalars.
+    /// If the first cluster alone is longer than the limit (a letter with many accents), it is cut between Unicode
+    /// scalars.
     package static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.startIndex
@@ -98,7 +100,8 @@ package enum FileName {
     static func trimmed(_ text: String) -> String {
         if hasPlainEnds(text), text.utf8.first != UInt8(ascii: ".") { return text }
         var rest = text.unicodeScalars[...]
-        // By scalar: for Swift a dot with a combining accent is another character, for the kernel it is a leading dot.
+        // Compare scalars, not characters. A dot with a combining accent is another `Character` than a dot, but for the
+        // kernel the name begins with a dot.
         while let first = rest.first, first.properties.isWhitespace || first == "." { rest.removeFirst() }
         while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }
         return String(rest)
@@ -147,13 +150,15 @@ package enum FileName {
 
     /// Returns the reason why a name chosen by a user is not allowed; `nil` if it is allowed.
     ///
-    /// A name typed by a user is never changed silently: it is used unchanged or rejected.
+    /// Apart from normalization to NFC, a name typed by a user is never changed silently. It is used as it is or
+    /// rejected.
     package static func objection(to stem: String) -> String? {
         if stem.isEmpty { return "it is empty" }
         if stem.utf8.first == UInt8(ascii: ".") { return "it begins with a dot" }
         if stem.utf8.contains(UInt8(ascii: "/")) { return "it contains a slash" }
         if stem.unicodeScalars.contains(where: isForbidden) { return "it contains a control character" }
-        // By scalar, like `trimmed`: as a `Character`, a space with a combining accent would count as white space.
+        // Compare scalars, as `trimmed` does: a space with a combining accent is a `Character` that counts as white
+        // space.
         if stem.unicodeScalars.first?.properties.isWhitespace == true { return "it begins with a space" }
         if stem.unicodeScalars.last?.properties.isWhitespace == true { return "it ends with a space" }
         if normalized(stem).utf8.count > stemLimit { return "it is longer than \(stemLimit) bytes" }

@@ -22,7 +22,7 @@ extension Schema {
         CREATE INDEX alternate_episode ON alternate (episode, position);
         """
 
-    /// Images of chapters, and the number of a feed's items that are not episodes.
+    /// The columns for the images of chapters, and for the number of a feed's items that are not episodes.
     static let chapterImages = """
         ALTER TABLE attachment ADD COLUMN image TEXT;
         ALTER TABLE podcast ADD COLUMN unplayable INTEGER;

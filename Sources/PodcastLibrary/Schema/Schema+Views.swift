@@ -1,7 +1,7 @@
 import GRDB
 
 extension Schema {
-    /// The tables of views with their episodes, and of shows' tags.
+    /// The tables of views, of the episodes in each view, of tags, and of other folders in the root.
     private static let viewTables = """
         CREATE TABLE view (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -53,21 +53,21 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// The names and definitions of the views of a new library. `Latest` and `Downloaded` come first: their ids are
-    /// part of inode numbers that earlier versions used.
+    /// The names and definitions of the views of a new library. `Latest` and `Downloaded` come first, so that they get
+    /// the ids 1 and 2, which are part of inode numbers that earlier versions used.
     private static let firstViews = [
         ("Latest", "limit=50"), ("Downloaded", "downloaded=true\nlimit=none"), ("Unplayed", "unplayed=true"),
         ("In Progress", "in_progress=true\norder=recently_played"),
     ]
 
-    /// Creates the tables, the first views and the folder of tags. If a show has one of their names, the new folder
-    /// gets a number.
+    /// Creates the tables, the first views and the folder of tags. If a show already has the name of one of these
+    /// folders, the new folder's name gets a number.
     static func addViews(_ db: Database) throws {
         try db.execute(sql: viewTables)
         var names = UniqueNames(taken: [])
         for (name, definition) in firstViews {
             let name = try names.claim(name) { try Library.isShow($0, db) }
-            // The view expires at once: its episodes are found when the migrated library is opened.
+            // `expires` is 0, a time in the past. So opening the migrated library computes the view's episodes.
             try db.execute(
                 sql: "INSERT INTO view (name, folded, definition, expires) VALUES (?, ?, ?, 0)",
                 arguments: [name, FileName.folded(name), definition])

@@ -19,7 +19,7 @@ package struct Tag: Sendable, Equatable {
     /// The maximum number of tags of one show.
     static let maxPerShow = 32
 
-    /// Checks whether a text can be a tag, which is also the name of a folder.
+    /// Checks whether a text can be a tag. A tag is also the name of a folder, so it must be a valid folder name.
     ///
     /// - Throws: `ViewError` if it cannot.
     package static func check(_ name: String) throws(ViewError) {
@@ -43,8 +43,8 @@ package struct Tag: Sendable, Equatable {
         return tags
     }
 
-    /// Converts the folders of another program's list of subscriptions to tags. The folders' names may contain any
-    /// characters.
+    /// Converts the folder names in another program's list of subscriptions to tags. The names may contain any
+    /// characters, so they are made valid. Duplicates, ignoring case, and names beyond `maxPerShow` are omitted.
     package static func list(folders: [String]) -> [String] {
         var seen: Set<String> = []
         return folders.map { FileName.stem($0.replacing(",", with: " ")) }
@@ -96,14 +96,15 @@ extension Library {
         }
     }
 
-    /// Replaces the tags of a show. A tag keeps the spelling of its first use while any show has it.
+    /// Replaces the tags of a show. As long as any show has a tag, the tag keeps the spelling with which it was
+    /// created, even if `tags` contains another one.
     ///
     /// - Throws: `noSuchPodcast`.
     package func setTags(_ tags: [String], of show: ShowID) throws {
         try write { db in try Self.setTags(tags, of: show, db) }
     }
 
-    /// Adds tags to a show, up to `Tag.maxPerShow`. The rest is ignored, as in `Tag.list(folders:)`.
+    /// Adds tags to a show, until it has `Tag.maxPerShow` tags. Ignores the other tags, as `Tag.list(folders:)` does.
     ///
     /// - Throws: `noSuchPodcast`.
     package func addTags(_ tags: [String], to show: ShowID) throws {
@@ -129,7 +130,7 @@ extension Library {
         try db.execute(sql: "DELETE FROM tag WHERE id NOT IN (SELECT tag FROM show_tag)")
     }
 
-    /// Returns the id of a tag. Creates the tag if no show has it.
+    /// Returns the id of a tag. Creates the tag if it does not exist.
     ///
     /// Does not use INSERT OR IGNORE, which consumes an id even on a conflict (https://sqlite.org/autoinc.html): the
     /// node ids of links have only 18 bits for the id of a tag.

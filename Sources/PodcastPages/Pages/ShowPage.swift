@@ -7,23 +7,24 @@ internal import TransferCore
 /// Works from `file:` and from any server, since its links to files are relative. Nothing from the feed can run, load
 /// or send anything, and no media is loaded before it is played.
 package struct ShowPage: Sendable {
-    /// The limits of data from the library. Notes beyond the limits are replaced by links: all notes of 10,000 episodes
-    /// would be 30 MB.
+    /// The limits of the data that the library returns for the page. Notes beyond the limits are replaced by links,
+    /// since all notes of 10,000 episodes would be 30 MB.
     package static let limits = SummaryLimits(
         notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000,
         alternates: 20, alternatesInAll: 3_000)
 
-    /// The maximum number of episodes, newest first, with a row in the document. The script creates the rows of the
-    /// others from data of a tenth of the size: a browser takes seconds for 10,000 rows.
+    /// The maximum number of episodes, newest first, with a row in the document. The document has only data for the
+    /// other episodes, a tenth of the size of their rows, from which the page's script creates the rows. A browser
+    /// would take seconds for 10,000 rows.
     static let rowLimit = 500
     /// The size in bytes at which the document gets no further rows, even below `rowLimit`.
     private static let byteLimit = 1 << 20
     /// The maximum number of episodes, newest first, with a player in the document. A browser uses some 60 kB for each.
     static let playerLimit = 200
 
-    /// The maximum size of `players`; a feed may contain any number of media types.
+    /// The maximum number of entries in `players`, since a feed may contain any number of media types.
     private static let playerCacheLimit = 100
-    /// The number of episodes above which the list has a filter.
+    /// The number of episodes above which the page has a field that filters them.
     private static let filterLimit = 12
     /// The maximum number of bytes of a show's description.
     private static let descriptionLimit = 16 << 10
@@ -32,9 +33,9 @@ package struct ShowPage: Sendable {
     var page = PageText()
     /// The number of added episodes.
     private var count = 0
-    /// The player elements found so far, by media type; `nil` for media without a player.
+    /// The name of the HTML element that plays each kind of media found so far; `nil` for media without a player.
     private var players: [Media: String?] = [:]
-    /// The season of the last heading.
+    /// The season that the last heading announced.
     private var season: Int?
     /// The data of the episodes without a row.
     private var older: [OrderedJSON] = []
@@ -287,7 +288,7 @@ package struct ShowPage: Sendable {
         page.add("\">\(text)</a>")
     }
 
-    /// Adds a link to an address without its secrets; nothing if the address is not allowed.
+    /// Adds a link to an address, from which secrets are removed. Adds nothing if `SanitizedHTML` does not allow it.
     mutating func addLink(_ link: String?, text: String) {
         guard let address = link.flatMap(SanitizedHTML.allowedAddress) else { return }
         page.add("<a href=\"")
@@ -299,8 +300,8 @@ package struct ShowPage: Sendable {
 }
 
 extension PageText {
-    /// Adds the show's art over the initial of its title. The initial is visible until the art is loaded, and if there
-    /// is none. Its background is one of twelve colors, which depends on the title.
+    /// Adds the show's art over the initial of its title. The initial is visible until the art is loaded, or always if
+    /// the show has no art. The initial's background is one of twelve colors, which depends on the title.
     mutating func art(of show: Podcast, address: [String]) {
         let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
         add("<span class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")
@@ -321,7 +322,7 @@ extension PageText {
 }
 
 extension Podcast {
-    /// A readable reason why the show's list may be outdated; `nil` if the last refresh succeeded.
+    /// A sentence for the page that says why the list of episodes may be outdated; `nil` if the last refresh succeeded.
     var problem: String? {
         switch state {
         case Podcast.gone: "The show has ended: its feed is gone."

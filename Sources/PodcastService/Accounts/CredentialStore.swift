@@ -6,7 +6,7 @@ internal import Synchronization
 package import TransferCore
 package import TransferEngine
 
-/// The error of a file of credentials that cannot be used, as one line.
+/// The reason why a file of credentials cannot be used. Its description is one line.
 package enum CredentialFileError: Error, CustomStringConvertible {
     /// The file cannot be read, for example because of its permissions or an IO error.
     case unreadable(path: String, reason: String)
@@ -21,7 +21,8 @@ package enum CredentialFileError: Error, CustomStringConvertible {
     }
 }
 
-/// User names and passwords, in a file with mode 0600: those of feeds and of the sync server, or those of uploads.
+/// User names and passwords, in a file with mode 0600. One store has those of feeds and of the sync server, another one
+/// those of uploads.
 ///
 /// Keyed by the id of the show or upload, so that credentials follow a show whose feed moves; they are sent only to the
 /// origin for which they were entered. Thread-safe; each change replaces the file atomically.
@@ -52,10 +53,12 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     private let path: String
     private let entries: Mutex<[ID: Credentials]>
-    /// The defect of the existing file, in one line; `nil` if it could be read. A store with a defect starts empty. A
-    /// damaged file is renamed to end in `.damaged` if possible; one that cannot be read stays in place.
+    /// The defect of the existing file, in one line; `nil` if the file could be read. A store whose file has a defect
+    /// starts empty. A damaged file is renamed to end in `.damaged` if possible; one that cannot be read stays in
+    /// place.
     package let problem: String?
-    /// The reason why the existing file could not be read. It is then not replaced: changes fail with this error.
+    /// The reason why the existing file could not be read; `nil` if it could be, or was damaged. A file that could not
+    /// be read is not replaced, so every change fails with this error.
     private let readError: CredentialFileError?
 
     private init(
@@ -69,7 +72,8 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     /// Opens the store for writing, which only one process may do at a time. The file need not exist yet.
     ///
-    /// - Parameter remedy: the way to replace the credentials of a damaged file, for `problem`.
+    /// - Parameter remedy: What the user should do to replace the credentials of a damaged file. It is the end of
+    ///   `problem`.
     package convenience init(path: String, remedy: String) {
         do throws(CredentialFileError) {
             self.init(path: path, entries: try Self.read(path))
@@ -88,7 +92,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         }
     }
 
-    /// The way to make the credentials of a file that cannot be read available.
+    /// The instruction to the user for a file that cannot be read.
     package static var unreadableRemedy: String { "make the file readable, then restart the daemon" }
 
     /// Opens the store for reading only. Throws if the file exists and cannot be read.
@@ -157,7 +161,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 }
 
 extension CredentialStore<ShowID> {
-    /// The way to replace lost credentials of feeds and of the sync server.
+    /// The instruction to the user for replacing lost credentials of feeds and of the sync server.
     package static var remedy: String {
         "subscribe again with the user names and passwords, and log in to the sync server again (podfs sync login)"
     }

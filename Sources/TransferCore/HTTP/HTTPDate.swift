@@ -6,8 +6,8 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Parses an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that servers may send today, to seconds
-    /// since 1970 UTC. `nil` for other text, so that an unreadable date cannot be a validator.
+    /// Parses an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`, and returns its seconds since 1970 UTC. Servers may send
+    /// no other form today. Returns `nil` for other text, so that an unreadable date is not used as a validator.
     package static func seconds(_ text: String) -> Int64? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[0].hasSuffix(","), parts[5] == "GMT",

@@ -3,16 +3,17 @@ internal import Platform
 /// The head of an HTTP response: its status and header fields.
 package struct ResponseHead: Sendable, Equatable {
     package var status: Int
-    /// The fields by lower-case name. For a repeated field the last line counts, except for lists (RFC 9110 §5.3),
-    /// whose lines are joined by commas.
+    /// The fields by lower-case name. If a field is repeated, its last line counts, except for the fields in `lists`,
+    /// whose lines are joined by commas (RFC 9110 §5.3).
     package var fields: [String: String]
     /// The URL of the response, after redirects.
     package var url: String?
-    /// The address space of the server that sent the response; `nil` if no request was checked.
+    /// The address space (public, local or loopback) of the server that sent the response; `nil` if no request was
+    /// checked. If only an exception permitted the server, this is the limit that applied, which is less private.
     package var space: AddressSpace?
-    /// The address space of the server that the first request was sent to, before redirects.
+    /// The value of `space` for the server to which the first request was sent, before redirects.
     package var firstSpace: AddressSpace?
-    /// The redirects in order: each status with the URL that answered with it.
+    /// The redirects in order, each with its status and the URL that answered with it.
     package var redirects: [Redirect] = []
 
     /// One redirect.
@@ -106,7 +107,7 @@ package struct ResponseHead: Sendable, Equatable {
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
     }
 
-    /// The doubt that the body is media, by Content-Type and Content-Encoding.
+    /// The degree to which Content-Type and Content-Encoding indicate that the body is not media.
     package var doubt: Doubt {
         if contentCoding != nil { return .strong }
         guard let type = mediaType else { return .none }
@@ -117,7 +118,7 @@ package struct ResponseHead: Sendable, Equatable {
         return isData ? .strong : .none
     }
 
-    /// Retry-After: a number of seconds, or a date relative to the response's own Date.
+    /// The delay that Retry-After asks for. If the field is a date, the delay is computed from the response's own Date.
     package var retryAfter: Duration? {
         guard let text = fields["retry-after"] else { return nil }
         if let seconds = Int64(digits: text) { return .seconds(seconds) }
@@ -127,8 +128,8 @@ package struct ResponseHead: Sendable, Equatable {
         return .seconds(max(0, moment - now))
     }
 
-    /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Several equal lines count as one; `nil` if lines differ, or if
-    /// the field is malformed or absent.
+    /// The Content-Range of a 206 or 416 (RFC 9110 §14.4). If the field is repeated with the same value, that value
+    /// counts. `nil` if the values differ, or if the field is malformed or absent.
     package var contentRange: ContentRange? {
         let found = contentRanges
         guard let first = found.first, found.allSatisfy({ $0 == first }) else { return nil }
@@ -139,9 +140,9 @@ package struct ResponseHead: Sendable, Equatable {
         (fields["content-range"] ?? "").split(separator: ",").map { ContentRange(text: String($0)) }
     }
 
-    /// Whether the Content-Range of a response with status 200 says that the body is only a part of the file. The field
-    /// has no meaning with that status (RFC 9110 §14.4), but a part must not be stored as the whole. A malformed
-    /// field is harmless, and so is one that covers the whole file, unless the body is shorter.
+    /// Whether Content-Range says that the body is only a part of the file. For responses with status 200: the field
+    /// has no meaning with that status (RFC 9110 §14.4), but a part must not be stored as the whole. A malformed field
+    /// is ignored, and so is one that covers the whole file, unless Content-Length is smaller than the file.
     package var isPartInDisguise: Bool {
         contentRanges.contains { content in
             guard let content else { return false }

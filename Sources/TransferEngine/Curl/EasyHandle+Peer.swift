@@ -4,8 +4,8 @@ internal import TransferCore
 
 // The state of a running transfer's connection.
 extension EasyHandle {
-    /// Whether the server has closed its side of the connection. Bytes that it sent before can still be read. curl does
-    /// not notice the close while it waits for the server's receive window to open.
+    /// Whether the server has closed its side of the connection. Bytes that it sent before the close can still be read.
+    /// While curl cannot send, because the server's receive window is closed, curl does not notice the close itself.
     var peerHasClosed: Bool {
         guard let socket = connectedSocket else { return false }
         var entry = pollfd(fd: socket, events: Self.readSideClosed, revents: 0)

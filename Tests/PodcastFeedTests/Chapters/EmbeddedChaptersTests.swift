@@ -4,7 +4,7 @@ import Testing
 
 @testable import PodcastFeed
 
-/// Chapters in media files, made by FFmpeg (`-map_chapters`) or by the tests.
+/// Chapters in media files. FFmpeg (`-map_chapters`) made the files of the fixtures; the tests make the other files.
 struct EmbeddedChaptersTests {
     private static let files = ["track.m4a", "track-first.m4a", "chapters.mp3", "chapters-4.mp3"]
 
@@ -39,7 +39,7 @@ struct EmbeddedChaptersTests {
             var altered = bytes
             let end = min(bytes.count, 2_000)
             for _ in 1...3 {
-                // The structures are at the start and at the end.
+                // Alter only the start and the end of the file, where the structures are.
                 let offset = Int.random(in: 0..<end, using: &dice)
                 altered[Bool.random(using: &dice) ? offset : bytes.count - 1 - offset] = .random(
                     in: 0...255, using: &dice)
@@ -89,9 +89,11 @@ struct EmbeddedChaptersTests {
             ])
     }
 
-    /// ID3v2.4.0-structure §4.1 and §6.1: data before the content of a frame, and 0xFF 0x00 in the content.
+    /// Flags say that extra data precedes a frame's content, or that 0xFF 0x00 in the content stands for 0xFF
+    /// (ID3v2.4.0-structure §4.1 and §6.1).
     @Test func flagsOfFramesAreUnderstood() {
-        // U+00FF in big-endian UTF-16 is 00 FF; the zero that follows belongs to the next character.
+        // U+00FF in big-endian UTF-16 is 00 FF. Unsynchronisation has inserted the next zero; the one after it belongs
+        // to the next character, 00 41.
         let text: [UInt8] = [2, 0x00, 0xFF, 0x00, 0x00, 0x41]
         let chapters = EmbeddedChapters.chapters(
             of: Self.tag(
@@ -106,7 +108,8 @@ struct EmbeddedChaptersTests {
             ])
     }
 
-    /// The flag of a chapter's own frame also applies to its times, of which the unused ones are 0xFFFFFFFF.
+    /// The unsynchronisation flag of the CHAP frame itself also applies to the times in that frame. Times that are not
+    /// used are 0xFFFFFFFF.
     @Test func aChapterMayBeUnsynchronised() {
         let times: [UInt8] = [0, 0, 0x0F, 0xFF] + [UInt8](repeating: 0xFF, count: 12)
         let body = Array("c".utf8) + [0] + times + Self.frame("TIT2", [3] + Array("One".utf8))

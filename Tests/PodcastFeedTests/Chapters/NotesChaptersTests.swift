@@ -31,7 +31,7 @@ struct NotesChaptersTests {
     @Test func timesAfterTheEndAreNotChapters() throws {
         let notes = try Self.text("trailing.html")
         #expect(NotesChapters.chapters(in: notes, duration: 3_600).map(\.start) == [0, 245, 3_599])
-        // Fewer than three times are within the duration, so they are not chapters.
+        // Fewer than three times are within the duration, which is too few for a list of chapters.
         #expect(NotesChapters.chapters(in: notes, duration: 300).isEmpty)
     }
 
@@ -72,7 +72,7 @@ struct NotesChaptersTests {
     }
 }
 
-/// The order in which players get chapters.
+/// The chapters that players get: sorted, and only those within the episode.
 struct ChapterOrderingTests {
     private func chapters(_ starts: [Double]) -> [Chapter] { starts.map { Chapter(start: $0, title: "\($0)") } }
 

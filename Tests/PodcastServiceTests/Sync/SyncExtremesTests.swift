@@ -70,8 +70,8 @@ import TransferCore
         #expect(try library.syncQueue().parked > 10)
     }
 
-    /// An earlier version of the daemon crashed on such a response, after it had stored the timestamp. So every later
-    /// daemon crashed on the stored row.
+    /// An earlier version of the daemon stored the extreme timestamp of a response, and then crashed on it. After each
+    /// restart it crashed again, on the stored row.
     @Test func aDaemonSurvivesExtremeTimestampsInAnswersAndRows() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 2)
@@ -95,7 +95,7 @@ import TransferCore
         await first.stop()
 
         let queue = try DatabaseQueue(path: home.paths.library)
-        // Each daemon changes both states, so that it has something to send.
+        // Each daemon changes a position and a played state, so that it has something to send to the server.
         for (number, position) in [(.min, 77), (.max, 177)] as [(Int64, Int)] {
             try await queue.write { db in
                 try db.execute(

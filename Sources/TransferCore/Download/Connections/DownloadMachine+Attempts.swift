@@ -1,14 +1,14 @@
 internal import Platform
 
 extension DownloadMachine {
-    /// Consecutive failures, and the progress that resets them.
+    /// The record of consecutive failed connections, and of the progress that resets it.
     struct Attempts: Sendable {
         private struct Count {
             var since: Instant
             var bytes: Int64 = 0
         }
 
-        /// Number of failures since the last progress.
+        /// The number of failures since the last progress, `restart` or `reset`. It determines the next retry delay.
         private(set) var count = 0
         /// The time of the first failure since the last progress.
         private var firstFailure: Instant?
@@ -24,7 +24,7 @@ extension DownloadMachine {
 
         /// Records the loss of a connection.
         ///
-        /// - Returns: The time since the first failure after the last progress.
+        /// - Returns: The time that has passed since `firstFailure`; zero if this is the first failure.
         mutating func failed(_ error: TransferError, now: Instant) -> Duration {
             lastError = error
             recentError = error
@@ -44,8 +44,9 @@ extension DownloadMachine {
         /// Restarts the retry delays from the shortest.
         mutating func restart() { count = 0 }
 
-        /// Records new bytes. They count as progress if enough of them arrive within a reader's deadline: a server that
-        /// sends an occasional byte must not block readers forever, and is retried less and less often.
+        /// Records new bytes. They count as progress only if `Limits.minRate` is reached within
+        /// `Limits.readerDeadline`. So a server that sends an occasional byte cannot block readers forever, and is
+        /// retried less and less often.
         mutating func received(_ bytes: Int64, limits: Limits, now: Instant) {
             lastError = nil
             var recent = recent ?? Count(since: now)
@@ -61,7 +62,8 @@ extension DownloadMachine {
             self.recent = recent
         }
 
-        /// Resets the failures: at a user's request, for a new address, or when the remembered failure has expired.
+        /// Forgets all failures. Called at a user's request, for a new address, or when the failure of the download,
+        /// which is remembered for a time, has expired.
         mutating func reset() {
             count = 0
             firstFailure = nil
@@ -77,12 +79,13 @@ extension DownloadMachine {
             var count: Int
         }
 
-        /// The byte at which the last bodies ended early, and their number.
+        /// The offset at which the last body ended early, and how many bodies in a row ended there.
         private(set) var earlyEnd: End?
-        /// The number of responses that did not match their request, since the last new byte; from the second on no
-        /// ranges are requested.
+        /// The number of responses since the last new byte that did not match their request. After the second one no
+        /// more ranges are requested.
         private(set) var mismatches = 0
-        /// The number of new generations since the last complete file.
+        /// The number of new generations since the last complete file. A generation is a cache file for one rendition,
+        /// the file that the server had at one time.
         var renewals = 0
 
         /// Whether ranges may be requested.
@@ -92,7 +95,7 @@ extension DownloadMachine {
 
         /// Records that a body ended early.
         ///
-        /// - Returns: the number of consecutive bodies that ended at this position.
+        /// - Returns: The number of bodies in a row, including this one, that ended at `position`.
         mutating func bodyEndedEarly(at position: Int64) -> Int {
             let count = earlyEnd?.position == position ? (earlyEnd?.count ?? 0) + 1 : 1
             earlyEnd = End(position: position, count: count)
