@@ -25,7 +25,7 @@ import Testing
         return result
     }
 
-    /// Creates a file of 1,000,000 bytes with some of them present, and a checkpoint.
+    /// Creates a file of 1,000,000 bytes, writes the bytes of `received`, and saves a checkpoint that has both ranges.
     private func makeFile(received: Range<Int64>, synced: Range<Int64>) throws -> CacheFile {
         let file = try cache.create(size: 1_000_000)
         try write(Int(received.lowerBound)..<Int(received.upperBound), to: file)

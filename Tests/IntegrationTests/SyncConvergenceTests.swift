@@ -4,9 +4,9 @@ import Testing
 
 /// Two homes (installations of podfs) with one sync server. They must converge after random actions, kills and faults.
 ///
-/// The environment variable `PODFS_SYNC_SEEDS` sets the number of schedules (default 2), and `PODFS_SYNC_SEED` the
-/// first seed (default 1). Even seeds use Nextcloud's gpoddersync, odd ones the gPodder API. The results are printed,
-/// one line for each seed.
+/// A seed determines one sequence of actions, kills and faults. The environment variable `PODFS_SYNC_SEEDS` sets the
+/// number of seeds (default 2), and `PODFS_SYNC_SEED` the first seed (default 1). Even seeds use Nextcloud's
+/// gpoddersync, odd ones the gPodder API. The results are printed, one line for each seed.
 @Suite(.timeLimit(.minutes(60))) struct SyncConvergenceTests {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value

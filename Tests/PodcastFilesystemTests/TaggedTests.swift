@@ -9,7 +9,8 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Files in `Tagged`: a tag made by podfs, then the audio that follows the original's own tag.
+/// Files in the folder `Tagged`. Each MP3 file there consists of an ID3 tag that podfs generates, and of the bytes that
+/// follow the original's own tag.
 @Suite struct TaggedTests {
     private let mounted: Mounted
     private let content = TestContent(seed: 7, size: 300_000)
@@ -23,7 +24,7 @@ import TransferCore
         return try mounted.entry(path[0], path[1], path[2])
     }
 
-    /// Starts a daemon that records versions, and grants opens and reads of `content`.
+    /// Starts a daemon that records versions of tagged files in the library, and grants opens and reads of `content`.
     private func daemon(file: (name: String, present: Range<Int>)? = nil, head: Int = 0) throws -> FakeDaemon {
         let library = mounted.library
         let content = content

@@ -15,7 +15,7 @@ package final class MountGuard: Sendable {
 
     /// - Parameters:
     ///   - mountPoint: The path without symbolic links, as in `/proc/self/mountinfo`. It need not be mounted yet.
-    ///   - namespace: The namespace of the mount; `nil` is the test's own.
+    ///   - namespace: The namespace of the mount; `nil` means the test's own namespace.
     package init(
         _ mountPoint: String, in namespace: MountNamespace? = nil, deadline: Duration = .seconds(300)
     ) throws {
@@ -36,10 +36,10 @@ package final class MountGuard: Sendable {
         Self.unmount(mountPoint, in: namespace)
     }
 
-    /// Whether a FUSE filesystem is mounted there. Reads the mount table without accessing the mount.
+    /// Whether a FUSE filesystem is mounted on `mountPoint`. Reads the mount table without accessing the mount.
     package var isMounted: Bool { !Self.connections(at: mountPoint, in: namespace).isEmpty }
 
-    /// Waits until a filesystem is mounted there.
+    /// Waits until a FUSE filesystem is mounted on `mountPoint`.
     package func waitUntilMounted(deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "\(mountPoint) is mounted") { isMounted }
     }
@@ -60,7 +60,8 @@ package final class MountGuard: Sendable {
         if !FileManager.default.fileExists(atPath: control) || isEmpty(control) {
             _ = try? ChildProcess("mount", ["-t", "fusectl", "none", control]).waitBlocking(deadline: grace)
         }
-        // Device numbers are soon reused for other mounts. The folder's inode identifies the connection.
+        // The kernel soon reuses device numbers for other mounts, and fusectl names a connection's folder by the
+        // number. So the inode of the folder identifies the connection.
         let folders = connections.map { "\(control)/\($0)" }.map { ($0, inode(of: $0)) }
         for _ in connections {
             let words = ["fusermount3", "-uz", mountPoint]

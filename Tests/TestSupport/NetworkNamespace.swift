@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A network namespace with loopback and additional local addresses, which programs inside treat as hosts of the
-/// internet or of a local network. It has no connection to the machine's network.
+/// A network namespace without a connection to the machine's network. Its loopback interface has additional addresses,
+/// which programs inside treat as addresses of the internet or of a local network.
 ///
 /// It lives as long as this object or a process in it. Needs root. The corresponding system call is `unshare`.
 package final class NetworkNamespace: Sendable {
@@ -28,7 +28,7 @@ package final class NetworkNamespace: Sendable {
 
     private var path: String { "/proc/\(holder.processIdentifier)/ns/net" }
 
-    /// Returns the words that run `command` inside. The corresponding program is nsenter(1).
+    /// Returns the command line that runs `command` inside the namespace. The corresponding program is nsenter(1).
     package func entering(_ command: [String]) -> [String] { ["nsenter", "--net=\(path)", "--"] + command }
 
     /// Runs `body` on a thread inside. The sockets that it creates stay inside, whichever thread uses them later.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// The rules for joining bytes of several responses.
+/// The rules that decide whether bytes of several responses belong to one version of the file (a generation).
 @Suite struct DownloadMachineRenditionTests {
     private let changed = TransferError(.changed, "the file changed on the server")
 

@@ -2,11 +2,11 @@ import Platform
 
 @testable import TransferCore
 
-/// A reference to an upload machine, with a clock and short names for its events.
+/// A class that holds an upload machine (a value type) and its clock, with short names for the machine's events.
 final class UploadBench {
     var machine: UploadMachine
     var now = Instant.seconds(1_000)
-    /// The identifier of the last request or record among the actions.
+    /// The identifier of the last action `.send` (a request) or `.record` that the machine returned.
     private(set) var lastID = 0
 
     static let url = "http://a/videos"

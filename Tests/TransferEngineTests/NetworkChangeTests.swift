@@ -5,8 +5,9 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Changes of this computer's network while an episode is read, in a namespace whose addresses are removed and added.
-/// Packets to a removed address disappear, as on a cut line.
+/// Changes of the network while an episode is read. The engine and the servers run in a network namespace, from which
+/// the test removes an address and to which it adds it again. Packets to a removed address disappear, as on a cut
+/// cable.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
 ) struct NetworkChangeTests {

@@ -5,8 +5,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The check of connected addresses at every redirect. 127.0.0.1 counts as an internet address here, 127.0.0.2 as one
-/// of the local network.
+/// The check, for every request and redirect, that a URL does not lead to a more private address space than its source.
+/// 127.0.0.1 counts as an internet address here, 127.0.0.2 as one of the local network.
 struct ReachTests {
     private let bench: EngineBench
     private let local = HTTPTestServer(address: "127.0.0.2")
@@ -126,7 +126,7 @@ struct ReachTests {
         // The user's own request leaves a connection to the local network open, which other requests may not use.
         #expect(try await fetch(url, from: nil, by: bench).space == .local)
         _ = await refusal(url, from: .public, by: bench)
-        // Of several DNS answers only permitted ones are tried.
+        // If a DNS answer has several addresses, only the permitted ones are tried.
         answer.withLock { $0 = "127.0.0.2,127.0.0.1" }
         try self.bench.server.start()
         #expect(try await fetch(url, from: .public, by: bench).space == .public)

@@ -4,7 +4,8 @@
 /// determines the interval. All times are in seconds and UTC: daylight saving time shifts the hour by one, which the
 /// tolerance covers.
 package struct ReleaseRhythm: Sendable, Equatable {
-    /// A part of the week in which episodes are usually published.
+    /// A part of the week in which an episode is expected: from the earliest usual release until `lateness` after the
+    /// latest one.
     package struct Window: Sendable, Hashable {
         /// Seconds since the start of a week that begins on Thursday, 0:00 UTC, as 1970 did.
         package let start: Int64
@@ -29,7 +30,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static let hour: Int64 = 3_600
     private static let day: Int64 = 86_400
     private static let week: Int64 = 7 * 86_400
-    /// The interval below which episodes count as one release: a batch, or a bonus beside its episode.
+    /// The interval below which episodes count as one release, such as a batch of episodes, or an episode and its bonus
+    /// episode.
     private static let batchSpan: Int64 = 30 * 60
     /// The length of the history used: enough weeks to distinguish a habit, a usual time in the week, from chance, and
     /// few enough to follow a new habit.
@@ -118,7 +120,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
             if sinceStart < window.length, !isReleased { return .after(minimum) }
             appointment = min(appointment, Self.week - sinceStart)
         }
-        // A check shortly before an episode is due is wasted.
+        // A check shortly before an episode is due is wasted. So if the next window starts within one and a half
+        // intervals, the next check waits for it.
         return appointment <= idle + idle / 2 ? .appointment(appointment) : .after(idle)
     }
 

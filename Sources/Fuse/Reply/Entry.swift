@@ -5,7 +5,7 @@ internal import CFuse
 /// The corresponding C type is `struct fuse_entry_param`.
 package struct Entry: Sendable, Hashable {
     package var node: NodeID
-    /// A number that distinguishes files that had the same node id at different times. Only NFS export needs it: it can
+    /// A number that distinguishes files that had the same node id at different times. Only NFS export needs it. It can
     /// stay 0 if node ids are never reused.
     package var generation: UInt64
     package var attributes: Attributes
@@ -26,7 +26,8 @@ package struct Entry: Sendable, Hashable {
 
     /// Returns a negative entry: it reports that the name does not exist, and may be cached for `timeout` seconds.
     ///
-    /// The kernel does not cache an ENOENT reply: every further lookup of the name then reaches the filesystem.
+    /// The kernel does not cache an ENOENT reply, so that after one every further lookup of the name reaches the
+    /// filesystem.
     package static func negative(timeout: Double) -> Entry {
         Entry(
             node: .none, attributes: Attributes(inode: 0, kind: .regular, permissions: 0), attributeTimeout: 0,
@@ -60,7 +61,7 @@ package struct OpenReply: Sendable, Hashable {
     /// Since Linux 4.20; older kernels ignore it.
     package var cacheReaddir: Bool
     /// The id of the file that the kernel reads itself for this handle; for open only. Reads of the handle do not reach
-    /// the filesystem, except with `directIO`: then all do. Cached pages are dropped even with `keepCache`.
+    /// the filesystem, but with `directIO` all of them do. Cached pages are dropped even with `keepCache`.
     ///
     /// While a node has a passthrough handle, all its other handles must be passthrough with the same id. A passthrough
     /// handle cannot be opened while a cached one is open. The kernel fails an open that breaks these rules with EIO.
@@ -88,8 +89,9 @@ package struct OpenReply: Sendable, Hashable {
         return info
     }
 
-    /// Returns the reply for a passthrough handle in the kernel's format. The kernel rejects it with `keepCache` or
-    /// `cacheReaddir` (FOPEN_PASSTHROUGH_MASK in fs/fuse/iomode.c), so these are not sent.
+    /// Returns the reply for a passthrough handle in the kernel's format. The kernel would reject a passthrough reply
+    /// that also has the flag of `keepCache` or `cacheReaddir` (FOPEN_PASSTHROUGH_MASK in fs/fuse/iomode.c). So these
+    /// flags are not sent.
     func answer(_ backing: BackingID) -> cfuse_open_answer {
         var flags = CFUSE_FOPEN_PASSTHROUGH
         if directIO { flags |= CFUSE_FOPEN_DIRECT_IO }

@@ -19,8 +19,8 @@ struct ThreadMemory {
         return pointer
     }
 
-    /// Returns `size` bytes of undefined content, at the start of the same block in every call as long as it is large
-    /// enough.
+    /// Returns `size` bytes of undefined content. Every call returns the start of the same block. A block that is too
+    /// small is replaced, which invalidates the memory returned by earlier calls.
     mutating func block(size: Int) -> UnsafeMutableRawBufferPointer {
         if block.count < size {
             block.deallocate()

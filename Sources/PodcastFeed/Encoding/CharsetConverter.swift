@@ -7,7 +7,7 @@ final class CharsetConverter {
     private let descriptor: iconv_t
     /// The incomplete character at the end of the previous piece.
     private var held: [UInt8] = []
-    /// The size of a code unit in bytes: the number of bytes to skip at an invalid sequence.
+    /// The size in bytes of the encoding's code unit. This many bytes are skipped at an invalid sequence.
     private let unit: Int
 
     /// Opens a converter; `nil` if this system has none for the encoding.

@@ -5,7 +5,7 @@
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
-    /// Receives the items, which are then not added to the feed.
+    /// Receives each item. If it is set, the items are not added to the feed.
     private let onItem: ((Item) -> Void)?
     private var itemCount = 0
     /// Whether any item has an enclosure.
@@ -29,7 +29,7 @@ struct JSONFeed {
     ///
     /// - Parameters:
     ///   - isCut: Whether `bytes` is only the beginning of the document.
-    ///   - diagnostics: The diagnostics from before the JSON.
+    ///   - diagnostics: The diagnostics of the steps before this one, such as the detection of the encoding.
     /// - Throws: ``FeedError/notAJSONFeed(_:)``.
     mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
         feed.diagnostics = diagnostics

@@ -1,4 +1,4 @@
-/// A streaming reader of a transcript in JSON: every object with a text and a start is a cue.
+/// A streaming reader of a transcript in JSON. Every object that has a text and a start time becomes a cue.
 ///
 /// Reads the members `startTime`, `endTime`, `body` and `speaker` of Podcasting 2.0, and Whisper's `start`, `end` and
 /// `text`. Tolerates syntax errors and skips everything else.
@@ -22,7 +22,7 @@ struct TranscriptJSONReader {
 
     private var state = State.between
     private var token: [UInt8] = []
-    /// UTF-16 code units of escapes that are not yet in `token`: a surrogate waits for the other half of its pair.
+    /// UTF-16 code units of `\u` escapes that are not yet in `token`. A high surrogate waits here for the low one.
     private var units: [UInt16] = []
     /// The name of the member whose value follows.
     private var name: String?
@@ -30,7 +30,7 @@ struct TranscriptJSONReader {
     private var string: String?
     /// The open objects, at most `depthLimit`.
     private var objects: [Members] = []
-    /// The number of open objects nested deeper, which are not read.
+    /// The number of open objects nested below the last one in `objects`. Their members are ignored.
     private var deeper = 0
 
     private static let depthLimit = 64

@@ -5,7 +5,7 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// A show as a page for browsers.
+/// The web page of a show: `index.html` in its folder.
 struct PageFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

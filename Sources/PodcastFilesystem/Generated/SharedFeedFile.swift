@@ -46,7 +46,8 @@ struct ShowFeedFile: GeneratedFile {
     }
 }
 
-/// The feed of a view for other people's podcast clients: its episodes of shows that may be shared.
+/// The feed of a view (a folder of links to episodes) for other people's podcast clients. It contains those episodes of
+/// the view whose shows may be shared.
 struct ViewFeedFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

@@ -2,8 +2,9 @@ package import Fuse
 internal import PodcastLibrary
 package import TransferCore
 
-/// The meaning of a node id: a kind, a row of the library, and for some kinds a generation: an episode's rendition, a
-/// tagged file's version, or the view, tag or search term that contains the node.
+/// The meaning of a node id: a kind, a row of the library and, for some kinds, a generation. The generation is the
+/// number of an episode's rendition (version of the media file) or of a tagged file's version, or of the view, tag or
+/// search term that contains the node.
 ///
 /// A node id is computed from these values and never stored, so it is the same after a restart of the mount. Its layout
 /// is `kind (6 bits) | generation (18) | row (40)`. The inode number that programs see is the same value with
@@ -17,8 +18,8 @@ package struct NodeNumber: Sendable, Hashable {
         case episode = 2
         /// A folder of links to episodes; the row is the view's.
         case view = 4
-        /// A link to an episode; the row is the episode's, and the generation the view's. The number 6 belonged to a
-        /// former kind.
+        /// A link to an episode. The row is the episode's, and the generation is the view's row. The number 6 belonged
+        /// to a former kind.
         case viewLink = 5
         /// The files in a view's folder; the row is the view's.
         case viewPlaylist = 22
@@ -28,7 +29,7 @@ package struct NodeNumber: Sendable, Hashable {
         case tags = 24
         /// The folder of one tag; the row is the tag's.
         case tag = 25
-        /// A link to a show's folder; the row is the show's, and the generation the tag's.
+        /// A link to a show's folder. The row is the show's, and the generation is the tag's row.
         case tagLink = 26
         /// Generated files and folders in a show's folder; the row is the show's.
         case playlist = 7
@@ -51,7 +52,7 @@ package struct NodeNumber: Sendable, Hashable {
         case term = 17
         /// A show in a term's folder. The row is the show's, and the generation is the number of the term: the kernel
         /// allows a folder only one parent, and a show may be found by several terms and be subscribed as well. Its
-        /// inode number is the same in all of them.
+        /// inode number is the same in the folders of all terms.
         case foundShow = 18
         /// The show as a page; the row is the show's.
         case page = 21
@@ -59,8 +60,9 @@ package struct NodeNumber: Sendable, Hashable {
         case alternates = 30
         /// An episode's folder in `.alternates`; the row is the episode's. The files in it are of the kind `episode`.
         case episodeAlternates = 31
-        /// The folder of tagged files, the folder of a show in it, and a file. The rows are a constant, the show's and
-        /// the episode's; the generation of a file is that of `TaggedFile`.
+        /// The folder of tagged files (episodes with a tag that podfs generates), the folder of a show in it, and a
+        /// file. Their rows are a constant, the show's and the episode's. A file's generation is that of its
+        /// `TaggedFile`.
         case tagged = 27
         case taggedShow = 28
         case taggedEpisode = 29

@@ -6,8 +6,8 @@ package enum RedactedURL {
         return prefix + withoutQuery(rest)
     }
 
-    /// - Parameter isPrivate: Whether the URL is requested with credentials that it does not contain: its query and
-    ///   fragment are then removed too.
+    /// - Parameter isPrivate: Whether the URL is requested with credentials that it does not contain. If so, its query
+    ///   and fragment are always removed.
     package static func text(_ url: String, isPrivate: Bool) -> String {
         let text = text(url)
         return isPrivate ? withoutQuery(text[...]) : text

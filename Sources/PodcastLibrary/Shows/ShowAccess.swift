@@ -1,8 +1,8 @@
 import GRDB
 package import TransferCore
 
-/// The facts that decide which requests a show may cause: whether a person entered its feed address, and its address
-/// spaces.
+/// The facts that decide which requests a show may cause: whether a person entered its feed address, and from which
+/// address space (the internet, the local network or this computer) the address and the feed come.
 package struct ShowAccess: Sendable, Equatable {
     /// The feed's address.
     package var url: String
@@ -48,7 +48,8 @@ extension Library {
         }
     }
 
-    /// Records that a person entered a show's address again, and that its feed was fetched from the space `reach`.
+    /// Records the feed address that a person entered again for a show, and `reach`, the address space of the server at
+    /// this address (not of a server to which it redirects).
     package func setAccess(of podcast: ShowID, url: String, reach: AddressSpace?) throws {
         try write { db in try Self.setAccess(of: podcast, url: url, reach: reach, db) }
     }

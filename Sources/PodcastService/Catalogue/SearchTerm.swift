@@ -8,10 +8,10 @@ package struct SearchTerm: Sendable, Hashable {
     /// The text folded for case-insensitive comparison.
     private let key: String
 
-    /// Normalizes a term; `nil` if it is empty, or longer than 200 characters: no show has such a name, and catalogues
-    /// truncate it.
+    /// Normalizes a term; `nil` if it is empty or longer than 200 characters. No show has such a long name, and
+    /// catalogues truncate such a term.
     package init?(_ text: String) {
-        // A folder's name has at most 255 bytes, but a client may send more: limit the term before normalizing it.
+        // A folder's name has at most 255 bytes, but a client may send more. Reject a huge term before normalizing it.
         guard text.utf8.count <= 4_096 else { return nil }
         let visible = text.unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {

@@ -18,8 +18,8 @@ enum NetworkManager {
         return metered(bus).flatMap(isMetered)
     }
 
-    /// Converts a value of `NMMetered`: unknown, yes, no, guessed yes, or guessed no. NetworkManager guesses by the
-    /// kind of link: it guesses, for example, that a phone's hotspot is metered.
+    /// Converts a value of `NMMetered`: 0 unknown, 1 yes, 2 no, 3 guessed yes, 4 guessed no. NetworkManager guesses by
+    /// the kind of link. It guesses, for example, that a phone's hotspot is metered.
     static func isMetered(_ value: UInt32) -> Bool? {
         switch value {
         case 1, 3: true

@@ -3,7 +3,7 @@ internal import Glibc
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// The addresses and request bodies of the two variants of the API. Pure.
+/// The addresses and request bodies of the API for synchronizing with other devices, which has two variants. Pure.
 ///
 /// One variant is the gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/). The other is that of
 /// Nextcloud's gpoddersync (https://github.com/thrillfall/nextcloud-gpodder): its responses are the same, but it has no
@@ -39,7 +39,7 @@ package struct SyncMessages: Sendable {
     /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
     package var linkedDevices: String { "\(base)/api/2/sync-devices/\(user.percentEncoded).json" }
 
-    /// Returns the address of the subscription changes since a timestamp; `nil` returns the address for uploads.
+    /// Returns the address of the subscription changes since a timestamp; for `nil`, the address for uploads.
     package func subscriptions(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
@@ -51,7 +51,7 @@ package struct SyncMessages: Sendable {
         }
     }
 
-    /// Returns the address of the episode actions since a timestamp; `nil` returns the address for uploads.
+    /// Returns the address of the episode actions since a timestamp; for `nil`, the address for uploads.
     ///
     /// Does not set `aggregated`: with it, the server sends only the last action per episode, which may be a download
     /// that hides the playback position.
@@ -133,7 +133,7 @@ package enum SyncAnswers {
 
         /// Returns the lines to log.
         ///
-        /// - Parameter entries: the name of the entries in a sentence.
+        /// - Parameter entries: A noun phrase for the entries, such as "the server's actions".
         package func warnings(_ entries: String) -> [String] {
             var lines: [String] = []
             if malformed > 0 { lines.append("\(malformed) of \(entries) are malformed") }
@@ -174,8 +174,8 @@ package enum SyncAnswers {
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
-    /// Maximum number of entries that are read: the last entries of a list of actions, the first entries of a list of
-    /// subscriptions or of normalized addresses.
+    /// Maximum number of entries that are read. Of a longer list of actions, the last entries are read. Of a longer
+    /// list of subscriptions or of normalized addresses, the first entries are read.
     package static let mostEntries = 100_000
 
     /// Parses a response with subscription changes.

@@ -56,8 +56,9 @@ final class Tidier: ServicePart {
         try follow(show)
     }
 
-    /// Tidies a show of which episodes were played, or marked as played or unplayed, if its `auto_download_order` is
-    /// `oldest_unplayed`: the change may affect which episodes are to be downloaded next.
+    /// Tidies a show whose episodes were played, or marked as played or unplayed. Does so only if the show has
+    /// automatic downloads in the order `oldest_unplayed`, because only then does the change affect which episodes are
+    /// next.
     func follow(_ show: ShowID) throws {
         let settings = settings(of: show)
         guard (settings.autoDownload ?? configuration.autoDownload) > 0,
@@ -75,7 +76,8 @@ final class Tidier: ServicePart {
         log.info("restored \(returning.count) episodes that keep now includes")
     }
 
-    /// Restores removed episodes at the start, if the configuration's `keep` has changed and now retains them.
+    /// Restores removed episodes when the daemon starts, if the configuration's `keep` has changed and now retains
+    /// them.
     func restoreKeptEpisodes() throws {
         let code = configuration.keep.code
         guard try library.recordedKeep() != code else { return }

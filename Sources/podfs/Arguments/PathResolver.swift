@@ -25,8 +25,9 @@ struct PathResolver {
 
     let library: Library
 
-    /// Returns the show or episode that the argument refers to; a file that exists is identified by its extended
-    /// attributes.
+    /// Returns the show or episode that the argument refers to. If the argument is the path of a file or folder with
+    /// the extended attributes of a mount, these identify an episode, and the inode number identifies a show. Any other
+    /// argument is read as `SHOW` or `SHOW/EPISODE`.
     func resolve(_ path: String, matching: Matching = .whole) throws -> Target {
         if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) {
             return .episode(EpisodeID(episode))
@@ -81,8 +82,9 @@ struct PathResolver {
     /// The maximum number of shows named in a message.
     private static let shownNames = 4
 
-    /// Finds an episode of a show by its file name, with or without the extension, ignoring case if only one matches. A
-    /// path below `Alternate.folder` finds an alternate.
+    /// Finds an episode of a show by its exact file name. Otherwise case is ignored and the extension may be missing,
+    /// if this matches only one episode. A path below `Alternate.folder` finds an alternate (another encoding of an
+    /// episode).
     private func episode(_ name: String, of show: (id: ShowID, name: String)) throws -> EpisodeID {
         if let entry = try library.entry(of: show.id, named: name) { return entry.id }
         if name.hasPrefix(Alternate.folder + "/"), let id = try library.alternate(of: show.id, path: name) { return id }

@@ -121,7 +121,8 @@ struct MountedFolder: Equatable {
         case timeout
     }
 
-    /// The maximum time for a mount to answer a getxattr, in seconds. A mount of podfs answers without the daemon.
+    /// The maximum time for a mount to answer a getxattr, in seconds. A mount of podfs answers without asking the
+    /// daemon, so a daemon that hangs does not delay the answer.
     private static let answerTimeout = 5.0
 
     /// Requests the process id from the mount. The kernel does not cache extended attributes, so getxattr(2) reaches
@@ -140,15 +141,15 @@ struct MountedFolder: Equatable {
         return pid_t(String(decoding: digits.prefix(count), as: UTF8.self)).map(Answer.process) ?? .refused
     }
 
-    /// Whether it is a mount of podfs. The option `subtype` may change the type; then an extended attribute decides,
-    /// and a mount that does not answer counts as one of another program.
+    /// Whether this is a mount of podfs. The mount option `subtype` may have changed the type. In that case, the mount
+    /// is asked for podfs's extended attribute, and a mount that does not answer counts as one of another program.
     var isPodfs: Bool {
         if type == "fuse.podfs" { return true }
         guard type.hasPrefix("fuse."), case .process = answer() else { return false }
         return true
     }
 
-    /// Whether the process of a podfs mount has died.
+    /// Whether the process of this mount, of podfs or of another FUSE program, has died.
     var isDead: Bool { answer() == .dead }
 
     /// Returns the topmost mount at a path; `nil` if nothing is mounted there.

@@ -8,8 +8,9 @@ import TransferCore
 /// Two weeks of typical edits by publishers and hosting companies. After each refresh, the library's rows are compared
 /// with a model that knows each item's identity.
 ///
-/// The seed determines all numbers. With an even seed, the parser reads XML documents; with an odd one, the library
-/// gets `Feed` values made without the parser. `PODFS_EDIT_SEEDS=1000..<1200` in the environment selects other seeds.
+/// The seed determines all random choices. With an even seed, the parser reads XML documents; with an odd one, the
+/// library gets `Feed` values made without the parser. `PODFS_EDIT_SEEDS=1000..<1200` in the environment selects other
+/// seeds.
 struct FeedEditSimulationTests {
     static let seeds: [UInt64] = {
         let usual = Array<UInt64>(1...6)
@@ -58,7 +59,8 @@ struct FeedEditSimulationTests {
         #expect(expected.entries.count > 2)
     }
 
-    /// Processes an answer like a refresh; `nil` if it is not a feed.
+    /// Returns the feed of an answer, its items as the model knows them, and whether the feed is complete; `nil` if the
+    /// answer is not a feed.
     private func read(
         _ answer: ModelFortnight.Answer, _ fortnight: inout ModelFortnight
     ) throws -> (Feed, [Said], isWhole: Bool)? {
