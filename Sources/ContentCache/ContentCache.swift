@@ -4,20 +4,21 @@ internal import Glibc
 internal import Synchronization
 package import SystemPackage
 
-/// The folder of cache files: `media/XX/NAME` and the checkpoint `media/XX/NAME.json`, where XX is the first two digits
-/// of NAME.
+/// The folder of cache files. A cache file is `media/XX/NAME`, where XX is the first two digits of NAME. Its
+/// checkpoint, the record of the bytes that the file has, is `media/XX/NAME.json`.
 ///
 /// One process writes, and holds the `FolderLock` of the folder. Any number of processes read, through `MediaReader`.
-/// Names are random, so a name is never reused for another rendition.
+/// Names are random, so a name is never reused for another rendition (version of a media file).
 package final class ContentCache: Sendable {
     package let directory: FilePath
     /// `Checkpoint.currentBootID` when the cache was opened.
     private let bootID: String
     private let reserve = Mutex(Reserve())
 
-    /// Files created before they are needed. Creating a file takes 30 to 1,000 µs on ext4, and the first read of an
-    /// episode would wait for two: the cache file and its checkpoint. Truncating a file takes as long, so a first
-    /// checkpoint is written to a blank, and to a spare only if there is no blank.
+    /// Files created before they are needed: blanks (empty files) and spares (replaced checkpoints). Creating a file
+    /// takes 30 to 1,000 µs on ext4, and the first read of an episode would wait for two: the cache file and its
+    /// checkpoint. Truncating a file takes as long, so the first checkpoint of a cache file is written to a blank, and
+    /// to a spare only if there is no blank.
     private struct Reserve {
         /// Empty files, each of which becomes a cache file or a first checkpoint.
         var blanks: [Blank] = []
@@ -155,11 +156,11 @@ package final class ContentCache: Sendable {
         return CacheFile(name: blank.name, path: path, descriptor: blank.descriptor)
     }
 
-    /// Opens a file of an earlier run for writing, and returns the ranges that are certain to have their bytes.
+    /// Opens a cache file of an earlier run for writing, and returns the ranges whose bytes are certain to be in it.
     ///
     /// - Returns: `nil` if the file or its checkpoint is missing or damaged, or if the checkpoint is of another file.
     ///   The file and its checkpoint are then removed.
-    /// - Throws: A transient defect; nothing was removed then.
+    /// - Throws: A transient defect (`CacheFileDefect.isTransient`), such as EMFILE. Nothing was removed then.
     package func reopen(
         _ name: String
     ) throws(CacheFileDefect) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
@@ -204,9 +205,9 @@ package final class ContentCache: Sendable {
         try Self.checkpoint(of: name, in: directory)
     }
 
-    /// Opens a file.
+    /// Opens a cache file or a checkpoint.
     ///
-    /// - Returns: `nil` if it is defective.
+    /// - Returns: `nil` if the file is missing, cannot be opened, or does not meet the expectation.
     /// - Throws: A transient defect.
     private static func open(
         _ path: FilePath, _ mode: FileDescriptor.AccessMode, expecting expectation: CacheExpectation
@@ -223,7 +224,7 @@ package final class ContentCache: Sendable {
     /// has a checkpoint of 5.5 MiB at most.
     private static let largestCheckpoint: Int64 = 64 << 20
 
-    /// Reads the checkpoint of a file in a process that does not write the cache.
+    /// Reads the checkpoint of a cache file, also in a process that does not write the cache.
     ///
     /// - Returns: `nil` if it is missing or damaged.
     /// - Throws: A transient defect.
@@ -317,9 +318,9 @@ package final class ContentCache: Sendable {
         unlink(checkpointPath(name).string)
     }
 
-    /// Removes a file that has no reader, and its checkpoint. Acquires the exclusive lock first, which fails while a
-    /// reader has a lease. If there is no readable regular file with this name, removes whatever has the name, and the
-    /// checkpoint, without the lock.
+    /// Removes a file that has no reader, and its checkpoint. Acquires the exclusive lock of the file first, which
+    /// fails while a reader has a lease (a shared lock). If there is no readable regular file with this name, removes
+    /// whatever has the name, and the checkpoint, without the lock.
     ///
     /// - Returns: `false` if a reader has a lease, or may have one; nothing was removed then.
     package func evict(_ name: String) -> Bool {
@@ -339,7 +340,7 @@ package final class ContentCache: Sendable {
         return true
     }
 
-    /// Whether a reader has a lease on a file, or may have one. Only queries the lock: if it acquired the lock, a
+    /// Whether a reader has a lease on a file, or may have one. Only queries the lock. If it acquired the lock, a
     /// reader that opens the file at that moment would fail.
     package func hasReader(_ name: String) -> Bool {
         let file: CheckedFile

@@ -18,7 +18,8 @@ package final class OneShot<Value: Sendable>: Sendable {
         if isFirst { delivery.signal() }
     }
 
-    /// Blocks until the value is delivered. Only one thread may wait.
+    /// Blocks until the value is delivered. Only one thread may wait. Do not call it again after it has returned the
+    /// value: that call would wait in vain.
     ///
     /// - Returns: `nil` after `seconds` without a value.
     package func wait(seconds: Double) -> Value? {

@@ -2,7 +2,8 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// The position in the tree of a changed episode, for cache invalidation.
+    /// The location of an episode's file in the mounted tree. A mount invalidates the kernel's caches of that file when
+    /// the episode changes.
     package struct EpisodePlace: Sendable, Equatable {
         package var id: EpisodeID
         package var podcast: ShowID
@@ -11,7 +12,7 @@ extension Library {
         package var generation: Int
         /// Whether the episode was removed from all listings.
         package var isBuried: Bool
-        /// The episode of which this is an alternate; `nil` for an episode.
+        /// The episode of which this file is an alternate; `nil` if it is not an alternate.
         package var alternateOf: EpisodeID?
 
         /// The name in the folder that contains the file.
@@ -28,7 +29,7 @@ extension Library {
             id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4], alternateOf: row[5])
     }
 
-    /// Returns an episode's position in the tree, even if it is buried. Cheap.
+    /// Returns the location of an episode's file, even if the episode is buried.
     package func place(of episode: EpisodeID) throws -> EpisodePlace? {
         try read { db in
             try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) e.id = ?"), arguments: [episode])
@@ -36,15 +37,16 @@ extension Library {
         }
     }
 
-    /// Returns the episodes that changed at `moment` or later, for a reader that has missed events. Scans the whole
-    /// table.
+    /// Returns the locations of the episodes that changed at `moment` or later, in seconds since 1970. A mount calls it
+    /// if it has missed events of the daemon. Scans the whole table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             try Row.fetchAll(db, sql: "\(Self.placeColumns) e.changed >= ?", arguments: [moment]).map(Self.place)
         }
     }
 
-    /// Returns the episodes of one show that changed at `moment` or later. Scans the show's episodes.
+    /// Returns the locations of one show's episodes that changed at `moment` or later, in seconds since 1970. Scans the
+    /// show's episodes.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             let statement = try db.cachedStatement(sql: "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?")

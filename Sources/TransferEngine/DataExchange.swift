@@ -1,7 +1,7 @@
 internal import Platform
 package import TransferCore
 
-/// A request whose response is received in memory, piece by piece: a feed, a search.
+/// A request whose response is received in memory, piece by piece, such as a feed or search results.
 package struct DataRequest: Sendable {
     package var url: String
     package var fields: [(name: String, value: String)] = []
@@ -9,8 +9,8 @@ package struct DataRequest: Sendable {
     package var body: [UInt8]?
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The address space of the feed or server that named `url`; `nil` if a person entered `url`. No redirect and no
-    /// later DNS lookup can make the request reach a more private space.
+    /// The address space (public, local network or loopback) of the feed or server that named `url`; `nil` if a person
+    /// entered `url`. No redirect and no later DNS lookup can make the request reach a more private space.
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?

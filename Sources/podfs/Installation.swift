@@ -10,7 +10,8 @@ import PodcastService
 import TransferCore
 import TransferEngine
 
-/// The installation of podfs that a command works on: paths from this process's environment, configuration, daemon.
+/// The installation of podfs that a command works on: its paths, configuration, library and daemon. The paths come from
+/// this process's environment.
 struct Installation: Sendable {
     let paths: InstallationPaths
 
@@ -65,7 +66,7 @@ struct Installation: Sendable {
     }
 
     /// Connects to the daemon, starting one if none runs. Reads the configuration first, so that the command reports an
-    /// error in it: a daemon does not start with an invalid configuration.
+    /// error in it, because a daemon does not start with an invalid configuration.
     ///
     /// - Parameters:
     ///   - onEvent: Called with each event after `Command.watch` was sent.
@@ -81,7 +82,8 @@ struct Installation: Sendable {
     func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
 
     /// Returns the daemon's configuration: the settings of the file, and the callback for this process's heap trimmer.
-    /// Writes `InstallationPaths.authorities` if `transfers.ca_file` is set.
+    /// If `transfers.ca_file` is set, writes the CA bundle in use and the certificates of that file to
+    /// `InstallationPaths.authorities`.
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
         var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")

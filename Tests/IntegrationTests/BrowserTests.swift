@@ -159,7 +159,7 @@ struct BrowserTests {
         try await waitUntil(description: "the player is after the stored position") {
             try await browser.value("\(player).currentTime>30", as: Bool.self)
         }
-        // The media is loaded anew, so its metadata arrives after the click.
+        // The page is loaded again. It has not loaded the media yet, so the media's metadata arrives after the click.
         try await browser.open(Self.page(show))
         try await browser.click("button[data-start='0.0']")
         try await waitUntil(description: "the chapter plays") {

@@ -3,14 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Players on uncached episodes: their output must equal that for the original.
+/// Media players that read an uncached episode in a mount. Their output must equal that for the original file.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: InstalledProgram.exists("ffmpeg") && InstalledProgram.exists("ffprobe"), "ffmpeg is not installed"))
 struct PlayerTests {
     enum Format: String, CaseIterable, Sendable {
         case mp3
-        /// With the index at the end, which a player reads first.
+        /// The file's index is at its end, and a player reads it first.
         case m4a
 
         var type: String {
@@ -91,11 +91,12 @@ struct PlayerTests {
 
     @Test(arguments: Format.allCases) func ffmpegDecodesTheSameSamples(_ format: Format) async throws {
         let station = try await Station()
-        // A line for each frame of the 40 seconds: a hash of all samples would be as long without any.
+        // ffmpeg prints one line with a hash for each frame of the 40 seconds, so the size shows that there were
+        // frames. A single hash of all samples would be as long if there were none.
         try await station.expectSame(format, atLeast: 100_000) { path, _ in
             try await ChildProcess.run("ffmpeg", ["-v", "error", "-xerror", "-i", path, "-f", "framemd5", "-"])
         }
-        // From second 25: the episode is now cached or being fetched.
+        // Decode again, from second 25. The episode is now cached or being fetched.
         try await station.expectSame(format, atLeast: 40_000) { path, _ in
             try await ChildProcess.run(
                 "ffmpeg", ["-v", "error", "-xerror", "-ss", "25", "-i", path, "-f", "framemd5", "-"])
@@ -114,7 +115,7 @@ struct PlayerTests {
     func mpvPlaysTheSameFromTheMiddle(_ format: Format) async throws {
         let station = try await Station()
         _ = try station.show.home.directory.makeDirectory("results")
-        // A second of 16-bit samples at 44.1 kHz; without any, the file is only its header.
+        // The size of one second of 16-bit samples at 44.1 kHz. A file without samples has only a header.
         try await station.expectSame(format, atLeast: 88_200) { path, output in
             try await ChildProcess.run(
                 "mpv",
@@ -139,7 +140,7 @@ struct PlayerTests {
             chmod(folder.path, 0o711)
             chmod(results, 0o777)
         }
-        // 30 of the 40 seconds of 16-bit samples at 22.05 kHz.
+        // The size of 30 of the 40 seconds, as 16-bit samples at 22.05 kHz.
         try await station.expectSame(format, atLeast: 30 * 44_100) { path, output in
             let program = ["env", "HOME=\(results)", "LANG=C.UTF-8", "cvlc"]
             let arguments = [

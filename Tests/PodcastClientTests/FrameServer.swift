@@ -4,8 +4,9 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 
-/// A daemon's end of a Unix socket with scripted responses. One thread accepts connections, and each connection has a
-/// thread that reads.
+/// A Unix socket server that replaces the daemon in tests. It records each received frame and passes it to a handler,
+/// which sends the response that the test needs. One thread accepts connections; another thread for each connection
+/// reads its frames.
 final class FrameServer: Sendable {
     /// The server's end of one connection.
     final class Peer: Sendable {
@@ -53,8 +54,8 @@ final class FrameServer: Sendable {
             guard let peer = accepted(descriptor) else { return }
             Thread.detachNewThread { [self] in
                 peer.run { take(peer, $0) }
-                // The connection is shut down explicitly: the descriptor stays open while a test has a reference to the
-                // peer.
+                // Shut the connection down explicitly, because its descriptor stays open while a test has a reference
+                // to the peer.
                 peer.end()
             }
         }
@@ -74,7 +75,7 @@ final class FrameServer: Sendable {
         return frames.filter { $0.kind == kind }
     }
 
-    /// Closes all connections and stops listening.
+    /// Stops listening and shuts down all connections.
     func stop() {
         state.withLock { state in
             state.isStopped = true

@@ -3,7 +3,8 @@ import PodcastLibrary
 
 @testable import PodcastFilesystem
 
-// The steps of the programs, with the reactions of the filesystem and the kernel.
+// The simulated programs, which look up, list, open and read episodes. Each call of `advance` executes one step of a
+// program, and simulates how the filesystem and the kernel respond to it.
 extension KernelCacheSimulation {
     mutating func begin() {
         guard programs.count < 6 else { return }
@@ -116,7 +117,8 @@ extension KernelCacheSimulation {
             // fstat(2) returns the attributes in the reply, even if the kernel does not cache them.
             check(reply.facts.size, &program)
         case .reading(let offset):
-            // fuse_cache_read_iter
+            // As in the kernel's fuse_cache_read_iter: request the attributes if the read goes beyond the cached size
+            // and they are no longer valid.
             if let inode = inodes[number], offset + 1 > inode.size, !inode.isValid {
                 program.step = .receivingEnd(answer(number, total: program.total), offset: offset)
             } else {
@@ -137,8 +139,8 @@ extension KernelCacheSimulation {
 
     /// Handles a reply to a lookup or a listing. Returns whether the program continues.
     ///
-    /// A new inode is created at once. In reality, time passes between the reply and the creation, and the kernel
-    /// ignores an invalidation of the node meanwhile; the filesystem sends such invalidations again after the reply.
+    /// A new inode is created at once. In reality, time passes between the reply and the creation. The kernel ignores
+    /// an invalidation of the node that arrives in that time, so the filesystem sends it again after the reply.
     mutating func receive(_ reply: Reply, _ program: inout Program) -> Bool {
         if inodes[reply.facts.number] != nil {
             program.step = .receivingEntry(reply)
@@ -171,7 +173,8 @@ extension KernelCacheSimulation {
             return
         }
         if cache.refusesTail(offset..<(offset + 1), of: number) {
-            // Readahead of the page failed: the kernel reads it again on behalf of the program.
+            // The filesystem refuses the first read of the page, which it takes for readahead. The kernel then reads
+            // the page again, because the program needs it.
             program.step = .loadingPage(offset, version: version)
             return
         }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A comparison of the filesystem, without a kernel, with the reference model.
+/// A comparison of the filesystem with the reference model. The test sends the filesystem its requests directly, so no
+/// kernel is involved.
 ///
 /// The environment variable `PODFS_MODEL_OPERATIONS` sets the number of operations (default 5,000), and
 /// `PODFS_MODEL_SEED` the seed (default 1).

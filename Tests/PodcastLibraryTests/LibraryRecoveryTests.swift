@@ -53,7 +53,8 @@ struct LibraryRecoveryTests {
         #expect(FileManager.default.fileExists(atPath: backup))
     }
 
-    /// A log without its library belongs to the lost file, and must not be replayed into the backup.
+    /// A write-ahead log that remains without its library belongs to the lost file. SQLite must not replay it into the
+    /// restored backup.
     @Test(arguments: [false, true]) func theLastBackupReplacesAMissingLibrary(hasLog: Bool) throws {
         var last = ShowID(0)
         try {
@@ -75,7 +76,8 @@ struct LibraryRecoveryTests {
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711-wal") == hasLog)
     }
 
-    /// An empty library would soon replace the backup.
+    /// A backup of a newer schema cannot be restored now. If a new, empty library were created instead, the next backup
+    /// would replace the good one.
     @Test(arguments: [false, true]) func aBackupThatCannotBeRestoredNowIsNotReplaced(isDamaged: Bool) throws {
         try {
             let library = try Library.openForWriting(at: path)
@@ -107,7 +109,8 @@ struct LibraryRecoveryTests {
         #expect(try open(canRebuild: true).library.podcasts().map(\.name) == ["Show"])
     }
 
-    /// A mount that runs since before the loss still has inode numbers with the ids of the lost library.
+    /// A mount that was started before the library was lost still has inode numbers with the ids of that library. A new
+    /// library must not assign these ids again.
     @Test(arguments: [(true, false), (false, true), (false, false)])
     func aMissingLibraryWithoutAUsableBackupIsNew(hasBadBackup: Bool, hasList: Bool) throws {
         try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
@@ -163,13 +166,14 @@ struct LibraryRecoveryTests {
         #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
         #expect(try library.podcasts().isEmpty)
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711"))
-        // The ids used in the damaged library are unknown: new ones start far above.
+        // The ids used in the damaged library are unknown, so the new ids start far above those that it probably has.
         let fresh = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast
         #expect(fresh.id.rawValue == 4_711 * 256 + 1)
         #expect(try library.episodes(of: fresh.id).map(\.id.rawValue) == [4_711 * 256 + 1])
     }
 
-    /// Creates a library that is entirely in its log, like the new library of a killed daemon; `change` edits the log.
+    /// Creates a library whose contents are all in its write-ahead log, like the new library of a killed daemon.
+    /// `change` edits the log.
     private func leaveLog(_ change: (inout Data) -> Void) throws {
         let copies = ["", "-wal"].map { (path + $0, path + ".copy" + $0) }
         try {

@@ -14,7 +14,8 @@ private func markup(_ page: String) -> String {
     page.replacing(PageStyle.sheet, with: "").replacing(PageStyle.script, with: "")
 }
 
-/// The rules of axe-core that concern the markup of the pages: landmarks, headings, names, identifiers.
+/// Checks of the pages' markup by the rules of axe-core, an accessibility checker: landmarks, headings, names,
+/// identifiers.
 struct AccessibilityTests {
     private static let show = Podcast(
         id: 1, name: "S", url: "https://a.example/f", title: "T", image: "https://a.example/i", episodes: 20)

@@ -58,7 +58,7 @@ import TransferCore
         var request = ReadRequest(episode: 1, generation: 1, range: 5..<9).payload
         request[16] = 10  // The lower bound, beyond the upper one.
         #expect(ReadRequest(payload: request) == nil)
-        request[23] = 0x80  // Negative.
+        request[23] = 0x80  // The lower bound becomes negative.
         #expect(ReadRequest(payload: request) == nil)
         var grant = Grant(generation: 1, total: nil, file: nil, present: present(5..<9)).payload
         grant[grant.count - 16] = 10
@@ -124,7 +124,8 @@ import TransferCore
         for reply in replies { #expect(roundTrip(reply), "\(reply)") }
     }
 
-    /// The words must not change, because `podfs events --since` reads events stored by earlier versions.
+    /// The words that JSON has for states and kinds must not change, because `podfs events --since` reads events stored
+    /// by earlier versions.
     @Test func statesAndKindsOfTasksAreWords() throws {
         var report = TaskReport(id: nil, state: .cancelled)
         report.kind = .upload

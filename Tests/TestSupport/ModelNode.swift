@@ -30,9 +30,9 @@ package struct ModelNode: Sendable {
     package var attributes: [String: ModelText] = [:]
     /// The target of a link.
     package var target: String?
-    /// The row of the node's episode.
+    /// The library's id of the node's episode.
     package var episode: Int64?
-    /// The row of the node's show.
+    /// The library's id of the node's show.
     package var show: Int64?
 
     package var links: UInt32 { kind == .folder ? 2 : 1 }

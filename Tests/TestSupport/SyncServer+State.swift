@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The account of the test's sync server.
+/// The data of the only account of the tests' sync server.
 struct SyncServerState: Sendable {
     struct Device: Sendable {
         var caption: String
@@ -33,7 +33,7 @@ struct SyncServerState: Sendable {
 
     init(manner: SyncServer.Manner) { self.manner = manner }
 
-    /// The current time in whole seconds.
+    /// The current time by the server's clock, in whole seconds since 1970.
     var now: Int64 { Int64(time(nil)) + manner.clockSkew }
 
     // MARK: Devices
@@ -70,7 +70,7 @@ struct SyncServerState: Sendable {
                     lists[group, default: [:]][url] = entry
                 }
             }
-            // Each show is new for some of the devices, which then get it as a change.
+            // Each show is new for some of the linked devices. Set its time of change, so that these devices get it.
             let moment = now
             for (url, entry) in lists[group] ?? [:] where entry.subscribed { lists[group]?[url]?.changed = moment }
             for (other, device) in devices where device.group == old { devices[other]?.group = group }
@@ -86,7 +86,8 @@ struct SyncServerState: Sendable {
         ]
     }
 
-    /// Returns the number of a device's list; `nil` for an unknown device. Nextcloud's app has one list and no devices.
+    /// Returns the number of the list that a device uses: that of its group, or 0 for the account's list; `nil` if the
+    /// devices have lists of their own and this one is unknown. Nextcloud's app has one list and no devices.
     private func list(of device: String) -> Int? {
         manner.keepsDevicesApart && !device.isEmpty ? devices[device]?.group : 0
     }
@@ -97,7 +98,7 @@ struct SyncServerState: Sendable {
         Set((list(of: device).flatMap { lists[$0] } ?? [:]).lazy.filter(\.value.subscribed).map(\.key))
     }
 
-    /// - Returns: The pairs of `update_urls`.
+    /// - Returns: The pairs of `update_urls`: an address as sent, and its normal form on the server.
     mutating func change(add: [String], remove: [String], device: String) -> [[String]] {
         if !device.isEmpty { setDevice(device, caption: nil, type: nil) }
         guard let list = list(of: device) else { return [] }

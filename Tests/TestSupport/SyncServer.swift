@@ -11,8 +11,8 @@ package final class SyncServer: Sendable {
         /// Whether each device has its own list until devices are linked, as on gpodder.net; otherwise the account has
         /// one, as with oPodSync.
         package var keepsDevicesApart = false
-        /// Whether `since` is compared with the time that the device states, as by oPodSync; otherwise with the time
-        /// of the upload.
+        /// Whether the server compares `since` with the time of an action that the device states, as oPodSync does;
+        /// otherwise it compares it with the time of the upload.
         package var comparesDeviceTime = false
         /// Whether the guid of an action is returned, as by newer servers; gpodder.net drops unknown members.
         package var keepsGUID = true
@@ -29,7 +29,7 @@ package final class SyncServer: Sendable {
         package init() {}
     }
 
-    /// A fault of one request.
+    /// A fault in the handling of one request.
     package enum Fault: Sendable {
         /// The request is ignored, and this is the response.
         case instead(Behaviour)

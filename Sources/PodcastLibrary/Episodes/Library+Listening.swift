@@ -3,7 +3,8 @@ package import Listening
 package import TransferCore
 
 extension Library {
-    /// Returns the stored playback state of an episode; `nil` if there is no such episode.
+    /// Returns the stored playback state of an episode; `nil` if there is no such episode or it was removed from all
+    /// listings.
     package func listening(of episode: EpisodeID) throws -> StoredListening? {
         try query { db in
             try Row.fetchOne(
@@ -37,8 +38,10 @@ extension Library {
             guard try Bool.fetchOne(db, sql: "SELECT 1 FROM podcast WHERE id = ?", arguments: [podcast]) != nil else {
                 throw LibraryError.noSuchPodcast(podcast)
             }
+            // With a sync server the playback state is one value, played or a position, so marking an episode as played
+            // clears its position: see podfs-sync(7).
             let clearsPosition = try played && SyncSQL.hasAccount(db)
-            // Marking as not played does not change an episode in progress, whose played flag is not set.
+            // An episode in progress has no played flag, so marking the show as not played does not change it.
             try db.execute(
                 sql: """
                     UPDATE episode SET played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END,

@@ -38,7 +38,7 @@ package struct NameTemplate: Sendable, Equatable {
         case field(Field)
     }
 
-    /// `{date} {title}`
+    /// The default template.
     package static let standard = NameTemplate(
         text: "{date} {title}", parts: [.field(.date), .text(" "), .field(.title)])
 

@@ -8,19 +8,20 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// The fetches of known shows' feeds. After a 304, the common case, the next request starts at once on the engine's
-/// thread; `Refresher`, whose actor may be busy, handles such responses in batches.
+/// The queue of feeds to be fetched, and the running requests for the feeds of known shows. After a 304, the common
+/// case, the next request starts at once on the engine's thread. `Refresher` is the consumer of the pump's reports; its
+/// actor may be busy, so it handles the 304 responses in batches.
 ///
-/// Its queue also contains feeds that other code fetches. When the turn of such a feed comes, the pump sends no request
-/// and only reports the turn (`Report.slot`). Thread-safe.
+/// The queue also contains feeds that `Refresher` or an import fetches. When the turn of such a feed comes, the pump
+/// sends no request and only reports the turn (`Report.slot`). Thread-safe.
 final class FeedPump: Sendable {
     /// A known feed to be fetched.
     final class Job: Sendable {
         let show: RefreshSubject
         private let credentials: Credentials?
-        /// Whether the document to which the validators belong is stored.
+        /// Whether the feed document that the show's ETag and Last-Modified describe is stored.
         private let hasDocument: Bool
-        /// Whether the server may send a delta against that document.
+        /// Whether the server may send a delta (RFC 3229): only the items that are not in that document.
         private let acceptsDelta: Bool
         private let userAgent: String?
         private let limits: FeedLimits
@@ -41,7 +42,8 @@ final class FeedPump: Sendable {
         }
 
         var feedRequest: FeedFetcher.FeedRequest {
-            // Earlier versions did not store documents. If there is no stored document, request the whole feed once.
+            // Earlier versions of podfs did not store documents. If no document is stored, send no validators, so that
+            // the server returns the whole feed.
             FeedFetcher.FeedRequest(
                 show.url, reach: show.access.reach, credentials: credentials, etag: hasDocument ? show.etag : nil,
                 lastModified: hasDocument ? show.lastModified : nil, userAgent: userAgent,
@@ -53,7 +55,7 @@ final class FeedPump: Sendable {
     final class RunningRequest: Sendable {
         let job: Job
         let feedRequest: FeedFetcher.FeedRequest
-        /// The task as displayed.
+        /// The description of the request in lists of tasks.
         let task: TaskInfo
 
         init(_ job: Job, task number: TaskID, now: Int64) {
@@ -95,8 +97,8 @@ final class FeedPump: Sendable {
     /// Yields a value when reports are ready.
     let wakes: AsyncStream<Void>
 
-    /// Delay of the reports of 304 responses while more requests are running: a transaction for each would take longer
-    /// than the responses. A person does not notice this delay.
+    /// Delay of the reports of 304 responses while more requests are running. Without it, `Refresher` would record each
+    /// response in a transaction of its own, which takes longer than the response. A person does not notice the delay.
     private static let deliveryDelay = Duration.milliseconds(25)
     /// Number of pending reports at which they are delivered without delay.
     private static let batch = 64

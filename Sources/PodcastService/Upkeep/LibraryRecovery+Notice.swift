@@ -9,8 +9,8 @@ extension LibraryRecovery {
         ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
     }
 
-    /// The message for the log and for the next command. It says from what the library was restored, and where the
-    /// damaged file is now, if there is one.
+    /// The message that the daemon logs, and that the next command prints. It names the source from which the library
+    /// was restored, and the current path of the damaged file, if there is one.
     var notice: String {
         let problem = damaged == nil ? "did not exist" : "was damaged"
         let kept = damaged.map { "; the damaged file is kept as \($0)" } ?? ""

@@ -18,15 +18,15 @@ package enum BodyContent: Sendable, Equatable {
         /// A list of other files or addresses, which a player would follow.
         case playlist = "a playlist"
         case text = "text"
-        /// The format of uploads to S3, with signatures between the bytes.
+        /// The format of uploads to S3, with a signature before each chunk of the file.
         case signedChunks = "the file in S3's upload encoding (signed chunks)"
     }
 
     /// The number of bytes at the start of a body that are checked for text. If all of them are text, the body is text:
     /// no media format starts with that much text.
     package static let textWindow = 512
-    /// The number of bytes at the start of a body in which media are searched for, if the first bytes are unknown
-    /// (padding, a broken frame): room for four of the largest MPEG frames.
+    /// The number of bytes at the start of a body that are searched for media if the body does not start with a known
+    /// signature, for example because of padding or a broken frame. Four of the largest MPEG frames fit.
     package static let searchWindow = 8 * 1_024
 
     /// Classifies the beginning of a body.

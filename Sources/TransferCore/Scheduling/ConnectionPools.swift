@@ -1,7 +1,8 @@
 package import Platform
 
-/// The admission of connections. Background downloads (filling), readers and probes have separate pools of slots, so
-/// that readers never wait behind background downloads or scans.
+/// The admission of connections. Background downloads (filling), readers and probes (programs that read only headers
+/// and tags, such as media scanners) have separate pools of slots, so that readers never wait behind background
+/// downloads or scans.
 ///
 /// Waiting background connections are admitted by priority, then in order of arrival; a requested download preempts an
 /// automatic one.
@@ -10,7 +11,7 @@ package import Platform
 /// the filling pool when that has a free slot; until then it lingers in the readers' pool, for at most `Limits.linger`,
 /// or less if another reader needs its slot.
 ///
-/// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
+/// This type does no IO. Its driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns.
 package struct ConnectionPools: Sendable {
     /// The maximum numbers of connections, and the times for which they have slots.
@@ -50,10 +51,10 @@ package struct ConnectionPools: Sendable {
         var isServing: Bool
         /// The time at which the connection got its slot.
         var since = Instant.start
-        /// The time since which no reader has been blocked on it.
+        /// The time since which no reader has been blocked on the connection.
         var idleSince = Instant.start
 
-        /// Whether it has a reader's slot, but no reader is blocked on it.
+        /// Whether the connection has a slot of the readers' pool, but no reader is blocked on it.
         var lingers: Bool { pool == .readers && !isServing }
     }
 
@@ -82,7 +83,8 @@ package struct ConnectionPools: Sendable {
 
     /// Releases a slot when its connection has ended or is held, or withdraws a waiting request.
     ///
-    /// - Returns: The tokens that now have a slot, those of higher priority first, each in order of arrival.
+    /// - Returns: The tokens that now have a slot: those of higher priority first, and in order of arrival within one
+    ///   priority.
     package mutating func release(_ token: Token, now: Instant) -> [Token] {
         waiting.removeAll { $0.token == token }
         guard active.removeValue(forKey: token) != nil else { return [] }
@@ -131,7 +133,7 @@ package struct ConnectionPools: Sendable {
         return (chosen + outranked(besides: chosen)).sorted()
     }
 
-    /// The time at which `preempted` may return more, if any.
+    /// The earliest time at which `preempted` may return connections that it does not return now, if any.
     package var deadline: Instant? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
         for request in waiting where request.entry.pool == .readers {

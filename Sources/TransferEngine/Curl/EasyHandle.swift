@@ -31,24 +31,28 @@ final class EasyHandle {
         /// The value of the Range field without its unit: `0-99`, `100-`.
         var range: String?
         var fields: [(name: String, value: String)] = []
-        /// The body of a POST; its media type is in `fields`. `nil` for a GET.
+        /// The body of a POST that is in memory; its media type is in `fields`. `nil` for every other request; `method`
+        /// contains the body of a form, a PUT or a PATCH.
         var body: [UInt8]?
         var userAgent: String
         /// Credentials, sent only to URLs of their origin.
         var credentials: Credentials?
         /// The connect timeout.
         var connectTimeout: Duration
-        /// The maximum time without a byte, in whole seconds, at least one.
+        /// The time without a received byte after which curl ends the transfer. Rounded down to whole seconds, but at
+        /// least one.
         var stall: Duration
-        /// Whether curl requests and decodes content codings; never for media.
+        /// Whether curl requests a compressed response (Accept-Encoding) and decodes it; `false` for media.
         var decodes = false
         /// The timeout for the whole exchange, if any.
         var timeout: Duration?
-        /// The address space of the feed or server that named `url`; `nil` if a person entered `url`. See `ReachTrail`.
+        /// The address space (public, local network or loopback) of the feed or server that named `url`; `nil` if a
+        /// person entered `url`. See `ReachTrail`.
         var reach: AddressSpace?
-        /// The maximum rate in bytes per second, which limits the receive buffer; 0 for none. The receiver enforces the
-        /// rate by pausing. curl's own limit averages over at least the last three seconds: lowering it on a running
-        /// handle would stop the transfer until the average has caught up, which can look like a stall.
+        /// The maximum rate in bytes per second; 0 for none. Here it only limits the size of the receive buffer; the
+        /// receiver enforces the rate by pausing. curl's own limit is not used, because it applies to an average over
+        /// at least the last three seconds. If it were lowered on a running handle, curl would stop the transfer until
+        /// the average has fallen to the new limit, which can look like a stall.
         var rateLimit: Int64 = 0
         /// The number of other download requests in progress: the more there are, the smaller the receive buffer.
         var others = 0
@@ -65,13 +69,13 @@ final class EasyHandle {
     var form: OpaquePointer?
     /// The request's header fields.
     private var fieldList: UnsafeMutablePointer<curl_slist>?
-    /// The replacements of DNS results.
+    /// The list for CURLOPT_RESOLVE: host names with the addresses that replace their DNS results.
     private var resolved: UnsafeMutablePointer<curl_slist>?
-    /// The check of the addresses that it connects to.
+    /// The check of the addresses that curl connects to.
     var trail: ReachTrail
     /// The head that is being received.
     private var head = ResponseHead(status: 0)
-    /// The name of the last field in it.
+    /// The name of the last field in `head`.
     private var lastField: String?
     private var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
@@ -88,7 +92,7 @@ final class EasyHandle {
     /// Whether curl may still repeat the request without its Expect field, after a 417 (Expectation Failed).
     private var canRepeatWithoutExpect: Bool
     private(set) var isPaused = false
-    /// Whether the request has no credentials of a show and no body.
+    /// Whether the request has neither credentials nor a body; only then is curl's handle reusable.
     private let isPlain: Bool
     /// Whether another object owns curl's handle now.
     private var isSurrendered = false
@@ -96,7 +100,8 @@ final class EasyHandle {
     /// The size of curl's receive buffer in bytes. With 512 KiB, receiving a GiB takes a quarter of the processor time
     /// that it takes with the default of 16 KiB.
     private static let receiveBuffer = 512 * 1024
-    /// The total size in bytes that more than eight handles share: a hundred handles use 15 MB instead of 52.
+    /// The total size in bytes that more than eight handles share. A handle's share is fixed when it starts, so a
+    /// hundred handles that start one after another use 15 MB instead of 52.
     private static let sharedReceiveBuffer = 4 * 1024 * 1024
     /// The minimum share, four times curl's default. Also the buffer of responses that are received in memory, most of
     /// which are small: a larger buffer would be mapped and unmapped for each.
@@ -303,8 +308,9 @@ final class EasyHandle {
         head.fields[name, default: ""] += " " + String(decoding: line, as: UTF8.self)
     }
 
-    /// Rejects the response if the malformed field frames the body: curl may parse it differently from podfs, and treat
-    /// a part of the body as the whole, or framing as content.
+    /// Rejects the response if the malformed field determines where the body ends (Content-Length, Transfer-Encoding).
+    /// curl may parse such a field differently from podfs, and then treat a part of the body as the whole, or the
+    /// sizes between chunks as content.
     private func distrustFraming(_ name: String) {
         guard name == "content-length" || name == "transfer-encoding" else { return }
         rejection = TransferError(.unusable, "the server sent a malformed \(name) field")
@@ -334,7 +340,8 @@ final class EasyHandle {
         head.firstSpace = trail.firstSpace
         head.redirects = redirects
         hasReportedHead = true
-        // curl would accept the head: it uses the last Content-Length, up to the end of the digits.
+        // Reject the head here, because curl would accept it: curl uses the last Content-Length field, and ignores what
+        // follows its digits.
         if case .invalid(let reason) = head.framing {
             rejection = TransferError(.unusable, reason)
             return

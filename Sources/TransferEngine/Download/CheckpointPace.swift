@@ -1,12 +1,14 @@
 internal import Platform
 internal import TransferCore
 
-/// The schedule of a download's checkpoints and syncs. A checkpoint is due after a second or 8 MiB of new bytes, or
-/// five seconds after a failed one.
+/// The schedule of a download's checkpoints (records of the received bytes) and of the syncs of its file. A checkpoint
+/// is due one second after the first new byte, or after 8 MiB of new bytes. After a failed one, the next is due in five
+/// seconds.
 struct CheckpointPace {
     /// The ranges synced to the disk.
     var synced = ByteRanges()
-    /// The number of failed syncs of the file after which the download has already discarded the bytes not in `synced`.
+    /// The number of failed syncs of the file that the download has already handled, by discarding the bytes not in
+    /// `synced`.
     var knownFailures = 0
     /// Whether a checkpoint is being written.
     private(set) var isBusy = false
@@ -14,7 +16,7 @@ struct CheckpointPace {
     private(set) var due: Instant?
     /// The number of bytes received since the last checkpoint was started.
     private var behind: Int64 = 0
-    /// The counters covered by the checkpoint being written; restored if it fails.
+    /// The parts of `behind` and `unsynced` that the checkpoint being written covers. They are added again if it fails.
     private var inFlight: (behind: Int64, unsynced: Int64) = (0, 0)
     /// The number of bytes received since the last sync was started.
     private var unsynced: Int64 = 0
@@ -27,8 +29,8 @@ struct CheckpointPace {
     private static let retryInterval = Duration.seconds(5)
     /// The number of bytes after which a checkpoint is due at once.
     static let maxBehind: Int64 = 8 << 20
-    /// The interval of syncs. Without a sync, bytes survive a kill in the page cache; a sync protects against a power
-    /// failure. With one every 64 MiB or ten seconds, the cost is too small to measure.
+    /// The interval of syncs. Bytes in the page cache survive a kill of the daemon, but only a sync protects them from
+    /// a power failure. With a sync every 64 MiB or ten seconds, the cost is too small to measure.
     private static let syncInterval = Duration.seconds(10)
     private static let syncBytes: Int64 = 64 << 20
 
@@ -45,8 +47,8 @@ struct CheckpointPace {
 
     /// Starts a checkpoint.
     ///
-    /// - Parameter all: Whether the file must be synced in any case.
-    /// - Returns: Whether the file must be synced first.
+    /// - Parameter all: Whether to sync the file even if no sync is due.
+    /// - Returns: Whether the file must be synced before the checkpoint is written.
     mutating func start(at now: Instant, all: Bool) -> Bool {
         isBusy = true
         isDelayed = false

@@ -2,10 +2,11 @@ internal import ContentCache
 internal import Platform
 internal import TransferCore
 
-/// The driver of one download's machine: performs its actions on connections, the cache file, answers and checkpoints.
+/// The driver of one download's `DownloadMachine`. The machine decides what to do; the driver performs these actions on
+/// connections, the cache file and checkpoints, and answers the waiting readers.
 ///
-/// Confined to the engine's thread. Slow operations (sync, hash, checkpoints) run on the engine's storage queues and
-/// return through its mailbox.
+/// Confined to the engine's thread. Slow operations (sync, hash, checkpoints) run on the engine's storage queues, which
+/// return the results through its mailbox.
 final class Download {
     private(set) var source: DownloadSource
     unowned let engine: EngineLoop
@@ -33,7 +34,7 @@ final class Download {
 
     /// Work deferred while curl is active.
     struct Pending {
-        /// Connections with events.
+        /// Connections with events that are still to be processed.
         var connections: [DownloadConnection] = []
         /// Actions that need curl.
         var actions: [DownloadMachine.Action] = []
@@ -51,9 +52,9 @@ final class Download {
         }
     }
 
-    /// The last reports to the owner, and those that are due.
+    /// The last reports to the owner (the receiver of `TransferEvent`s), and those that are due.
     private struct Reports {
-        /// The number of the last event.
+        /// The number of the download's last event, for `isAcknowledged`.
         var lastEvent = 0
         /// The last reported state; `nil` before the first report.
         var last: DownloadSnapshot?
@@ -69,7 +70,7 @@ final class Download {
     /// The interval of progress reports: four times a second looks smooth.
     private static let reportInterval = Duration.milliseconds(250)
 
-    /// - Throws: If the file of the source cannot be opened now, but may be intact.
+    /// - Throws: An error if the file of the source cannot be opened now, but may be intact.
     init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) throws(TransferError) {
         self.source = source
         self.engine = engine
@@ -187,14 +188,14 @@ final class Download {
         return true
     }
 
-    /// Handles the owner's answer about newer addresses.
+    /// Handles the owner's response to `addressRefused`: the addresses that are current now.
     func renew(_ locations: [DownloadSource.Location]) {
         let isNew = replaceLocations(locations)
         apply { machine, now in machine.addressRenewed(isNew, now: now) }
         report(force: false)
     }
 
-    /// Changes the addresses.
+    /// Replaces the addresses from which the file is fetched.
     func setLocations(_ locations: [DownloadSource.Location]) {
         guard replaceLocations(locations) else { return }
         apply { machine, now in machine.addressChanged(now: now) }
@@ -253,7 +254,8 @@ final class Download {
         process()
     }
 
-    /// Emits `completed` again for a file whose owner has missed the event: it was lost when an earlier process ended.
+    /// Emits `completed` again for a complete file whose owner does not know that it is complete: the first event was
+    /// lost when an earlier process ended.
     private func notifyIfComplete() {
         guard let facts = reports.unreportedFacts else { return }
         reports.unreportedFacts = nil
@@ -270,8 +272,8 @@ final class Download {
     private func perform(_ action: DownloadMachine.Action) {
         switch action {
         case .connect, .abort, .hold, .resume, .serving, .prioritized:
-            // Deferred: this may run in a callback of curl, or during the processing of a buffer; and the actions may
-            // resume other connections, which may deliver bytes at once.
+            // Defer these actions. `perform` may run in a callback of curl, or while a buffer is processed, but the
+            // actions call curl or may resume other connections, which may deliver bytes at once.
             pending.actions.append(action)
             engine.downloads.markDirty(self)
         case .pause:
@@ -285,7 +287,7 @@ final class Download {
         case .abandonFile(let generation):
             abandonFile(generation: generation)
         case .answerOpen(let id, let error):
-            // Report before answering, since a failed reader queries the error.
+            // Report before answering, since a reader whose request fails queries the reported error.
             if error != nil { report(force: false) }
             // An open does not create a task, so nothing else would report the error.
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {

@@ -142,7 +142,7 @@ struct RefreshScheduleTests {
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5, 6, 0]))) == 4 * Self.hour)
     }
 
-    /// A year of a weekly show: the number of refreshes, and the delay until an episode is found.
+    /// Simulates a year of a weekly show. Checks the number of refreshes, and the delay until a new episode is found.
     @Test func episodesOfAWeeklyShowAreFoundSoonWithFewRequests() throws {
         var dice = SeededGenerator(seed: 42)
         let start = Self.now
@@ -228,7 +228,7 @@ struct RefreshScheduleTests {
             #expect(result <= max(schedule.maximum, word + word / 10), "\(facts)")
             #expect(result <= schedule.longestDelay.seconds, "\(facts)")
 
-            // Skipped hours lengthen the delay, and make it jump. Without them, the delay never falls when the random
+            // Quiet times lengthen the delay, and make it jump. Without them, the delay never falls when the random
             // number, the number of failures or Retry-After grows.
             var plain = facts
             plain.quietTimes = QuietTimes()

@@ -1,10 +1,11 @@
 import PodcastFeed
 
-/// A check whether the episodes of a document can be matched with those of the previous documents. It knows the true
-/// identities, and decides whether they could be derived from the documents alone.
+/// A check of whether the episodes of a feed document can be matched with those of the documents served before. It
+/// knows the true identities, and decides whether they could be derived from the documents alone.
 ///
-/// An episode is recognized by a *sign*: a value that belonged only to this episode in the last served states, and that
-/// belongs only to it in the next document. The signs are:
+/// An episode is recognized by a *sign*, a value that belongs to no other episode. This must be true in the next
+/// document, and in the last served state of every episode, even if the episode is no longer in the feed. The signs
+/// are:
 ///
 /// - its guid;
 /// - its media URL, ignoring the scheme;
@@ -12,8 +13,8 @@ import PodcastFeed
 ///   media files have one name, the query distinguishes them, and both title and day must be unchanged;
 /// - its title with the day or the second of publication, if the media type is unchanged and the duration similar.
 ///
-/// Edits that leave an episode without any sign are not made. The following combinations of edits are excluded, if all
-/// of the edits were made after the episode was last served. No rule could handle them:
+/// The test discards edits that would leave an episode without any sign. It excludes the following combinations of
+/// edits if all edits of a combination were made after the episode was last served. No rule could handle them:
 ///
 /// - guid, URL and title all changed: the second of publication alone is not a sign, because many generators write a
 ///   day at 00:00, and two episodes of one day would be merged;
@@ -97,7 +98,7 @@ struct Distinguishability: Sendable {
         }
     }
 
-    /// Whether the additional conditions of a sign hold.
+    /// Whether two states that share a sign also meet its additional conditions, such as a similar duration.
     private static func agrees(_ sign: Sign, _ one: Said, _ other: Said, _ hasSeveralNames: Bool) -> Bool {
         switch sign {
         case .guid, .address: return true

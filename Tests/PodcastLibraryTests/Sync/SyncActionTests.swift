@@ -1,7 +1,8 @@
 import PodcastLibrary
 import Testing
 
-/// The meaning of an action, and the resolution of conflicts.
+/// The playback state that a sync action represents, the resolution of conflicts between two states, the conversion
+/// between the clocks, and the time span of a request.
 @Suite struct SyncActionTests {
     private func play(_ position: Int?, of total: Int?) -> SyncAction {
         SyncAction(

@@ -40,7 +40,7 @@ struct DirectoryCaches: Sendable {
 
     private struct Folder {
         var cache = DirectoryCache()
-        /// The names that the kernel may return to open streams from its cache, the latest last.
+        /// The names that the kernel may return from its cache to open streams (opened directories), the latest last.
         var names: [FolderSnapshot] = []
 
         /// Adds the names of a stream that fills the cache.
@@ -58,13 +58,14 @@ struct DirectoryCaches: Sendable {
     /// thousand names reaches it after 200,000 changes.
     private static let offsetLimit: UInt64 = 1 << 31
 
-    /// The state of the kernel's caches, removed when the kernel forgets the node.
+    /// The state of the kernel's caches. A folder is removed when the kernel forgets it, unless a stream still
+    /// uses its cache.
     private var folders: [NodeNumber: Folder] = [:]
     /// Number of attribute invalidations so far, by FORGET or by our own notification.
     private var invalidations: UInt64 = 0
     /// The names in the folders of the show that was listed last.
     private var recent: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
-    /// The basis of each folder's last listing, and the offset below those of its names.
+    /// The basis of each folder's last listing, and the offset before its first name (`FolderSnapshot.base`).
     private var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
     /// The first offset that no listing has used.
     private var nextOffset: UInt64 = 1
@@ -78,8 +79,8 @@ struct DirectoryCaches: Sendable {
 
     /// Assigns offsets to names, and stores the names. Two listings share offsets only if they have an equal basis.
     ///
-    /// - Parameter isStable: Whether the basis was the same after the names were read. If not, names of the same basis
-    ///   may differ.
+    /// - Parameter isStable: Whether the basis was the same after the names were read. If it had changed, another
+    ///   listing with this basis may have different names.
     mutating func store(_ names: FolderSnapshot, _ basis: Basis, isStable: Bool) -> FolderSnapshot {
         var names = names
         if isStable, let known = bases[basis.folder], known.basis == basis {
@@ -102,7 +103,7 @@ struct DirectoryCaches: Sendable {
     /// Determines how a stream is opened; call before the reply to the opendir.
     ///
     /// - Parameter isCurrent: Whether nothing has changed since the names were read. A stream of outdated names must
-    ///   not use the kernel's cache: `change` was called before the stream was opened, and could not mark it.
+    ///   not use the kernel's cache, because `change` was called before the stream was opened and could not mark it.
     mutating func open(
         _ folder: NodeNumber, _ handle: FileHandle, _ names: FolderSnapshot, isCurrent: Bool
     ) -> DirectoryCache.Answer {

@@ -81,7 +81,7 @@ struct SetCommand: PodfsCommand {
         }
     }
 
-    /// Returns the assignments for the report. A removed value is shown as `KEY as in the configuration`.
+    /// Returns the text that reports the assignments. A removed value is shown as `KEY as in the configuration`.
     private static func changes(_ assignments: [String]) -> String {
         assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
     }
