@@ -2,8 +2,9 @@ internal import Glibc
 
 /// The address of the user's session bus.
 package enum SessionBus {
-    /// The address in `DBUS_SESSION_BUS_ADDRESS`, else that of the socket `bus` in `XDG_RUNTIME_DIR`; `nil` if there is
-    /// neither, or if a connection to an address in the variable would start a process. Never starts a bus.
+    /// Returns the address in `DBUS_SESSION_BUS_ADDRESS`, or if that is not set, the address of the socket `bus` in
+    /// `XDG_RUNTIME_DIR`. Returns `nil` if there is neither, or if a connection to an address in the variable would
+    /// start a process. Never starts a bus.
     package static func address(_ environment: [String: String]) -> String? {
         if let given = environment["DBUS_SESSION_BUS_ADDRESS"], !given.isEmpty {
             // These transports start a process. The variable may list several addresses.

@@ -76,9 +76,9 @@ package final class Library: Sendable {
         }
     }
 
-    /// Returns the error for an empty library: `damaged` if it has a backup or a log, since it then once had content,
-    /// otherwise `missing`. A library with a log looks empty if the log's header is damaged, because SQLite then
-    /// silently ignores the log.
+    /// Returns the error for an empty library. The error is `damaged` if there is a backup or a log, because the
+    /// library then once had content; otherwise it is `missing`. A library with a log looks empty if the log's header
+    /// is damaged, because SQLite then silently ignores the log.
     private static func absence(of path: String, reason: String) -> LibraryError {
         hasBackup(path) || hasLog(path) ? .damaged(path: path, reason: reason) : .missing(path: path)
     }
@@ -237,7 +237,8 @@ package final class Library: Sendable {
         try LibraryError.translating(path) { try readers.changeCounter() }
     }
 
-    /// Runs several statements that see the same state. Inside `group`, they run on the writing connection.
+    /// Runs `body` in a transaction, so that all its statements see the same state. Inside `group`, `body` runs on the
+    /// writing connection.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -262,10 +263,10 @@ package final class Library: Sendable {
         }
     }
 
-    /// Combines several writes in one transaction: starting a transaction and updating the index pages cost more than a
-    /// small write itself. Each write is a savepoint. Reads of this thread see the writes made so far; other threads
-    /// and processes see all of them at the end. Other writers wait. A group inside another group is a savepoint of the
-    /// outer one.
+    /// Combines several writes in one transaction, because starting a transaction and updating the index pages cost
+    /// more than a small write itself. Each write is a savepoint. Reads of this thread see the writes made so far.
+    /// Other threads and processes see none of them before the commit. Other writers wait. A group inside another group
+    /// is a savepoint of the outer one.
     ///
     /// - Throws: The error of `body`, or the failure of the transaction. All writes are then rolled back.
     package func group<Value>(_ body: () throws -> Value) throws -> Value {

@@ -29,7 +29,8 @@ struct EngineReports {
 
     mutating func acknowledge(_ count: Int) { acknowledged += count }
 
-    /// Whether the owner has processed the event with this number, so that its loaders reflect it.
+    /// Whether the owner has processed the event with this number. The sources that the owner's loaders return then
+    /// reflect the event.
     func isAcknowledged(_ event: Int) -> Bool { event <= acknowledged }
 
     /// Notifies the owner that all pending events and answers have been delivered.

@@ -34,7 +34,7 @@ final class Browser: Sendable {
     init() async throws {
         directory = try TemporaryDirectory()
         let directory = directory
-        // No other variables: the settings of a desktop must not affect the browser.
+        // The browser inherits no variable except PATH, because the settings of a desktop must not affect it.
         var environment = ["HOME": directory.path, "XDG_RUNTIME_DIR": directory.path, "LANG": "C.UTF-8"]
         environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
         driver = try ChildProcess(

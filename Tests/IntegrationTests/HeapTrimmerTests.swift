@@ -6,7 +6,7 @@ import Testing
 
 @testable import podfs
 
-/// The return of free memory to the system after work.
+/// Tests that `HeapTrimmer` returns free memory to the system once no work was recorded for a pause.
 @Suite(.serialized) struct HeapTrimmerTests {
     @Test func memoryIsReturnedOnceAfterTheLastWork() async throws {
         let count = Mutex(0)

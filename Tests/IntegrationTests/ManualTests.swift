@@ -4,7 +4,7 @@ import Testing
 
 @testable import podfs
 
-/// The agreement of manuals, help texts and program.
+/// Tests that the manuals, the help texts and the program agree.
 struct ManualTests {
     /// A command in the program's own description (`--experimental-dump-help`).
     private struct Command: Decodable {
@@ -61,7 +61,8 @@ struct ManualTests {
         }
     }
 
-    /// Returns the lines of a section without roff's macros and escapes. Keeps the lines `.br`, `.TP`, `.nf` and `.fi`.
+    /// Returns the lines of a section without roff's escapes, and without the macros before a text. A macro alone on
+    /// its line, such as `.TP` or `.RS`, is kept.
     private static func section(_ name: String, of page: String) throws -> [String] {
         let lines = try source(page).components(separatedBy: "\n")
         guard let start = lines.firstIndex(of: ".SH \(name)") else { return [] }
@@ -105,7 +106,7 @@ struct ManualTests {
         #expect(real.count >= 20)
     }
 
-    /// Returns the lines that explain each command or group of commands, by its name without `podfs`.
+    /// Returns the lines that explain each command or group of commands. A key is a name without `podfs`.
     private static func explanations() throws -> [String: [String]] {
         var result: [String: [String]] = [:]
         var names: [String] = []
@@ -114,7 +115,7 @@ struct ManualTests {
         for line in try section("COMMANDS", of: "podfs.1") {
             if line == ".RS" { depth += 1 }
             if line == ".RE" { depth -= 1 }
-            // A paragraph outside the list is about several commands.
+            // A paragraph outside the list is about several commands, so it belongs to no entry.
             if depth == 0, line == ".PP" { names = [] }
             if isTitle {
                 names = line.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -125,8 +126,9 @@ struct ManualTests {
         return result
     }
 
-    /// Returns the lines that explain a command: those under its own name; or under the name of its group, those from
-    /// its name to that of the next subcommand. `nil` if there are none.
+    /// Returns the lines that explain a command. These are the lines of its own entry in `sections`. If it has none,
+    /// they are the lines in the entry of its group from its name to the next subcommand's name. Returns `nil` if there
+    /// are none.
     private static func explanation(
         of name: String, _ siblings: [String], in sections: [String: [String]]
     ) -> [String]? {
@@ -163,7 +165,7 @@ struct ManualTests {
         }
         for page in ["podfs.1", "podfs-daemon.8"] {
             let strange = try Self.options(in: Self.source(page).replacing("\\-", with: "-")).subtracting(known)
-            // Options of other programs.
+            // The manuals also mention these options of other programs.
             #expect(
                 strange.subtracting(["--cap-add", "--bind", "--make-shared", "--pid"]).filter { $0.hasPrefix("--") }
                     .isEmpty,

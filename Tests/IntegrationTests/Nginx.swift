@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx serving a folder. It uses the media types of its distribution; files
-/// with unknown extensions are text, nginx's default.
+/// A running nginx that serves a folder. It uses the media types of the distribution's `mime.types`. A file with an
+/// unknown extension is text, nginx's default.
 final class Nginx: Sendable {
     private let reserved: ReservedPort
     private let child: ChildProcess
     private let folder: TemporaryDirectory
 
     /// - Parameters:
-    ///   - folder: The folder for its own files.
+    ///   - folder: The folder for nginx's own files.
     ///   - root: The served folder; `www` in `folder` by default.
     init(in folder: TemporaryDirectory, root: String? = nil) async throws {
         self.folder = folder
@@ -41,7 +41,7 @@ final class Nginx: Sendable {
 
     var port: UInt16 { reserved.number }
 
-    /// Returns the address of a file below its root.
+    /// Returns the URL of a file, given its path below the served folder.
     func url(_ path: String) -> String {
         var parts = URLComponents()
         parts.path = "/" + path

@@ -5,8 +5,8 @@ import Testing
 /// Reads by different system calls at random offsets, compared with the original.
 @Suite(.timeLimit(.minutes(10))) struct RandomReadTests {
     /// A Python program that compares the file `argv[1]` with the file `argv[2]`. Each of three threads performs
-    /// `argv[4]` operations, with the seed `argv[3]`. Exits with 1 and prints a line for each thread that has found a
-    /// difference.
+    /// `argv[4]` operations, with a seed of its own that is derived from `argv[3]`. A thread stops at the first
+    /// difference or error. The program then prints a line for each such thread, and exits with 1.
     private static let reader = #"""
         import mmap, os, random, sys, threading
         path, original, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

@@ -13,8 +13,8 @@ final class SecureServer: Sendable {
     private let child: ChildProcess
 
     /// - Parameters:
-    ///   - names: The hosts in the certificate, as in `subjectAltName`.
-    ///   - validity: openssl's options for the days of validity.
+    ///   - names: The hosts in the certificate, in the syntax of `subjectAltName`, such as `DNS:localhost`.
+    ///   - validity: The options of openssl that set the certificate's validity.
     init(names: [String], validity: [String] = ["-days", "2"]) async throws {
         let folder = try TemporaryDirectory()
         self.folder = folder

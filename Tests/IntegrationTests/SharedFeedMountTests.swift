@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A mount that nginx shares, and a second home that subscribes to it.
+/// A mount that nginx serves over HTTP, and a second installation of podfs that subscribes to one of its shows.
 @Suite(.timeLimit(.minutes(5))) struct SharedFeedMountTests {
     @Test func anotherHomePlaysASharedShow() async throws {
         let web = try TemporaryDirectory()
@@ -32,7 +32,8 @@ import Testing
             #expect(
                 items.compactMap { $0["published"] as? String } == ["2026-01-02T08:00:00Z", "2026-01-01T08:00:00Z"])
         }
-        // The feed of a view has the same episodes. A show that is not shared has no feed, and is in no feed of a view.
+        // The feed of a view contains the same episodes. A show that is not shared has no feed, and its episodes are in
+        // no view's feed.
         let latest = try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/Latest/feed.xml"])
         #expect(latest.output.contains("\(base)/Example%20Show/2026-01-02%20Episode%202.mp3"))
         #expect(try await show.home.run("set", MountedShow.show, "share=false").exitCode == 0)

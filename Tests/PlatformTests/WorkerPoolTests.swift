@@ -2,8 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// Checks which threads run the code that a task on the pool calls: only the pool's threads may run it. After a single
-/// job on the runtime's global executor, libdispatch would wake the process once a second.
+/// Tests that all code called by a task on the pool runs on the pool's threads. After a single job on the Swift
+/// runtime's global executor, libdispatch would wake the process once a second.
 @Suite(.timeLimit(.minutes(1))) struct WorkerPoolTests {
     private static var thread: String {
         let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

@@ -141,8 +141,8 @@ struct DaemonLauncherTests {
         try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let older = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
         let current = welcome()
-        // Peer 0 gets no response: the server closes the connection. Peer 1 meets an older daemon, peer 2 a current
-        // one.
+        // The client connects three times. The server closes the connection of peer 0 without a response. It answers
+        // peer 1 as an older daemon, and peer 2 as a current one.
         let server = try FrameServer(path: paths.socket) { peer, frame in
             switch (peer.number, frame.kind) {
             case (1..., .hello):

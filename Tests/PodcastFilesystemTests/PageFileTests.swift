@@ -105,9 +105,10 @@ struct PageFileTests {
         #expect(try await content("Show", "index.html").contains(link))
     }
 
-    /// A page contains at most 3,000 chapters that the feed itself lists. Fetched chapters are limited to what all
-    /// chapters of the episodes above have left of another 3,000. Here the first 17 episodes have 2,200 fetched and
-    /// 1,200 listed chapters, which is more, and eleven episodes with fetched chapters follow.
+    /// A page contains at most 3,000 chapters that the feed itself lists. Fetched chapters have a second budget of
+    /// 3,000, from which both kinds of chapters are subtracted in the order of the episodes. Here the first 17 episodes
+    /// have 2,200 fetched and 1,200 listed chapters, which exceed that budget. Eleven episodes with fetched chapters
+    /// follow.
     @Test func aPageWithMoreChaptersThanItsLimitIsRendered() async throws {
         var feed = FeedBuilder.show("Show", episodes: 28) { "http://127.0.0.1:9/\($0).mp3" }
         let listed = (0..<200).map { "<psc:chapter start=\"\($0)\" title=\"Listed\"/>" }.joined()

@@ -1,4 +1,4 @@
-/// Extreme numbers, as a server, a feed or a row of the library may contain them.
+/// Extreme numbers that a server, a feed or a row of the library may contain.
 package enum ExtremeNumbers {
     package static let integers: [Int64] = [
         .min, .min + 1, -(1 << 53) - 1, -(1 << 53), -253_402_300_800, -1 << 32, -1, 0, 1, 59, 1 << 31, (1 << 32) + 1,

@@ -20,10 +20,11 @@ package struct ModelDifference: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Drives a subject and its model with the same random operations, and compares their results.
+/// Drives a subject (the filesystem under test) and its model with the same random operations, and compares their
+/// results.
 ///
-/// Predictable values are compared exactly. The daemon sends its events after a change, so that a value may be the
-/// previous one for a while. Once the expected value was seen, it must stay until the next change.
+/// Predictable values are compared exactly. The daemon sends its events only after a change, so the subject may return
+/// the previous value for a while. Once it has returned the expected value, it must return it until the next change.
 package struct ModelRun<Subject: ModelSubject> {
     struct OpenEpisode {
         var file: Subject.File
@@ -135,10 +136,10 @@ package struct ModelRun<Subject: ModelSubject> {
         if log.count > 2_000 { log.removeFirst(1_000) }
     }
 
-    /// - Parameter name: The name of the file that differs: earlier operations with this name are listed too.
+    /// - Parameter name: The name of the file that differs. Earlier operations with this name are listed too.
     func difference(_ expected: String, _ found: String, about name: String? = nil) -> ModelDifference {
-        // The name of a generated file such as `.status` is not useful: instead, the name of an episode that occurs in
-        // `expected` or `found` is used.
+        // The name of a generated file such as `.status` is not useful, so the name of an episode that occurs in
+        // `expected` or `found` is used instead.
         let text = expected + found
         let named = library.episodes.first { text.contains($0.name) }?.name
         let name =
@@ -157,7 +158,7 @@ package struct ModelRun<Subject: ModelSubject> {
                 """)
     }
 
-    /// Records a change after which many values may differ.
+    /// Records a change, after which the subject may return previous values for a while.
     mutating func changed() { changes += 1 }
 
     /// The maximum time for the daemon to notify all clients. It only prevents hangs, and measures nothing.

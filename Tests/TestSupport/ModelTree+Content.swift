@@ -84,8 +84,9 @@ extension ModelTree {
         return Self.playlist(show.feed.title, episodes.map { ($0, $0.name) })
     }
 
-    /// Returns the node of a view's playlist. The order `recently_played` is not modelled. A view of downloaded
-    /// episodes may also list episodes that are still moving in the model, since their downloads may have completed.
+    /// Returns the node of a view's playlist. The model does not predict the order `recently_played`, so the lines of
+    /// such a playlist are compared without their order. A view of downloaded episodes may also list episodes that are
+    /// still moving in the model, since their downloads may have completed.
     func viewPlaylist(_ view: ModelView, _ inode: UInt64) -> ModelNode {
         let text = Self.playlist(view.name, links(view))
         let lines = text.split(separator: "\n").sorted()
@@ -125,7 +126,7 @@ extension ModelTree {
             .replacingOccurrences(of: "?", with: "%3F")
     }
 
-    /// The possible states of tasks, by path. An empty state means that there may be no task.
+    /// The possible states of tasks, by path. The empty string among them means that there may be no task.
     private var tasks: [String: Set<String>] {
         var tasks: [String: Set<String>] = [:]
         for show in library.shows {
@@ -247,7 +248,8 @@ extension ModelTree {
         if value["title"] as? String != episode.item.title { return "the title \(episode.item.title)" }
         let titles = chapters.map { $0["title"] as? String ?? "" }
         let starts = chapters.map { $0["startTime"] as? Double ?? -1 }
-        // Chapters are a minute apart. podfs omits those at or after the episode's end, unless they are more than half.
+        // Chapters are a minute apart. podfs omits the chapters that start at or after the episode's end, unless these
+        // are more than half of all chapters.
         var expected = episode.item.chapters
         if let duration = episode.item.duration, duration > 0 {
             let inside = expected.indices.filter { $0 * 60 < duration }.count

@@ -1,4 +1,4 @@
-/// Generated media of a given size that need no memory: any range can be computed.
+/// Generated media of a given size that need no memory, because any range can be computed.
 ///
 /// Two contents with different seeds differ in nearly every byte after the first ten. The first ten are an empty ID3v2
 /// tag header (if the size allows it), so that code which examines the first bytes recognizes an MP3 file.

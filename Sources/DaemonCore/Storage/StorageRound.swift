@@ -1,7 +1,7 @@
 internal import Platform
 internal import TransferCore
 
-/// One computation of a `StoragePlan`.
+/// One computation of a `StoragePlan`: which files to evict, and which transfers may proceed.
 struct StorageRound {
     /// An evictable file.
     private struct Victim {
@@ -64,8 +64,8 @@ struct StorageRound {
 
     /// The precedence of transfers: those whose files programs have open, then those that may proceed, then the others.
     /// Within each group, transfers are compared by these properties, in order: not waiting for a retry; a known size;
-    /// requested, not automatic; with a reservation (so that no transfer of equal rank takes the space); the lower
-    /// number (created earlier).
+    /// requested, not automatic; with a reservation from the previous round (so that no transfer of equal rank takes
+    /// the space); the lower number (created earlier).
     ///
     /// A transfer of unknown size never has a complete reservation, so its reservation does not count. Of several such
     /// transfers, the one created first continues at the others' expense. Otherwise two of them could take each other's
@@ -223,7 +223,7 @@ struct StorageRound {
         }
     }
 
-    /// Returns the reason to refuse even readers; `nil` if there is space.
+    /// Returns the reason why nothing may be written, not even for readers; `nil` if there is space.
     private func stopReason() -> StorageShortage? {
         guard !ranked.isEmpty else { return nil }
         let readers = ranked.filter(\.isRead)
@@ -247,7 +247,7 @@ struct StorageRound {
         return reason
     }
 
-    /// Returns the reason to refuse `incoming` bytes, with the present usage of cache and disk, and their limits.
+    /// Returns the reason why `incoming` bytes do not fit, with the present usage of cache and disk, and their limits.
     private func shortage(incoming: Int64) -> StorageShortage {
         let limits = policy.limits
         let cacheRoom = Int128(max(0, limits.capacity)) - used - reservedBytes

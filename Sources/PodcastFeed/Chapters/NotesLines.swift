@@ -7,12 +7,14 @@ package enum NotesLines {
         "li", "ol", "p", "pre", "section", "table", "tr", "ul",
     ]
 
-    /// Returns the lines that are not blank: without tags, with references replaced and white space collapsed.
+    /// Returns the lines that are not blank. Tags are removed, character references are replaced, and white space is
+    /// collapsed.
     ///
     /// - Parameter limit: The maximum number of bytes read.
     package static func lines(of notes: String, limit: Int) -> [String] {
         let bytes = Array(notes.utf8.prefix(limit))
-        // A search for the end of each tag would take quadratic time in text with many `<` after the last `>`.
+        // No tag starts after the last `>`. If each `<` there began a search for the end of a tag, text with many `<`
+        // would take quadratic time.
         let lastEnd = bytes.lastIndex(of: UInt8(ascii: ">")) ?? -1
         var lines: [String] = []
         var line: [UInt8] = []

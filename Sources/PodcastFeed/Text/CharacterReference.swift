@@ -165,8 +165,9 @@ struct CharacterReference {
         }
     }
 
-    /// Parses the number of a reference, decimal or hexadecimal. The semicolon is optional, as in HTML; every value
-    /// beyond Unicode is returned as 0x110000. `nil` without digits; a length of 0 if more bytes are needed.
+    /// Parses the number of a reference, decimal or hexadecimal. The semicolon is optional, as in HTML. Every value
+    /// beyond Unicode is returned as 0x110000. Returns `nil` if there are no digits, and a length of 0 if more bytes
+    /// are needed.
     private static func number(_ bytes: FeedBytes, _ isFinal: Bool) -> (value: UInt32, length: Int)? {
         var end = 2
         let isHexadecimal = end < bytes.count && bytes[end] | 0x20 == UInt8(ascii: "x")
@@ -189,7 +190,7 @@ struct CharacterReference {
     }
 }
 
-/// Replacement of references in text not read by ``XMLScanner``, or escaped twice by a publisher.
+/// Replacement of references in text that ``XMLScanner`` has not read, or that a publisher has escaped twice.
 enum CharacterReferences {
     /// Returns whether the text may contain a reference: an `&` with a `;` after it.
     static func mayOccur(in bytes: some Collection<UInt8>) -> Bool {
@@ -210,7 +211,8 @@ enum CharacterReferences {
                 rest = rest[ampersand...]
                 let reference = CharacterReference(FeedBytes(rebasing: rest), isFinal: true)
                 let source = rest.prefix(reference.length)
-                // Programs that escape text twice write the semicolon: a reference without one was not escaped twice.
+                // Programs that escape text twice write the semicolon, so a reference without one was not escaped
+                // twice.
                 if reference.isText || reference.kind == .nothing || source.last != UInt8(ascii: ";") {
                     output.append(contentsOf: source)
                 } else {
@@ -224,7 +226,7 @@ enum CharacterReferences {
     }
 }
 
-/// Windows-1252: Latin-1, except for the 32 control characters from 0x80 on.
+/// The encoding Windows-1252, which equals Latin-1 except for 0x80 to 0x9F, where Latin-1 has control characters.
 enum Windows1252 {
     static func scalar(_ byte: UInt8) -> Unicode.Scalar {
         0x80...0x9F ~= byte ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)

@@ -12,8 +12,8 @@ struct TranscriptCue: Equatable {
 
 /// A writer of cues as WebVTT (https://www.w3.org/TR/webvtt1/).
 ///
-/// Delays each cue until the next one is known: a cue without an end ends where the next one starts. Cues of single
-/// words are joined into lines.
+/// Delays each cue until the next one is known, because a cue without an end ends where the next one starts. Joins cues
+/// of single words into lines.
 struct WebVTTWriter {
     private var output: [UInt8] = []
     private var pending: TranscriptCue?
@@ -55,8 +55,8 @@ struct WebVTTWriter {
 
     mutating func finish() { flush(next: nil) }
 
-    /// Returns the two cues joined into one; `nil` if they exceed a limit, have no end, differ in speaker or have
-    /// several lines, or if `one` ends a sentence.
+    /// Returns the two cues joined into one. Returns `nil` if together they exceed a limit, if a cue has no end or has
+    /// several lines, if the speakers differ, if `other` starts before `one`, or if `one` ends a sentence.
     private static func joined(_ one: TranscriptCue, _ other: TranscriptCue) -> TranscriptCue? {
         guard let end = one.end, let last = other.end, one.speaker == other.speaker, other.start >= one.start,
             other.start - end < joinLimits.silence, last - one.start <= joinLimits.duration,

@@ -2,8 +2,8 @@ internal import TransferCore
 
 /// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {
-    /// The number of entries at which `set` removes those older than `libraryDelay`, and `report` those of earlier
-    /// seconds.
+    /// The number of entries from which on a table is pruned. `set` then removes times older than `libraryDelay`, and
+    /// `report` removes opens of earlier seconds.
     private static let capacity = 4_096
     /// The maximum time in seconds from an open until the library has recorded it.
     private static let libraryDelay: Int64 = 60
@@ -27,8 +27,8 @@ struct AccessTimes: Sendable {
         return true
     }
 
-    /// Records an open, and returns whether to report it to the daemon: at most one per second and episode, the
-    /// resolution of the library's record.
+    /// Records an open, and returns whether to report it to the daemon. At most one open per second and episode is
+    /// reported, because the library records whole seconds.
     mutating func report(openOf episode: EpisodeID, at now: Int64) -> Bool {
         if reported.count >= Self.capacity { reported = reported.filter { $0.value == now } }
         return reported.updateValue(now, forKey: episode) != now

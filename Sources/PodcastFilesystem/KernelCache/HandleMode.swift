@@ -45,7 +45,7 @@ enum HandleMode: Sendable, Equatable {
         }
     }
 
-    /// Counts a handle after `open` returned `nil`; without a backing file it is cached.
+    /// Counts the handle for which `open` returned `nil`. If `backing` is `nil`, its mode is `cached`.
     mutating func opened(with backing: BackingID?) -> IOMode {
         guard case .closed = self else { preconditionFailure("no open is waiting for a backing file") }
         return count(1, backing.map { .passthrough(backing: $0) } ?? .cached)

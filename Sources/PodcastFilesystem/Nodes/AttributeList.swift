@@ -1,5 +1,5 @@
-/// A list of extended attributes in the order of listing, without those whose value is `nil`. Line feeds at the end of
-/// a value are removed.
+/// A list of extended attributes in the order in which they are listed. Attributes whose value is `nil` are omitted,
+/// and line breaks at the end of a value are removed.
 struct AttributeList {
     private(set) var items: [(String, String)] = []
 

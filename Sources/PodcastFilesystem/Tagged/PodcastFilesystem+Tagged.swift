@@ -37,7 +37,7 @@ private final class PendingOriginal: Sendable {
 extension PodcastFilesystem {
     /// Opens a file in `Tagged`.
     ///
-    /// - Parameter original: How to continue the open of the original.
+    /// - Parameter original: The next step of opening the original.
     func openTagged(_ number: NodeNumber, _ original: Opening, flags: Int32, _ request: consuming Request) {
         let waiting = ParkedRequest(request)
         answerInterrupt(of: waiting)
@@ -65,8 +65,8 @@ extension PodcastFilesystem {
         findAudio(LeadingTags(total: original.file.media.withLock { $0.total }), original, for: number, waiting)
     }
 
-    /// Continues the search for the end of the original's tags, and requests bytes that are not cached. The requests
-    /// are those of a probe, since an open must not start a download.
+    /// Continues the search for the end of the original's tags, and requests bytes that are not cached. Marks these
+    /// requests as reads of a probe (a program that only reads tags), since an open must not start a download.
     private func findAudio(
         _ search: LeadingTags, _ original: PendingOriginal, for number: NodeNumber, _ waiting: ParkedRequest
     ) {
@@ -94,7 +94,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the bytes of a range after the daemon's response.
+    /// Applies the daemon's response to a read request, and returns the bytes of `range`.
     private func bytes(
         in result: Result<Frame, Failure>, of file: OpenFile, _ range: Range<Int64>
     ) throws(Errno) -> [UInt8] {

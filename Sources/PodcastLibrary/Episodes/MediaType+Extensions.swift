@@ -74,8 +74,9 @@ extension MediaType {
         extensions.lazy.filter { $0.value.major != .other }.map(\.key)
     ).union(["m3u8", "m3u", "pls"])
 
-    /// The types by extension. They include `pdf` and `epub`, which no file from a feed gets (`mediaExtensions`).
-    /// `mp4`, `webm` and `3gp` may be audio or video; without a type from the feed they count as video.
+    /// The media types by file extension. A file from a feed never gets the extensions `pdf` and `epub`, although they
+    /// are listed here (see `mediaExtensions`). `mp4`, `webm` and `3gp` may be audio or video; without a type from the
+    /// feed they count as video.
     static let extensions: [String: (major: Major, type: String)] = [
         "mp3": (.audio, "audio/mpeg"), "mp2": (.audio, "audio/mpeg"), "mpga": (.audio, "audio/mpeg"),
         "m4a": (.audio, "audio/mp4"), "m4b": (.audio, "audio/mp4"), "aac": (.audio, "audio/aac"),

@@ -1,6 +1,7 @@
 extension Schema {
-    /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: this migration
-    /// deletes their renditions and downloads, and the next refresh computes the sizes of the playlists.
+    /// The migration that adds the encodings and addresses of episodes' files. It also deletes the renditions and
+    /// downloads of streams' playlists, because these are no longer downloaded. The next refresh computes the sizes of
+    /// the playlists.
     static let media = """
         ALTER TABLE episode ADD COLUMN medium TEXT;     -- the encoding, unless it is the item's main one
         ALTER TABLE episode ADD COLUMN main_url TEXT;   -- the address of the main encoding in that case

@@ -1,5 +1,5 @@
 extension PageStyle {
-    /// The style sheet of all pages, for light and dark, for a width of 320 pixels and more.
+    /// The style sheet of all pages. It supports light and dark color schemes, and widths from 320 pixels.
     static let sheet = """
         :root{color-scheme:light dark;--ground:#fdfdfb;--ink:#1d1d1b;--dim:#686761;--line:#e5e4de;--edge:#8b8a83;--fill:#f2f1ec;\
         --accent:#2c6e4f;--bad:#a8321f}

@@ -1,4 +1,4 @@
-/// Readable sizes and rates, in powers of 1024 (IEC 80000-13).
+/// Readable sizes and rates, in units that are powers of 1024 bytes (IEC 80000-13).
 package enum ByteText {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB"]
 

@@ -60,7 +60,8 @@ package final class Netrc: Sendable {
 
     /// Returns the file's entry for the host of an address.
     ///
-    /// - Parameter user: the user whose password is wanted; `nil` means the user in the address, or any if it has none.
+    /// - Parameter user: the user whose password is wanted. `nil` means the user named in the address, or any user if
+    ///   the address names none.
     package func entry(forAddress address: String, user: String?) -> Entry? {
         guard let text else { return nil }
         let host = FeedAddress.host(of: address.contains("://") ? address : "https://" + address)

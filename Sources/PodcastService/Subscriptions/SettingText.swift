@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Parsing of settings: numbers with units, and suggestions for misspelt names. Pure.
+/// Parsing of numbers with units in settings, and suggestions for misspelled names. Pure.
 package enum SettingText {
     /// Multipliers of units: powers of ten for SI prefixes, powers of two for those of IEC 80000-13. The keys are in
     /// lower case because case is ignored; that is unambiguous, since no size is in bits.
@@ -34,7 +34,7 @@ package enum SettingText {
         return (number, unit.lowercased())
     }
 
-    /// Returns the candidate closest to a misspelt word, if one is close enough.
+    /// Returns the candidate closest to a misspelled word; `nil` if none is close enough.
     ///
     /// The part after the first dot of a name also matches, so that `template` finds `names.template`.
     package static func nearest(to word: String, in candidates: [String]) -> String? {
@@ -44,8 +44,8 @@ package enum SettingText {
             return (candidate, tail.isEmpty ? whole : min(whole, distance(word, tail) + 1))
         }
         guard let best = scored.min(by: { $0.1 < $1.1 }) else { return nil }
-        // A misspelt word has at most two wrong letters, or a third of its letters if that is more. With more, it is
-        // a different word.
+        // At most two letters of a misspelled word are wrong, or a third of its letters if that is more. With more
+        // wrong letters, it is a different word.
         return best.1 <= max(2, word.count / 3) ? best.0 : nil
     }
 

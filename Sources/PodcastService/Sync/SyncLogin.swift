@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
 
-/// The login to a sync server: detects its protocol, and checks name and password.
+/// A login to a sync server, which detects the server's protocol, and checks the name and password.
 struct SyncLogin: Sendable {
     let client: SyncClient
     let address: SyncAddress
@@ -10,7 +10,8 @@ struct SyncLogin: Sendable {
 
     /// Checks the credentials and, if `kind` is `nil`, detects the protocol.
     ///
-    /// - Parameter kind: the protocol; `nil` tries that of the address, or all in turn.
+    /// - Parameter kind: the protocol. If `nil`, the protocol stated by the address is tried, or all protocols in turn
+    ///   if the address states none.
     /// - Returns: the protocol.
     /// - Throws: `SyncFailure`.
     func probe(_ kind: SyncAccount.Kind?) async throws -> SyncAccount.Kind {

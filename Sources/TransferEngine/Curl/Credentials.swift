@@ -1,8 +1,8 @@
 /// A user name and a password for one origin: scheme, host and port (RFC 6454 §4).
 ///
-/// They are sent with the first request, as Basic (RFC 7617): asking the server for its schemes would cost each new
-/// request a round trip. libcurl does not send them after a redirect to another host, port or scheme
-/// (CURLOPT_UNRESTRICTED_AUTH(3), off by default).
+/// They are sent with the first request, as Basic (RFC 7617), because asking the server for its authentication schemes
+/// would cost each new request a round trip. libcurl does not send them after a redirect to another host, port or
+/// scheme (CURLOPT_UNRESTRICTED_AUTH(3), off by default).
 package struct Credentials: Sendable, Equatable, CustomStringConvertible {
     package let user: String
     package let password: String
@@ -15,7 +15,7 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         self.origin = origin
     }
 
-    /// Whether they may be sent to this URL. `false` for a URL with user info, which is sent instead.
+    /// Whether they may be sent to this URL. `false` for a URL with user info, because that is sent instead.
     package func fit(_ url: String) -> Bool { Self.origin(of: url) == origin && !Self.hasUserInfo(url) }
 
     /// Returns the origin of an http or https URL; `nil` for other text.

@@ -18,9 +18,10 @@ package struct DownloadSource: Sendable {
 
     /// The owner's key of the file; there is one download for each key.
     package var key: MediaID
-    /// The file's locations in the order of the requests: when one fails permanently, the next is tried. Never empty.
+    /// The file's locations, in the order in which they are tried. When one fails permanently, the next is tried. Never
+    /// empty.
     package private(set) var locations: [Location]
-    /// The number of the current rendition.
+    /// The number of the current rendition, which is one version of the file's content.
     package var generation: Int
     /// The size of this generation confirmed by a server; `nil` while unknown.
     package var confirmedSize: Int64?
@@ -30,7 +31,8 @@ package struct DownloadSource: Sendable {
     package var expects: ContentExpectation
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The address space of the feed that contains the addresses; see `ReachPolicy`. `nil` if a person entered them.
+    /// The address space (internet, local network or this computer) of the feed that contains the addresses. None of
+    /// them may be in a more private one; see `ReachPolicy`. `nil` if a person entered the addresses.
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
@@ -41,7 +43,8 @@ package struct DownloadSource: Sendable {
     package var isSuspended: Bool
     /// The priority of the task.
     package var priority: TransferPriority
-    /// The reason why there is no space for the whole file yet, if so; see `TransferEngine.setAwaitsSpace`.
+    /// The reason why there is no space for the whole file yet; `nil` if there is space. See
+    /// `TransferEngine.setAwaitsSpace`.
     package var awaitsSpace: TransferError?
     /// Whether the owner knows that the cache file is complete. If it does not, and the file is complete, the engine
     /// sends `TransferEvent.completed` again.
@@ -73,7 +76,7 @@ package struct DownloadSource: Sendable {
         if !locations.isEmpty { self.locations = locations }
     }
 
-    /// Returns the location at a position; the first if there is none.
+    /// Returns the location at a position; the first location if the position is out of range.
     func location(_ position: Int) -> Location {
         locations.indices.contains(position) ? locations[position] : locations[0]
     }
@@ -101,8 +104,8 @@ package enum TransferEvent: Sendable {
     case confirmed(key: MediaID, generation: Int, Pin)
     /// The generation has a cache file.
     case fileCreated(key: MediaID, generation: Int, file: String, Pin, finalURL: String?)
-    /// A file is no longer written: another rendition has replaced it, or it could not be trusted when the download was
-    /// loaded. Readers may have it open.
+    /// The download no longer writes to this cache file, because another rendition has replaced it, or because it could
+    /// not be trusted when the download was loaded. Readers may still have the file open.
     case abandoned(key: MediaID, generation: Int, file: String)
     /// Sent when the state changes, and a few times a second while bytes arrive.
     case progress(DownloadSnapshot)
@@ -111,8 +114,9 @@ package enum TransferEvent: Sendable {
     /// No space was left for bytes of this download. Until `setStorageFull(nil)` all writing downloads are suspended,
     /// and the event is not repeated.
     case storageFull(key: MediaID, TransferError)
-    /// Every address of this download has failed, the first with a refusal. Sent with `Limits.renewsAddress`: the
-    /// download waits for a newer address, and the owner must answer with `renew`.
+    /// Every address of this download has failed. The first failed because the server refused the request, or did not
+    /// have the file. The download waits for a newer address, and the owner must answer with `renew`. Sent only if
+    /// `Limits.renewsAddress` is set.
     case addressRefused(key: MediaID, TransferError)
     case upload(UploadEvent)
 }
@@ -122,7 +126,7 @@ package struct FileFacts: Sendable, Equatable {
     /// The size in bytes.
     package var size: Int64
     package var sha256: String
-    /// Whether it has a hash that one of its locations lists.
+    /// Whether the file matches a hash that one of its locations lists.
     package var isVerified: Bool
 
     package init(size: Int64, sha256: String, isVerified: Bool = false) {

@@ -33,9 +33,9 @@ package struct UploadSource: Sendable {
 
 /// The events sent to the owner of uploads.
 package enum UploadEvent: Sendable {
-    /// Progress to persist; the upload waits for `TransferEngine.recorded`.
+    /// Progress that the owner must persist. The upload waits until the owner calls `TransferEngine.recorded`.
     case record(key: TaskID, UploadMachine.RecordID, UploadResumeData)
-    /// A POST with an unknown outcome; the owner must answer with `TransferEngine.resolveDoubt`.
+    /// The outcome of a POST is unknown. The owner must answer with `TransferEngine.resolveDoubt`.
     case doubtful(key: TaskID, TransferError?)
     /// Sent when the state changes, and a few times a second while bytes are sent.
     case progress(UploadSnapshot)

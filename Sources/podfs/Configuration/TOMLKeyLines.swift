@@ -22,7 +22,7 @@ struct TOMLKeyLines: Sendable {
     }
 
     private mutating func record(_ names: [String], _ line: Int) {
-        // `a.b.c = 1` also defines the line of `a.b`.
+        // `a.b.c = 1` also defines the lines of `a.b` and `a`, unless they occurred before.
         for count in stride(from: names.count, to: 0, by: -1) {
             let prefix = Array(names[..<count])
             if lines[prefix] == nil { lines[prefix] = line }
@@ -39,7 +39,7 @@ struct TOMLKeyLines: Sendable {
     }
 }
 
-/// A cursor in a document, moving byte by byte: all of TOML's syntax is ASCII.
+/// A cursor that moves through a document byte by byte. That suffices because all of TOML's syntax is ASCII.
 private struct Scanner {
     let bytes: [UInt8]
     private var position = 0

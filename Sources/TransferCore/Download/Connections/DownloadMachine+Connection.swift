@@ -21,12 +21,12 @@ extension DownloadMachine {
                 case held(until: Instant)
             }
 
-            /// Whether the response is a 206, whose end need not be the file's.
+            /// Whether the response is a 206, whose end need not be the end of the file.
             let isPart: Bool
-            /// The offset in the file at which the body ends according to its head; `nil` if the head does not state
-            /// it.
+            /// The offset in the file at which the body ends according to the response head; `nil` if the head does
+            /// not state it.
             var end: Int64?
-            /// The Content-Length in its head, if that is larger than any file (`BodyFraming.excessive`).
+            /// The Content-Length, if it is larger than any file can be (`BodyFraming.excessive`); otherwise `nil`.
             let excess: String?
             /// The response's validator. If the connection compares, it applies to the file only after the comparison
             /// has succeeded.
@@ -41,15 +41,17 @@ extension DownloadMachine {
         let request: ConnectRequest
         /// The offset of the next byte.
         var position: Int64
-        /// The offset at which it must stop: the end of the file or of the blocks for probes, or the first byte that is
-        /// present or belongs to another connection.
+        /// The offset at which the connection must stop; `nil` if no limit is known. It is the end of the file, the end
+        /// of the blocks that a probe needs, or the offset of the first byte that is already present or that another
+        /// connection fetches.
         var limit: Int64?
-        /// Whether it fetches bytes for probes only (programs that only read tags): it runs until `limit`, although
-        /// there is no task.
+        /// Whether the connection fetches bytes only for probes, which are programs that only read tags. Such a
+        /// connection runs until `limit` even if there is no task.
         var isProbe: Bool
-        /// Whether present bytes have to be compared with received ones.
+        /// Whether received bytes have to be compared with bytes that are already in the file.
         var compares: Bool
-        /// Whether a blocked reader waits for its bytes, as last reported to the driver.
+        /// Whether a blocked reader waits for its bytes, as last reported to the driver, which performs the machine's
+        /// actions.
         var serves: Bool
         var stage = Stage.requested(since: nil)
         /// The time from which the server's silence is measured: the arrival of the head or of the last bytes, or the

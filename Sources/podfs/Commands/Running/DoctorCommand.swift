@@ -34,7 +34,8 @@ struct DoctorCommand: PodfsCommand {
         } else {
             let hasColour = TerminalTraits(descriptor: 1).hasColour
             for finding in findings {
-                // The messages contain untrusted text: only the colors may contain control characters.
+                // Messages and remedies may contain untrusted text, so their control characters are removed before the
+                // escape sequences of the colors are added.
                 let plain = Finding(
                     check: finding.check, status: finding.status, message: PlainText.oneLine(finding.message),
                     remedy: finding.remedy.map(PlainText.oneLine))
