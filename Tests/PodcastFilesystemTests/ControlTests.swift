@@ -1,13 +1,11 @@
 import Fuse
+import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
-import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
 import TransferCore
-
-@testable import PodcastFilesystem
 
 /// setxattr(2) in the mount: calls that the mount rejects at once, and calls that it sends to the daemon as commands.
 struct ControlTests {
@@ -149,46 +147,6 @@ struct ControlTests {
             #expect(try await mounted.setxattr(node, "user.podfs.task", "evict").answered() == answer, "\(reply)")
         }
         #expect(daemon.commands.count == replies.count)
-    }
-
-    /// close(2) returns before the mount has handled the RELEASE, so an eviction right after it may find the file open.
-    /// If the RELEASE has been handled when the daemon's answer arrives, the mount repeats the command.
-    @Test(arguments: [true, false]) func anEvictionIsRepeatedIfTheFileIsClosedMeanwhile(isClosed: Bool) async throws {
-        try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
-        let handle = try await mounted.open(node).handle()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let evicted = mounted.setxattr(node, "user.podfs.task", "evict")
-        let command = try #require(try await daemon.wait(for: .command).first)
-        if isClosed { mounted.release(node, handle) }
-        daemon.answer(command, .acted(count: 0, problems: ["it is open in a program"]))
-        if isClosed {
-            let again = try await daemon.wait(for: .command, count: 2)[1]
-            #expect(evicted.answer == nil && daemon.commands[1] == daemon.commands[0])
-            // An answer to the second command is final.
-            daemon.answer(again, .acted(count: 0, problems: ["it is open in another program"]))
-        }
-        #expect(try await evicted.answered() == .error(.resourceBusy))
-        #expect(daemon.commands.count == (isClosed ? 2 : 1))
-    }
-
-    /// An eviction is sent while another thread of the mount is closing the file. That thread has removed the handle,
-    /// but has not yet released the handle's lease on the cache file. So the daemon may answer that the file is open.
-    @Test func anEvictionIsRepeatedIfACloseWasInProgress() async throws {
-        try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode(1))
-        let handle = try await mounted.open(node).handle()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let file = mounted.filesystem.state.withLock { state in
-            defer { _ = state.kernel.close(NodeNumber(kind: .episode, generation: 1, row: id)) }
-            return state.files.remove(handle)
-        }
-        let evicted = mounted.setxattr(node, "user.podfs.task", "evict")
-        let command = try #require(try await daemon.wait(for: .command).first)
-        mounted.filesystem.finishClose(of: try #require(file))
-        daemon.answer(command, .acted(count: 0, problems: ["it is open in a program"]))
-        daemon.answer(try await daemon.wait(for: .command, count: 2)[1], .acted(count: 1, problems: []))
-        #expect(try await evicted.answered() == .done)
     }
 
     @Test func aFailureIsReportedByItsErrno() async throws {

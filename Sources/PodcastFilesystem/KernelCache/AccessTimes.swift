@@ -2,8 +2,7 @@ internal import TransferCore
 
 /// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {
-    /// The number of entries from which on a table is pruned. `set` then removes times older than `libraryDelay`, and
-    /// `report` removes opens of earlier seconds.
+    /// The number of entries from which on a table is pruned.
     private static let capacity = 4_096
     /// The maximum time in seconds from an open until the library has recorded it.
     private static let libraryDelay: Int64 = 60
@@ -13,6 +12,9 @@ struct AccessTimes: Sendable {
     private var times: [EpisodeID: Int64] = [:]
     /// For each episode, the time of the last open that was reported to the daemon.
     private var reported: [EpisodeID: Int64] = [:]
+    /// The time of the last pruning, in seconds since 1970. A second one in the same second would remove nothing, and
+    /// a program that opens thousands of episodes in a minute would cause one with every open.
+    private var pruned: Int64 = 0
 
     subscript(episode: EpisodeID) -> Int64? { times[episode] }
 
@@ -21,7 +23,7 @@ struct AccessTimes: Sendable {
     /// - Returns: Whether the time has changed.
     mutating func set(_ episode: EpisodeID, to now: Int64) -> Bool {
         guard times[episode] != now else { return false }
-        if times.count >= Self.capacity { times = times.filter { $0.value + Self.libraryDelay > now } }
+        prune(at: now)
         times[episode] = now
         changes += 1
         return true
@@ -30,7 +32,15 @@ struct AccessTimes: Sendable {
     /// Records an open, and returns whether to report it to the daemon. At most one open per second and episode is
     /// reported, because the library records whole seconds.
     mutating func report(openOf episode: EpisodeID, at now: Int64) -> Bool {
-        if reported.count >= Self.capacity { reported = reported.filter { $0.value == now } }
+        prune(at: now)
         return reported.updateValue(now, forKey: episode) != now
+    }
+
+    /// Removes the times older than `libraryDelay`, and the reported opens of earlier seconds.
+    private mutating func prune(at now: Int64) {
+        guard max(times.count, reported.count) >= Self.capacity, pruned != now else { return }
+        pruned = now
+        times = times.filter { $0.value + Self.libraryDelay > now }
+        reported = reported.filter { $0.value == now }
     }
 }

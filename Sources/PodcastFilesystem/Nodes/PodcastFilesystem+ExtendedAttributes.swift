@@ -1,7 +1,6 @@
 package import Fuse
 internal import Glibc
 internal import PodcastProtocol
-internal import Synchronization
 internal import SystemPackage
 
 // Extended attributes: facts of an episode or a show, and the control of tasks.
@@ -60,30 +59,17 @@ extension PodcastFilesystem {
                 return
             }
             let waiting = ParkedRequest(request)
-            perform(command, on: number, for: waiting)
-            answerInterrupt(of: waiting)
+            send(.command, WireJSON.encode(command), for: waiting) { result in
+                guard let request = waiting.take() else { return }
+                if let error = Self.error(of: command, result) {
+                    request.reply(error: error)
+                } else {
+                    request.replyDone()
+                }
+            }
         } catch {
             request.reply(error: Self.errno(of: error))
         }
-    }
-
-    /// Sends a command to the daemon and answers with its result.
-    ///
-    /// close(2) returns before the file's RELEASE is handled here. So the daemon may refuse to evict an episode whose
-    /// file the program has closed already. If the RELEASE was handled while the command ran, the command is sent once
-    /// more.
-    private func perform(_ command: Command, on number: NodeNumber, for waiting: ParkedRequest) {
-        let wasOpen = isOpen(number)
-        sendPart(.command, WireJSON.encode(command), for: waiting) { [self] result in
-            let error = Self.error(of: command, result)
-            if error == .resourceBusy, wasOpen, !isOpen(number) { return perform(command, on: number, for: waiting) }
-            guard let request = waiting.take() else { return }
-            if let error { request.reply(error: error) } else { request.replyDone() }
-        }
-    }
-
-    private func isOpen(_ number: NodeNumber) -> Bool {
-        state.withLock { $0.kernel.isOpen(number) || $0.files.isClosing(number) }
     }
 
     /// Returns the error of a command; `nil` after a success.

@@ -20,8 +20,6 @@ struct OpenFiles: Sendable {
     private var files: [FileHandle: OpenFile] = [:]
     var folders: [FileHandle: OpenFolder] = [:]
     private var lastHandle: UInt64 = 0
-    /// The number of removed handles of each node whose close is not finished.
-    private var closing: [NodeNumber: Int] = [:]
     /// The shared cache file of each open node.
     var nodes: [NodeNumber: Node] = [:]
     /// The last known name of each node's cache file. An open uses it if the library has no name yet: the library
@@ -45,20 +43,7 @@ struct OpenFiles: Sendable {
         return handle
     }
 
-    /// Removes a handle. Until `finishClose`, its lease or the daemon's count of opens may still prevent an eviction.
-    mutating func remove(_ handle: FileHandle) -> OpenFile? {
-        guard let file = files.removeValue(forKey: handle) else { return nil }
-        closing[file.number, default: 0] += 1
-        return file
-    }
-
-    mutating func finishClose(of number: NodeNumber) {
-        let count = closing[number, default: 0]
-        closing[number] = count > 1 ? count - 1 : nil
-    }
-
-    /// Whether the close of a removed handle of this node is not finished.
-    func isClosing(_ number: NodeNumber) -> Bool { closing[number] != nil }
+    mutating func remove(_ handle: FileHandle) -> OpenFile? { files.removeValue(forKey: handle) }
 
     /// Stores the cache file of a handle, if it is known, for all handles of the node. The file stays leased until the
     /// node's last handle is closed.

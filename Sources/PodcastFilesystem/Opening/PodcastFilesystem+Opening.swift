@@ -282,12 +282,13 @@ extension PodcastFilesystem {
         guard let (file, needsInvalidation) = remove(handle) else { return }
         if file.number.kind != .episode { options.onWork() }
         if needsInvalidation, !parked.isStopped { invalidate(file.number) {} }
+        guard file.isCounted else { return }
         let isDeferred = file.media.withLock { media in
             guard case .pending = media.headNotification else { return false }
             media.headNotification = .pending(isClosed: true)
             return true
         }
-        if !isDeferred { finishClose(of: file) }
+        if !isDeferred { notifyClose(of: file) }
     }
 
     /// Removes a handle. With the last handle of a node, also removes the lease on the node's cache file.
@@ -308,16 +309,10 @@ extension PodcastFilesystem {
         return removed.map { ($0.file, $0.needsInvalidation) }
     }
 
-    /// Completes the close of a removed handle, after which the handle no longer prevents an eviction.
-    func finishClose(of file: OpenFile) {
-        releaseFile(of: file)
-        state.withLock { $0.files.finishClose(of: file.number) }
-    }
-
-    /// Releases a file's lease on its cache file, and notifies the daemon of the close if the daemon counts the open.
-    func releaseFile(of file: OpenFile) {
+    /// Notifies the daemon that a file was closed. Call only if the daemon counts the opens of the file (`isCounted`).
+    func notifyClose(of file: OpenFile) {
         // The lease is released first, because the daemon may remove the file once it has been notified of the close.
         file.media.withLock { $0.reader = nil }
-        if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
+        link.post(.close, EpisodeReference(episode: file.number.episode).payload)
     }
 }

@@ -103,7 +103,7 @@ extension PodcastFilesystem {
             guard case .pending(isClosed: true) = media.headNotification else { return false }
             return true
         }
-        if isClosed { finishClose(of: file) }
+        if isClosed { notifyClose(of: file) }
     }
 
     /// Whether to refuse a read beyond the end, because it may be a readahead. The kernel reads ahead beyond the end if

@@ -30,7 +30,7 @@ private final class PendingOriginal: Sendable {
     }
 
     deinit {
-        if !isAdopted.load(ordering: .acquiring) { mount.releaseFile(of: file) }
+        if file.isCounted, !isAdopted.load(ordering: .acquiring) { mount.notifyClose(of: file) }
     }
 }
 
