@@ -28,7 +28,8 @@ package struct ListeningChange: Sendable, Equatable {
 ///
 /// Two players may play the same episode. The stored position follows one of them, the *owner*: the one that started,
 /// continued or sought last. Once the owner has paused or ended, the next player that reports anything becomes the
-/// owner. A report of any player that sets or clears the played mark also changes the position.
+/// owner. A report that sets or clears the played mark also changes the stored position, whether or not its player is
+/// the owner.
 package struct ListeningBook: Sendable {
     /// The consequences of a report.
     package struct Verdict: Sendable, Equatable {
@@ -62,8 +63,8 @@ package struct ListeningBook: Sendable {
         var isPlaying = true
         /// Seconds of the episode played since the session began, or since a later reported seek to the beginning.
         var listened: Double = 0
-        /// Whether the session started at the beginning, or the player has later sought there, and this session has
-        /// neither set nor cleared the played mark since that start or seek.
+        /// Whether the session has begun at the beginning of the episode, by its start or by a reported seek, and has
+        /// neither set nor cleared the played mark since then.
         var isFromBeginning: Bool
         /// Whether the player has started from the beginning and may still seek to the stored position, which is
         /// therefore not replaced yet.
@@ -71,7 +72,8 @@ package struct ListeningBook: Sendable {
         /// Whether this stretch has marked the episode as played. If a person clears the mark, the same stretch does
         /// not set it again.
         var hasMarked = false
-        /// The time of the last report that was due to be written, even if it changed nothing.
+        /// The time of the last report that `ListeningRules.isWritten` allowed to be written, even if it changed
+        /// nothing.
         var lastWriteDue: Instant?
 
         mutating func beginStretch(at position: Double) {
@@ -92,16 +94,16 @@ package struct ListeningBook: Sendable {
     /// The time of the last report from a script inside a player, by the player's process.
     private var scripts: [Int32: Instant] = [:]
     /// The time after a script's last report during which reports from the session bus (MPRIS) about the same process
-    /// are ignored.
+    /// are ignored. They are also ignored while the script has a session.
     private static let scriptLifetime: Duration = .seconds(60)
 
     package init() {}
 
     /// Processes a report.
     ///
-    /// - Parameter now: The time of a clock that never goes back. If this clock runs while the machine sleeps and the
-    ///   clock of the reports' sender does not, the two disagree after a sleep on when the next write is due. A
-    ///   position may then be written one interval late.
+    /// - Parameter now: The time of a clock that never goes back, preferably the clock of the reports' sender,
+    ///   CLOCK_MONOTONIC, which stops while the machine sleeps. With another clock, daemon and sender disagree after a
+    ///   sleep on when the next write is due, and a position may be written one interval late.
     package mutating func handle(
         _ report: ListeningReport, stored: StoredListening, at now: Instant
     ) -> Verdict {
@@ -138,8 +140,9 @@ package struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // Do not set `lastWriteDue` if an adopted session begins with `playing`. The next report is then written even
-        // if it arrives early: the sender times its reports by the writes of the previous daemon, not by this one.
+        // Do not set `lastWriteDue` if an adopted session begins with `playing`. The sender still follows the intervals
+        // that began with a write of the previous daemon, so its next report comes before a whole interval has passed
+        // here. Without `lastWriteDue` that report is written too.
         if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
         if report.phase == .stopped {
             remove(key)
@@ -182,8 +185,8 @@ package struct ListeningBook: Sendable {
         return owner == key || sessions[owner]?.isPlaying ?? false
     }
 
-    /// Records the time of a script's report. The first report for a process removes the sessions that the session
-    /// bus's reports have created for that process.
+    /// Records the time of a script's report. A script's first report about a process removes the sessions that MPRIS
+    /// reports about that process have created.
     private mutating func recordScript(_ process: Int32, at now: Instant) {
         if scripts[process] == nil {
             for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }

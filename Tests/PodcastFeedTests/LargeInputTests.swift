@@ -2,7 +2,8 @@ import PodcastFeed
 import Testing
 
 /// Documents that are too large or too deep for fixture files. A parser whose time is quadratic in their size would
-/// take hours for them. The time limit is several times what all of them take on a busy machine.
+/// take hours for them. The time limit applies to each test, and is several times what the whole suite takes on a busy
+/// machine.
 @Suite(.timeLimit(.minutes(10))) struct LargeInputTests {
     /// Parses generated pieces of text.
     private func parse(_ pieces: some Sequence<String>, limits: FeedLimits = .standard) throws -> Feed {
@@ -15,7 +16,7 @@ import Testing
     private let last = "<item><guid>2</guid><title>Last</title></item>\n"
     private let end = "</channel></rss>"
 
-    /// Half a mebibyte of elements that the parser ignores.
+    /// About half a mebibyte of elements that the parser ignores.
     private let padding = String(
         repeating: "<x:padding a=\"1\">" + String(repeating: "z", count: 475) + "</x:padding>\n", count: 1024)
 
@@ -94,8 +95,8 @@ import Testing
         #expect(link.utf8.count <= FeedLimits.standard.url)
     }
 
-    /// Each of these inputs would take minutes, or gibibytes of memory, if it were processed completely, or if the same
-    /// bytes were scanned again for each tag.
+    /// Inputs that take minutes or gibibytes of memory in a parser that stores every construct, or that scans the same
+    /// bytes again for each tag.
     static let inputsDesignedToTakeLong: [(String, String, String)] = [
         ("", "<a xmlns:n=\"u\">", ""), ("", "<!-- -- ", "-->"), ("<x", " a=\"\"", "/>"), ("", "< ", ""),
         ("", "<a b='<c d=\"", ""), ("<![CDATA[", "]]]", "]]>"), ("<?x", "?", "?>"), ("", "</a", ">"), ("", "&a", ";"),
@@ -112,7 +113,7 @@ import Testing
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
     }
 
-    /// The attribute values consist of references to characters that do not exist, so that they decode to nothing. If
+    /// Each attribute's value is a reference to a character that XML does not allow, so the value decodes to nothing. If
     /// the parser reserved memory for each value nevertheless, each of these tags would take seconds.
     @Test(.timeLimit(.minutes(1))) func manyAttributesThatDecodeToNothingAreRead() throws {
         let tag = "<x" + String(repeating: " a=\"&#0;\"", count: 25_000) + "/>"
@@ -120,7 +121,7 @@ import Testing
         #expect(feed.items.map(\.guid) == ["1", "2"])
     }
 
-    /// If the parser searched the rest of the line for the end of each opening bracket, these items would take minutes.
+    /// If the parser searched the rest of the line for the `>` that closes each `<`, these items would take minutes.
     /// Each line has about `FeedLimits.line` bytes.
     @Test(.timeLimit(.minutes(1))) func bracketsWithoutAnEndInNamesTakeLinearTime() throws {
         let title = String(repeating: "<b ", count: 1_300)
@@ -193,8 +194,9 @@ import Testing
         #expect(Set(feed.items.map(\.line)).count == 500)
     }
 
-    /// The parser divides a document into blocks of 64 KiB. The diagnostics of each block are ordered: those of its
-    /// characters precede those of its XML. So the blocks must be the same for every split of the document into pieces.
+    /// The parser divides a document into blocks of 64 KiB. Within a block, diagnostics about invalid bytes come before
+    /// those about XML, so the order of all diagnostics depends on where the blocks end. That must not depend on how the
+    /// document was split into pieces.
     @Test(
         arguments: [[0xE9, 0x20], [0x00], [0xC3, 0xA9], [0xF0, 0x9F, 0x8E, 0x99], [0xE2, 0x82, 0x20]] as [[UInt8]])
     func bytesAtABlockBoundaryAreReadTheSameForEverySplit(bytes: [UInt8]) throws {

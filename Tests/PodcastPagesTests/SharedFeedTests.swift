@@ -70,8 +70,8 @@ import TransferCore
         #expect(first.image == "\(folder)/2026-01-01%20A%20%231.jpg")
         #expect(first.transcripts.map(\.url) == ["\(folder)/2026-01-01%20A%20%231.vtt"])
         #expect(first.chaptersURL == "\(folder)/.chapters/2026-01-01%20A%20%231.json")
-        // An identifier that is a URL may contain a secret and is replaced; without an identifier the row number is
-        // used.
+        // A guid that is a URL may contain a secret, so a hash replaces it. An episode without a guid gets one that is
+        // made from its row number.
         #expect(feed.items[1].guid?.hasPrefix("podfs-") == true && feed.items[1].guid?.utf8.count == 38)
         #expect(
             feed.items[1].enclosures.first?.type == "audio/ogg" || feed.items[1].enclosures.first?.type == "audio/opus")

@@ -8,7 +8,7 @@ package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible
         case options
         /// The mount failed.
         case mount
-        /// The filesystem is in use and `detachIfBusy` was false.
+        /// The filesystem is in use, and detaching it was not requested.
         case busy
         /// The unmount failed for another reason.
         case unmount
@@ -20,7 +20,8 @@ package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible
     }
 
     package var code: Code
-    /// The error in one line, as reported by libfuse, fusermount3 or the C library, and the remedy if known.
+    /// The error in one line, with the text of libfuse, fusermount3 or the C library if there is one, and the remedy if
+    /// known.
     package var message: String
 
     init(_ code: Code, _ message: String) {

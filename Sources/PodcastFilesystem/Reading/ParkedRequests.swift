@@ -2,8 +2,8 @@ internal import Fuse
 internal import Platform
 internal import Synchronization
 
-/// The kernel's requests that wait for the daemon: opens, reads, listings and commands. Each occupies a small record,
-/// and no thread.
+/// The kernel's requests that wait for the daemon: open, read, opendir, and setxattr if it runs a command. Each occupies
+/// a small record, and no thread.
 final class ParkedRequests: Sendable {
     struct Entry: Sendable {
         var request: ParkedRequest
@@ -11,8 +11,9 @@ final class ParkedRequests: Sendable {
         var token: UInt64
     }
 
-    /// The time for which reads fail at once after a parked read has failed. After a failed readahead, the kernel
-    /// requests the page again for the reader itself within this time, and this request has to fail as well.
+    /// The time for which reads fail at once instead of being parked: those of the same open file after a parked read
+    /// has failed, those of the whole mount after `removeAll`. After a failed readahead, the kernel requests the page
+    /// again for the reader itself within this time, and this request has to fail as well.
     static let retryWindow = Duration.seconds(1)
 
     private let entries = Mutex<[UInt64: Entry]>([:])
@@ -34,8 +35,9 @@ final class ParkedRequests: Sendable {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// Sets the token of the latest request to the daemon. Another thread may have received the response to one request
-    /// and sent the next before this call sets the token of the first. Tokens increase, so the highest one is retained.
+    /// Sets the token of the latest request to the daemon on behalf of a parked request. If several are sent in turn,
+    /// another thread may have set the token of a later one before this call. Tokens increase, so the highest one is
+    /// retained.
     ///
     /// - Returns: Whether the request is still parked, neither answered nor interrupted.
     func assign(_ token: UInt64, to request: ParkedRequest) -> Bool {

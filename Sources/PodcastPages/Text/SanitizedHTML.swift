@@ -8,8 +8,12 @@ internal import PodcastFeed
 /// http, https and mailto addresses. Text without markup is split into paragraphs, and its web addresses become links.
 /// The output consists of complete, properly nested elements, to be placed in a `div` of a page.
 package enum SanitizedHTML {
-    /// The maximum number of input bytes; the rest is ignored. Show notes are a few thousand bytes in size.
-    static let inputLimit = 1 << 20
+    /// The maximum number of input bytes; the rest is ignored. Show notes are a few thousand bytes in size, with a whole
+    /// transcript some 100,000. libxml2 compares each attribute of a tag with all earlier ones: one tag of 1 MiB
+    /// without values took 62 s, and the time grows with the square of the size.
+    static let inputLimit = 1 << 18
+    /// The maximum number of attributes of an element; further ones are dropped.
+    private static let attributeLimit = 64
     /// The maximum nesting depth; deeper elements are replaced by their content.
     private static let depthLimit = 64
 
@@ -238,7 +242,7 @@ package enum SanitizedHTML {
         private static func attributes(of node: xmlNodePtr) -> [(name: String, value: String)] {
             var found: [(name: String, value: String)] = []
             var next = node.pointee.properties
-            while let attribute = next {
+            while let attribute = next, found.count < attributeLimit {
                 next = attribute.pointee.next
                 let name = string(attribute.pointee.name).lowercased()
                 if found.contains(where: { $0.name == name }) { continue }

@@ -84,8 +84,8 @@ import TransferCore
         #expect(back.obsoleteChanges == [removed])
     }
 
-    /// An echo: the server reports a change that the library has already recorded. The removal on this device must
-    /// still be sent.
+    /// An echo: the server reports a change that the library has already recorded. After that change the show was
+    /// unsubscribed on this device, and this removal must still be sent.
     @Test func anEchoOfAKnownFeedChangesNothing() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)

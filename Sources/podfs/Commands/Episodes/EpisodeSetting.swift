@@ -44,7 +44,8 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
             else { return nil }
             total = total * 60 + value
         }
-        // JSON has no infinity. The daemon refuses the largest number, and its message has the limit.
+        // JSON has no infinity, so an overflow becomes the largest finite number. The daemon refuses it with a message
+        // that states the limit.
         return min(total, .greatestFiniteMagnitude)
     }
 
