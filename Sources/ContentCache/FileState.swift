@@ -12,7 +12,7 @@ package struct FileState: Sendable, Equatable {
     package var modified: Int64
     /// The size in bytes.
     package var size: Int64
-    /// The bytes allocated on the disk: fewer than `size` if the file system compresses or omits zeros.
+    /// The bytes allocated on the disk: fewer than `size` if the file system compresses data or the file has holes.
     package var allocated: Int64
     /// The ctime, in nanoseconds since 1970; `nil` in records of earlier versions of podfs.
     package var changed: Int64?
@@ -77,8 +77,8 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     /// The path leads to a symbolic link, a folder, a pipe or anything else that is not a regular file.
     case notAFile
     case wrongSize(found: Int64, expected: Int64)
-    /// The size is right, but the inode, the mtime, the ctime or the allocated size is not, or the file has a hole.
-    /// Only the digest shows whether the content is still right.
+    /// The size is right, but the inode, the mtime, the ctime or the allocated size is not, or the file has a hole, or
+    /// no state was recorded. Only the digest shows whether the content is still right.
     case changed
     /// The digest is not the recorded one.
     case wrongContent
@@ -100,7 +100,7 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// The errno for a caller that only needs to know whether the file can be opened.
+    /// The defect as an errno, for callers that do not distinguish defects; EIO if none fits.
     package var errorNumber: Int32 {
         switch self {
         case .missing: ENOENT

@@ -1,5 +1,5 @@
-/// The kinds of assets: small files that a feed lists in addition to the media. An open of an asset waits until the
-/// whole file is in the cache.
+/// The kinds of assets: small files that a feed lists in addition to the media, and the playlists of streams. An open
+/// of an asset waits until the daemon has the whole file in the cache; for `stream`, until it has checked the playlist.
 package enum AssetKind: String, Sendable, Codable, CaseIterable {
     /// A show's artwork. All other kinds belong to an episode.
     case cover
@@ -14,7 +14,8 @@ package enum AssetKind: String, Sendable, Codable, CaseIterable {
     /// The playlist of an episode that is a stream. The daemon fetches and checks it, and does not store it.
     case stream
 
-    /// Returns the file name in the cache's folder `assets`.
+    /// Returns the file name in the cache's folder `assets`. For `stream` it is only an identifier, and there is no
+    /// file.
     ///
     /// - Parameter id: The id of the show for `cover`, otherwise that of the episode.
     package func fileName(_ id: Int64) -> String { "\(rawValue)-\(id)" }

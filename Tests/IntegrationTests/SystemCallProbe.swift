@@ -4,9 +4,9 @@ import Testing
 
 /// System calls on paths in a mount, made by a Python program and written as Python expressions.
 ///
-/// An expression can use `p`, the path on which the call is made, the names of all `paths`, and what the program below
-/// defines: the functions `opened`, `use`, `mapped`, `bound` and `raw`, and `HERE`. A call succeeds if it returns None
-/// or a true value.
+/// An expression can use these names: `p` for the path on which the call is made; each name in `paths` for its path;
+/// and the globals of the program below, which are the imported modules, the functions `opened`, `use`, `mapped`,
+/// `bound` and `raw`, and the constant `HERE`. A call succeeds if it returns None or a true value.
 struct SystemCallProbe {
     struct Call: Sendable {
         let expression: String

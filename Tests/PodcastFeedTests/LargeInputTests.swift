@@ -113,8 +113,8 @@ import Testing
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
     }
 
-    /// Each attribute's value is a reference to a character that XML does not allow, so the value decodes to nothing. If
-    /// the parser reserved memory for each value nevertheless, each of these tags would take seconds.
+    /// Each attribute's value is a reference to a character that XML does not allow, so the value decodes to nothing.
+    /// If the parser reserved memory for each value nevertheless, each of these tags would take seconds.
     @Test(.timeLimit(.minutes(1))) func manyAttributesThatDecodeToNothingAreRead() throws {
         let tag = "<x" + String(repeating: " a=\"&#0;\"", count: 25_000) + "/>"
         let feed = try parse([start] + Array(repeating: tag, count: 20) + [last, end])
@@ -195,8 +195,8 @@ import Testing
     }
 
     /// The parser divides a document into blocks of 64 KiB. Within a block, diagnostics about invalid bytes come before
-    /// those about XML, so the order of all diagnostics depends on where the blocks end. That must not depend on how the
-    /// document was split into pieces.
+    /// those about XML, so the order of all diagnostics depends on where the blocks end. That must not depend on how
+    /// the document was split into pieces.
     @Test(
         arguments: [[0xE9, 0x20], [0x00], [0xC3, 0xA9], [0xF0, 0x9F, 0x8E, 0x99], [0xE2, 0x82, 0x20]] as [[UInt8]])
     func bytesAtABlockBoundaryAreReadTheSameForEverySplit(bytes: [UInt8]) throws {

@@ -119,7 +119,7 @@ struct LibraryRenditionTests {
         #expect(try library.dropRendition(episode: episode, now: noon) == 6)
         #expect(try library.dropRendition(episode: episode, now: noon) == 7)
         #expect(try library.entry(id: episode)?.generation == 7)
-        // The size confirmed by the server survives the eviction.
+        // `dropRendition` keeps the size that the first `pin` confirmed.
         #expect(try library.entry(id: episode)?.size == 100)
         #expect(throws: LibraryError.noSuchEpisode(999)) { try library.dropRendition(episode: 999, now: noon) }
     }
@@ -170,7 +170,8 @@ struct LibraryRenditionTests {
         try library.setPinned(episode: episode, true, now: noon)
         #expect(try library.evictionCandidates().map(\.file) == ["two"])
         #expect(try library.rendition(of: episode)?.pinned == true)
-        // A user's pin, the protection from eviction that `setPinned` sets, survives the rendition.
+        // The protection from eviction that `setPinned` sets belongs to the episode: it still applies after the
+        // rendition is dropped and another one is stored.
         let next = try library.dropRendition(episode: episode, now: noon)
         try library.pin(rendition(next, "anew"), now: noon)
         #expect(try library.rendition(of: episode)?.pinned == true)

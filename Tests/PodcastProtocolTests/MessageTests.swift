@@ -13,6 +13,7 @@ import TransferCore
         let requests = [
             ReadRequest(episode: 1, generation: 0, range: 0..<0),
             ReadRequest(episode: 1, generation: 2, range: 3..<4, takesHead: true),
+            ReadRequest(episode: 1, generation: 2, range: 3..<4, takesHead: true, kind: .probe),
             ReadRequest(episode: EpisodeID(.max), generation: 262_143, range: 5..<Int64.max),
         ]
         for request in requests { #expect(ReadRequest(payload: request.payload) == request) }
@@ -139,6 +140,16 @@ import TransferCore
             .failed: "failed", .completed: "completed", .cancelled: "cancelled", .stream: "stream",
         ]
         for (state, word) in states { #expect(WireJSON.encode(state) == Array("\"\(word)\"".utf8)) }
+        let events: [Event.Kind: String] = [
+            .progress: "progress", .completed: "completed", .failed: "failed", .state: "state", .library: "library",
+            .listening: "listening", .idle: "idle",
+        ]
+        for (kind, word) in events { #expect(kind.rawValue == word) }
+        let tasks: [TaskInfo.Kind: String] = [
+            .download: "download", .refresh: "refresh", .search: "search", .artwork: "artwork",
+            .transcript: "transcript", .upload: "upload",
+        ]
+        for (kind, word) in tasks { #expect(kind.rawValue == word) }
     }
 
     @Test(arguments: [#""state":"paused""#, #""state":7"#, #""taskKind":"chapter""#, #""kind":"news""#])

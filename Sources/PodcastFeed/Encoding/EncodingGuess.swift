@@ -47,9 +47,9 @@ struct EncodingGuess {
         words.count { $0 < 0xE0 } * 2 > words.count
     }
 
-    /// Whether the text contains at least two letters of Polish and neighboring languages. In Windows-1252, the codes
-    /// of these letters mean `³ ¹ £ ¼ ¾`, which do not precede letters, or `¿`, which does not follow one; the code
-    /// 0x9D is unused.
+    /// Whether the text contains at least two letters of Polish and neighboring languages. Only letters count whose
+    /// codes are no letters in Windows-1252: `³ ¹ £ ¼ ¾`, after which Windows-1252 text has no letter, `¿`, before
+    /// which it has none, and 0x9D, which it does not use.
     private var hasCentralEuropeanLetters: Bool {
         var count = 0
         for index in head.indices.dropFirst().dropLast() where Self.isLetter(head[index + 1]) {

@@ -2,8 +2,8 @@ internal import Fuse
 internal import Platform
 internal import Synchronization
 
-/// The kernel's requests that wait for the daemon: open, read, opendir, and setxattr if it runs a command. Each occupies
-/// a small record, and no thread.
+/// The kernel's requests that wait for the daemon: open, read, opendir, and setxattr if it runs a command. Each
+/// occupies a small record, and no thread.
 final class ParkedRequests: Sendable {
     struct Entry: Sendable {
         var request: ParkedRequest

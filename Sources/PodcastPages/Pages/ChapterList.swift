@@ -9,8 +9,8 @@ package struct ChapterList: Sendable {
 
     /// - Parameters:
     ///   - title: The episode's title.
-    ///   - duration: The episode's duration in seconds, if known. Chapters after it are omitted. If these are more than
-    ///     half of all chapters, the duration is probably wrong, and none is omitted.
+    ///   - duration: The episode's duration in seconds, if known. Chapters that start at or after it are omitted,
+    ///     unless they are more than half of all chapters: the duration is then probably wrong.
     package init(_ chapters: [Chapter], title: String, duration: Double? = nil) {
         self.chapters = chapters.playable(until: duration)
         self.title = title

@@ -8,9 +8,9 @@ internal import PodcastFeed
 /// http, https and mailto addresses. Text without markup is split into paragraphs, and its web addresses become links.
 /// The output consists of complete, properly nested elements, to be placed in a `div` of a page.
 package enum SanitizedHTML {
-    /// The maximum number of input bytes; the rest is ignored. Show notes are a few thousand bytes in size, with a whole
-    /// transcript some 100,000. libxml2 compares each attribute of a tag with all earlier ones: one tag of 1 MiB
-    /// without values took 62 s, and the time grows with the square of the size.
+    /// The maximum number of input bytes; the rest is ignored. Show notes are a few thousand bytes in size, or about
+    /// 100,000 with a whole transcript. libxml2 compares each attribute of a tag with all earlier ones: one tag of 1
+    /// MiB without values took 62 s, and the time grows with the square of the size.
     static let inputLimit = 1 << 18
     /// The maximum number of attributes of an element; further ones are dropped.
     private static let attributeLimit = 64
