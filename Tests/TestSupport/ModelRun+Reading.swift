@@ -151,6 +151,8 @@ extension ModelRun {
             // A read past the end may create a cache file too: only the server knows where the end is.
             if files[index].lease == .none { files[index].lease = .possible }
             change(open.episode) { $0.mayHaveFile = true }
+            // For the same reason it may resume a download that a person has suspended.
+            if library[episode: open.episode]?.phase == .suspended { noteRead(open.episode) }
         }
     }
 
