@@ -6,9 +6,9 @@ package import SystemPackage
 /// The sparse cache file of one rendition (the media of an episode as defined by one server response), open in the one
 /// process that writes it.
 ///
-/// Each byte is written once, at its final offset: no truncation, no hole punching, no overwriting. If the size is
-/// known, the file has that size from the start, so that readers may map it. Thread-safe, since `pread` and `pwrite`
-/// carry their offset. `deinit` closes the descriptor.
+/// Each byte is written at its final offset, and again only if a failed sync or a crash may have lost it. The file is
+/// never truncated, and no holes are punched. If the size is known, the file has that size from the start, so that
+/// readers may map it. Thread-safe, since `pread` and `pwrite` carry their offset. `deinit` closes the descriptor.
 package final class CacheFile: Sendable {
     /// The name in the cache's media folder.
     package let name: String
@@ -86,7 +86,7 @@ package final class CacheFile: Sendable {
         return fstat(descriptor.rawValue, &status) == 0 && status.st_nlink > 0
     }
 
-    /// Returns the device, to which a checkpoint is bound, and the file's state.
+    /// Returns the file's device and state. A checkpoint is valid only on the device on which it was written.
     func identity() throws(Errno) -> (device: UInt64, state: FileState) {
         var status = stat()
         guard fstat(descriptor.rawValue, &status) == 0 else { throw Errno(rawValue: errno) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ContentCache
 
-/// The checks of a cache file before any byte of it is served.
+/// Tests of the checks that a cache file must pass before it is served, and of failed syncs.
 @Suite struct CheckedFileTests {
     private let folder: TemporaryDirectory
     private let cache: ContentCache
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// Opening may fail for a temporary reason, such as a lack of descriptors or memory. Here an
-    /// F_SETLEASE lease (fcntl(2)) makes it fail. It is unrelated to a reader's lease, which is a lock.
+    /// F_SETLEASE lease (fcntl(2)) makes open(2) fail. A reader's lease is something else: a lock of the file.
     @Test func aFileThatCannotBeOpenedNowIsNotRemoved() throws {
         let (name, _) = try makeWhole()
         for path in [path(name), path(name) + ".json"] {

@@ -5,7 +5,7 @@ import Testing
 import TransferCore
 
 /// A simulation of one person who listens to one episode in one player. `ListeningBook`, which sees only the player's
-/// reports, must agree with a reference model that records everything that was played.
+/// reports, must agree with a reference model that sees every second played.
 @Suite struct ListeningSimulation {
     private struct Person {
         var random: SeededGenerator
@@ -21,8 +21,8 @@ import TransferCore
         var stretch: Double = 0
         /// The seconds played since the last start, or since a later seek to the beginning of the episode.
         var listened: Double = 0
-        /// Whether playback last started at the beginning or was sought to it, and neither a change of `isPlayed` nor a
-        /// kill of the daemon came after that.
+        /// Whether playback has started at the beginning, or has since been sought to it. Cleared when `isPlayed`
+        /// changes and when the daemon is killed.
         var isFromBeginning = true
         /// Whether the episode must be marked as played.
         var isPlayed = false
@@ -63,7 +63,7 @@ import TransferCore
             if position < ListeningRules.beginning { (listened, isFromBeginning) = (0, true) }
         }
 
-        /// Plays some seconds, at most to the end, and makes the reports that a player makes meanwhile.
+        /// Plays `seconds` seconds, or to the end if that is sooner, with the reports that a player makes meanwhile.
         mutating func play(_ seconds: Double) {
             var rest = min(seconds, duration - position)
             while rest > 0 {

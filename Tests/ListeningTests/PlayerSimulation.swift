@@ -23,7 +23,7 @@ import Testing
             counts.merge(world.counts, uniquingKeysWith: +)
         }
         #expect(failures.isEmpty, "\(failures.count) worlds: \(failures.prefix(5))")
-        // Each of these must have occurred; otherwise nothing was checked.
+        // Each of these must have occurred in some world; otherwise the checks that depend on it never ran.
         for name in ["starts", "resumes", "marks", "ends", "comparisons"] {
             #expect(counts[name, default: 0] > 0, "no \(name)")
         }

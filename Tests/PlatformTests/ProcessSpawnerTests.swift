@@ -29,9 +29,9 @@ struct ProcessSpawnerTests {
         // spawner assigns to the inherited descriptors.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }
-        // Lists the shell's descriptors on its standard error. `find` writes there without a redirection, because the
-        // shell might open another descriptor for a redirection, which would be listed, too. The shell replaces itself
-        // with its last command, so `exit 0` follows: otherwise `find` would list its own descriptors.
+        // Lists the shell's descriptors on its standard error. `find` writes to it by `-fprintf`: for a redirection,
+        // the shell might open another descriptor, and that would be listed, too. The shell replaces itself with its
+        // last command, so `exit 0` follows: otherwise `find` would list its own descriptors.
         let listing = "find /proc/$$/fd -type l -fprintf /dev/stderr '%l\\n'; exit 0"
         let inheritedDescriptors = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
         defer { close(inheritedDescriptors[0]) }

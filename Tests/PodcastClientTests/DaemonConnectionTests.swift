@@ -96,11 +96,11 @@ struct DaemonConnectionTests {
 
     @Test func framesThatArriveByteByByteAreReassembled() async throws {
         let server = try FrameServer(path: path) { peer, frame in
+            // The first response has an unknown number, and the client ignores it.
             for number in [frame.number + 1, frame.number] {
                 for byte in Frame(kind: .grant, number: number, payload: [1, 2, 3]).bytes { peer.send(bytes: [byte]) }
             }
         }
-        // A response with an unknown number is ignored.
         let frame = try await connect().exchange(.read, [])
         let number = try #require(server.frames.first?.number)
         #expect(frame == Frame(kind: .grant, number: number, payload: [1, 2, 3]))

@@ -62,13 +62,16 @@ import TransferCore
         request[23] = 0x80  // The lower bound becomes negative.
         #expect(ReadRequest(payload: request) == nil)
         var grant = Grant(generation: 1, total: nil, file: nil, present: present(5..<9)).payload
-        grant[grant.count - 16] = 10
+        // The payload ends with the bounds of the range (8 bytes each) and the length of the head (4 bytes).
+        grant[grant.count - 20] = 10
         #expect(Grant(payload: grant) == nil)
     }
 
-    @Test func aFalseRangeCountIsRefused() {
+    /// The payload ends with the number of ranges and the length of the head, 4 bytes each.
+    @Test(arguments: [4, 8]) func aFalseRangeCountOrLengthIsRefused(distance: Int) {
         var grant = Grant(generation: 1, total: nil, file: nil, present: present()).payload
-        for index in grant.count - 4..<grant.count { grant[index] = 0xFF }
+        let start = grant.count - distance
+        for index in start..<start + 4 { grant[index] = 0xFF }
         #expect(Grant(payload: grant) == nil)
     }
 
@@ -125,7 +128,7 @@ import TransferCore
         for reply in replies { #expect(roundTrip(reply), "\(reply)") }
     }
 
-    /// The words that JSON has for states and kinds must not change, because `podfs events --since` reads events stored
+    /// The JSON strings of states and kinds must not change, because `podfs events --since` reads events stored
     /// by earlier versions.
     @Test func statesAndKindsOfTasksAreWords() throws {
         var report = TaskReport(id: nil, state: .cancelled)

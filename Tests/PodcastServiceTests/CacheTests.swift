@@ -75,7 +75,8 @@ struct CacheTests {
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
         #expect(home.web.requests(for: "/feed-3.mp3").isEmpty)
-        // After the file is closed, the daemon finds space when it next assesses the cache. The second pin causes this.
+        // The daemon is not told of the close. Pinning the pinned episode again changes nothing, but makes the daemon
+        // assess the cache at once.
         withExtendedLifetime(lease) {}
         lease = nil
         try await client.act(.pin, pinned.id)
@@ -146,7 +147,8 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    /// Partial files of earlier downloads do not prevent the first download from completing.
+    /// Several downloads are interrupted, and the next daemon has a smaller cache. The first download completes: the
+    /// partial files of the others do not prevent it.
     @Test func partialFilesAreEvictedForADownloadThatCanComplete() async throws {
         let gate = Gate(heldAt: 120_000)
         for number in 1...3 {
@@ -193,7 +195,7 @@ struct CacheTests {
         }
         #expect(try await client.tasks().first?.error?.contains("cache.keep_free") == true)
         await daemon.stop()
-        // The next daemon keeps no space free, so it continues the download.
+        // The next daemon need not leave any space free, so it resumes the download.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
         await second.stop()

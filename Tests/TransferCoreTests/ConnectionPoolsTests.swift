@@ -102,6 +102,22 @@ private final class Subject {
         #expect(pools.preempted(now: 1_100) == [])
     }
 
+    /// Two readers wait for host `a`, whose slots lingering connections have. Ending the older connection to `z` would
+    /// help neither.
+    @Test func onlyConnectionsInTheWayOfReadersArePreempted() {
+        for (token, host) in zip(1...3, ["a", "a", "b"]) {
+            #expect(pools.request(token, host: host, forReader: false, now: 0))
+        }
+        for (token, host) in zip(4...6, ["z", "a", "a"]) {
+            #expect(pools.request(token, host: host, forReader: true, now: 0))
+            #expect(pools.setServing(token, false, now: token == 5 ? 100 : 2_000) == [], "the filling pool is full")
+        }
+        for token in 7...8 { #expect(!pools.request(token, host: "a", forReader: true, now: 3_000)) }
+        #expect(pools.preempted(now: 3_000) == [5, 6])
+        #expect(pools.release(8, now: 3_000) == [])
+        #expect(pools.preempted(now: 10_100) == [5], "its end after the linger time leaves a slot for the reader")
+    }
+
     @Test func aConnectionThatServesAReaderIsNeverPreempted() {
         for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
         #expect(!pools.request(3, host: "a", forReader: true, now: 0))

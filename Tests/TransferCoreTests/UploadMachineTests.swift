@@ -184,8 +184,8 @@ import Testing
         #expect(bench.machine.resumeData.step == .unposted)
     }
 
-    /// Each of twelve requests is redirected once, and the server then confirms more bytes than before. So the limit of
-    /// ten redirects does not apply to their sum.
+    /// Each of twelve requests is redirected once, and after each redirect the server confirms more bytes. This
+    /// progress resets the count, so the limit of ten redirects is not reached.
     @Test func redirectsOfAnUploadThatAdvancesAreNotCounted() {
         bench.patch(from: 0)
         for step in 1...12 {

@@ -5,7 +5,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Commands on downloads, and tests that an idle engine sleeps.
+/// Tests of the commands on downloads, of the shutdown, and that an idle engine does not poll.
 @Suite struct TransferEngineTaskTests {
     private let content = TestContent(seed: 31, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -143,7 +143,7 @@ import TransferCore
     }
 
     @Test func aRateLimitIsKept() async throws {
-        // At this rate the file takes more than an hour. The other engine completes it meanwhile.
+        // At this rate the file takes more than an hour. An engine without a limit downloads its own copy meanwhile.
         let slow = try EngineBench { $0.rateLimit = 1_000 }
         let fast = try EngineBench()
         for bench in [slow, fast] { bench.add(1, resource) }
@@ -218,8 +218,8 @@ import TransferCore
     // MARK: Idle engine
 
     /// Counts the iterations of the engine's loop during one second in which no event is expected. A loop that polls
-    /// iterates hundreds of times; one that sleeps wakes only for the calls made here. The number is lower on a slow
-    /// machine.
+    /// iterates hundreds of times, on a slow machine fewer times. A loop that sleeps wakes only for the two calls of
+    /// `rounds` and for curl's timers.
     private func rounds(_ bench: EngineBench) async throws -> Int {
         let before = try await bench.engine.rounds()
         try await Task.sleep(for: .seconds(1))

@@ -17,9 +17,8 @@ extension Request {
 
     /// Replies to lookup with a node, or a negative entry.
     ///
-    /// Returns false if the kernel did not accept the reply because the caller was interrupted. The kernel has then not
-    /// incremented the node's lookup count.
-    /// The corresponding C function is `fuse_reply_entry`.
+    /// Returns false if the kernel did not accept the reply, for example because the caller was interrupted. The kernel
+    /// has then not incremented the node's lookup count. The corresponding C function is `fuse_reply_entry`.
     @discardableResult
     package consuming func reply(entry: Entry) -> Bool {
         var parameters = entry.parameters
@@ -35,9 +34,8 @@ extension Request {
 
     /// Replies to open and opendir.
     ///
-    /// Returns false if the kernel did not accept the reply because the caller was interrupted. The kernel will then
-    /// send no release for the handle.
-    /// The corresponding C function is `fuse_reply_open`.
+    /// Returns false if the kernel did not accept the reply, for example because the caller was interrupted. The kernel
+    /// will then send no release for the handle. The corresponding C function is `fuse_reply_open`.
     @discardableResult
     package consuming func reply(open: OpenReply) -> Bool {
         if let backing = open.backing {

@@ -36,7 +36,8 @@ enum FeedScope: UInt8, CaseIterable {
     case publisher
     /// Inside RSS's `skipHours` and `skipDays`.
     case skips
-    /// Inside an element whose child elements are ignored.
+    /// Inside an element whose child elements are ignored, except `item`, `entry` and `outline`: one of these may
+    /// follow an element that was not closed.
     case nothing
 }
 
@@ -51,7 +52,7 @@ enum FeedHandler: UInt8 {
     case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
     case opml, outline
     // At the end tag. Some of these elements, such as `guid`, have an attribute that is read at the start tag.
-    // `FeedReader` collects the text for all cases from here on, and for `imageAttribute`.
+    // `FeedReader` collects the text of these cases and of all below (`collects`), and of `imageAttribute` above.
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated
@@ -97,7 +98,7 @@ struct FeedRule {
 
 /// The table that maps an element's scope, namespace and name to its processing.
 ///
-/// A new element is a new row here and, unless an existing handler fits, a case of ``FeedHandler``.
+/// To support a new element, add a row here, and a case to ``FeedHandler`` unless an existing one fits.
 struct FeedRules: Sendable {
     static let shared = FeedRules()
 
@@ -139,7 +140,7 @@ struct FeedRules: Sendable {
 
     private typealias Row = ([FeedScope], FeedNamespace, String, FeedHandler, FeedScope)
 
-    /// The scopes of Atom and OPML, in which `item` is not RSS's element.
+    /// The scopes of Atom and OPML in which an `item` is ignored, because it is not RSS's element.
     private static let nonRSSScopes: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
     private static let shows: [FeedScope] = [.root, .channel, .feed]
     private static let episodes: [FeedScope] = [.item, .entry]
@@ -282,7 +283,7 @@ struct FeedRules: Sendable {
         ([.opml], .core, "head", .none, .opmlHead),
         ([.opmlHead], .core, "title", .title, .nothing),
         ([.opml, .opmlHead], .core, "body", .none, .outlines),
-        // Also in unexpected scopes, like RSS's `item`.
+        // Recognized in `.nothing` too, as RSS's `item` is: the element before it may not have been closed.
         ([.opml, .opmlHead, .outlines, .nothing], .core, "outline", .outline, .outlines),
     ]
 }

@@ -4,8 +4,8 @@ package import TransferCore
 /// The facts that decide how an episode is opened.
 package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
-    /// Whether the show is an unsubscribed search result. `false` for a show that another device has unsubscribed
-    /// recently (`sync_removed`).
+    /// Whether the show is a search result, to which nobody has subscribed. `false` also for a show that another device
+    /// has recently unsubscribed from, whose row stays for a while (`sync_removed`).
     package var isEphemeral: Bool
     /// Whether the file is the playlist of a stream.
     package var isStream = false
@@ -40,9 +40,10 @@ package struct EpisodeOpening: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the facts for an open in one statement, since every open in a mount needs them.
+    /// Reads all facts that an open needs with a single SQL statement, because it runs for every open in a mount.
     ///
-    /// - Returns: `nil` if the episode does not exist or is buried.
+    /// - Returns: `nil` if the episode does not exist or is a tombstone (`buried` is 1). An alternate (`buried` is 2)
+    ///   is returned.
     package func opening(of episode: EpisodeID) throws -> EpisodeOpening? {
         try query { db in
             let statement = try db.cachedStatement(

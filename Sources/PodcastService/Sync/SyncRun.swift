@@ -12,8 +12,8 @@ struct SyncRun: Sendable {
     let messages: SyncMessages
     let log: Logger
 
-    /// Maximum number of actions or subscription changes per request. The body of a request with this number has about
-    /// a hundred kilobytes. If the server rejects a request, each half of its content is sent in a request of its own.
+    /// Maximum number of actions or subscription changes per request. The body of such a request has about 100 kB. If
+    /// the server rejects a request, each half of its content is sent in a request of its own.
     private static let batch = 250
 
     init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {

@@ -60,7 +60,7 @@ package struct RetainedEpisode: Sendable, Equatable {
         self.isDeclined = isDeclined
     }
 
-    /// Creates the facts from a library row, and from parameters for the facts that the row does not contain.
+    /// Creates the facts from a library row. The parameters supply what the row does not contain.
     package init(
         _ episode: Episode, isOpen: Bool, isMediaGone: Bool = false, isAutomatic: Bool = false,
         isDeclined: Bool = false
@@ -95,7 +95,8 @@ package struct EpisodeRemovals: Sendable, Equatable {
     /// Selects the episodes to remove: those that `keep` excludes, and those that can no longer be read.
     ///
     /// An episode can no longer be read if it has left the feed, the server answers 404 or 410 for its media, and the
-    /// cache has no complete copy. A complete copy may be the last one, so `keep` alone decides about it.
+    /// cache has no complete copy. A complete copy in the cache may be the only one left anywhere, so such an episode
+    /// is removed only if `keep` excludes it.
     ///
     /// Protected episodes are not removed, but `keep = "N episodes"` counts them among the N newest. `now` is in
     /// seconds since 1970.

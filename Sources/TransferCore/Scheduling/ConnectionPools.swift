@@ -4,8 +4,8 @@ package import Platform
 /// and tags, such as media scanners) have separate pools of slots, so that readers never wait behind background
 /// downloads or scans.
 ///
-/// Waiting background connections are admitted by priority, then in order of arrival; a requested download preempts an
-/// automatic one.
+/// Within each pool, waiting connections are admitted by priority, then in order of arrival. In the filling pool, a
+/// requested download also preempts an automatic one.
 ///
 /// A connection made for a blocked reader continues with background filling when the reader has its bytes. It moves to
 /// the filling pool when that has a free slot; until then it lingers in the readers' pool, for at most `Limits.linger`,
@@ -14,20 +14,20 @@ package import Platform
 /// This type does no IO. Its driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns.
 package struct ConnectionPools: Sendable {
-    /// The maximum numbers of connections, and the times for which they have slots.
+    /// The limits on the number of connections, and on the time for which a connection keeps a reader's slot.
     package struct Limits: Sendable, Equatable {
         /// The maximum number of background connections in all, and to one host.
         package var filling = 3
         package var fillingPerHost = 2
-        /// The maximum number of connections for blocked readers in all, and to one host. Browsers have the same limit
-        /// for a host.
+        /// The maximum number of connections for blocked readers in all, and to one host. Browsers also have six per
+        /// host.
         package var readers = 64
         package var readersPerHost = 6
         /// The maximum number of connections for probes in all, and to one host.
         package var probes = 8
         package var probesPerHost = 2
-        /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
-        /// would take more time than reading.
+        /// The minimum time for which a reader's connection keeps its slot while others wait. If it were shorter, more
+        /// time would go into connecting than into reading.
         package var slotTime = Duration.seconds(1)
         /// The time for which a reader's connection may fill outside the filling pool.
         package var linger = Duration.seconds(10)
@@ -81,7 +81,8 @@ package struct ConnectionPools: Sendable {
         return false
     }
 
-    /// Releases a slot when its connection has ended or is held, or withdraws a waiting request.
+    /// Releases the slot of a connection, or withdraws its waiting request. Call it when the connection has ended, or
+    /// when its transfer is put on hold because nobody needs its bytes now.
     ///
     /// - Returns: The tokens that now have a slot: those of higher priority first, and in order of arrival within one
     ///   priority.
@@ -91,8 +92,9 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
-    /// Sets whether a reader is blocked on a connection. A waiting connection changes pools, unless it is a probe's. An
-    /// active one that no reader needs moves to the filling pool, if that has a free slot.
+    /// Sets whether a reader is blocked on a connection. A probe's connection never changes pools. A waiting connection
+    /// moves to the pool for its new state. An active reader's connection moves to the filling pool once no reader is
+    /// blocked on it, if that pool has a free slot.
     ///
     /// - Returns: as `release`.
     package mutating func setServing(_ token: Token, _ serving: Bool, now: Instant) -> [Token] {
@@ -126,18 +128,29 @@ package struct ConnectionPools: Sendable {
     /// task of higher priority needs.
     package func preempted(now: Instant) -> [Token] {
         var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
+        // The pools as they will be when the connections chosen so far have ended, and the readers handled so far have
+        // been admitted.
+        var later = self
+        for token in chosen { later.active[token] = nil }
         for request in waiting where request.entry.pool == .readers {
-            guard let token = candidate(for: request.entry, besides: chosen) else { continue }
-            if let entry = active[token], entry.since + limits.slotTime <= now { chosen.append(token) }
+            if !later.canStart(request.entry) {
+                guard let token = later.candidate(for: request.entry), let entry = active[token],
+                    entry.since + limits.slotTime <= now
+                else { continue }
+                later.active[token] = nil
+                chosen.append(token)
+            }
+            later.active[request.token] = request.entry
         }
         return (chosen + outranked(besides: chosen)).sorted()
     }
 
-    /// The earliest time at which `preempted` may return connections that it does not return now, if any.
+    /// The next time at which to call `preempted`, if time alone can change its result. It is in the past while
+    /// connections that are due have not been ended.
     package var deadline: Instant? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
         for request in waiting where request.entry.pool == .readers {
-            guard let token = candidate(for: request.entry, besides: []), let entry = active[token] else { continue }
+            guard let token = candidate(for: request.entry), let entry = active[token] else { continue }
             let slotEnd = entry.since + limits.slotTime
             result = min(result ?? slotEnd, slotEnd)
         }
@@ -148,20 +161,19 @@ package struct ConnectionPools: Sendable {
 
     /// Returns the lingering connection to end for a reader: the one that has had its slot the longest. If the reader's
     /// host has no free slot, only connections to that host are considered.
-    private func candidate(for waiting: Entry, besides chosen: [Token]) -> Token? {
-        let sameHost = active.filter {
-            $0.value.pool == .readers && $0.value.host == waiting.host && !chosen.contains($0.key)
-        }
-        let full = sameHost.count >= limits.readersPerHost
+    private func candidate(for waiting: Entry) -> Token? {
+        let sameHost = active.values.count { $0.pool == .readers && $0.host == waiting.host }
+        let full = sameHost >= limits.readersPerHost
         return active.filter { token, entry in
-            entry.lingers && !chosen.contains(token) && (!full || entry.host == waiting.host)
+            entry.lingers && (!full || entry.host == waiting.host)
         }.min { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
     }
 
     /// Returns the filling connections to end for tasks of higher priority.
     private func outranked(besides gone: [Token]) -> [Token] {
         var chosen: [Token] = []
-        // The state after the chosen connections have ended and the waiting ones were admitted.
+        // The pools as they will be when the connections chosen so far have ended, and the requests handled so far have
+        // been admitted.
         var later = self
         for token in gone { later.active[token] = nil }
         for request in waitingByPriority where request.entry.pool == .filling && request.entry.priority > .automatic {
@@ -211,7 +223,8 @@ package struct ConnectionPools: Sendable {
         return started
     }
 
-    /// Moves lingering connections to the filling pool, as far as it has free slots that nobody waits for.
+    /// Moves lingering connections to free slots of the filling pool. Call it after waiting connections have been
+    /// admitted.
     ///
     /// - Returns: Whether a reader's slot has become free.
     private mutating func moveLingering() -> Bool {

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import TransferCore
 
-/// The addresses of this computer's interfaces, updated by the kernel's messages (rtnetlink(7)). A value without IO.
+/// The addresses of this computer's interfaces, updated by the kernel's messages (rtnetlink(7)). Does no
+/// IO: `NetworkMonitor` reads the messages.
 struct NetworkAddresses {
     /// The effect of a batch of messages on connections.
     struct Change: Equatable {
@@ -9,7 +10,7 @@ struct NetworkAddresses {
         /// again.
         var lost: Set<NetworkAddress> = []
         /// Whether servers that were unreachable may be reachable now, because there is a new address, carrier or
-        /// default route.
+        /// default route. Also `true` after lost messages, which may have reported one.
         var isBack = false
 
         var isNone: Bool { lost.isEmpty && !isBack }
@@ -38,7 +39,7 @@ struct NetworkAddresses {
         return change
     }
 
-    /// Replaces the addresses, after messages were lost.
+    /// Replaces all addresses by newly read ones. Call after the kernel has dropped messages (ENOBUFS).
     mutating func replace(_ addresses: Set<NetworkAddress>) -> Change {
         defer { assigned = addresses }
         return Change(lost: assigned.subtracting(addresses), isBack: true)
@@ -47,8 +48,8 @@ struct NetworkAddresses {
     private mutating func apply(_ type: UInt16, _ body: UnsafeRawBufferPointer, to change: inout Change) {
         switch Int(type) {
         case RTM_NEWADDR:
-            // A router's advertisement repeats known addresses. A tentative address is reported again when it can be
-            // used.
+            // The kernel reports a known address again when a router's advertisement renews it, and a tentative address
+            // when it can be used.
             guard let (address, flags) = Self.address(body), flags & UInt8(IFA_F_TENTATIVE) == 0 else { return }
             if assigned.insert(address).inserted { change.isBack = true }
         case RTM_DELADDR:

@@ -92,7 +92,8 @@ extension DemoShow {
 
     // MARK: Transcripts and chapters
 
-    /// Returns a transcript in WebVTT, which states the frequency of each tone in the episode's audio.
+    /// Returns a WebVTT transcript with one cue for each tone of the episode's audio, which states the tone's
+    /// frequency.
     func transcript(_ episode: Episode) -> String {
         episode.audio.tones.reduce(into: "WEBVTT\n") { text, tone in
             let end = min(tone.start + DemoAudio.toneDuration, episode.audio.seconds)

@@ -27,7 +27,7 @@ enum MountHelper {
         guard let first = rest.first, !first.hasPrefix("-"), !subcommands.contains(first) else { return nil }
         // If there is no source, mount.fuse3 passes only the folder.
         if first.hasPrefix("/") { return rest.count > 1 && rest[1] == "-o" ? mount("", rest) : nil }
-        // An unknown word is a mistyped command rather than a source, unless options follow.
+        // An unknown word is a mistyped command rather than a source, unless it is `podfs` or `-o` follows the folder.
         guard rest.count > 1, rest[1].hasPrefix("/"), first == "podfs" || rest.count > 2 && rest[2] == "-o" else {
             return nil
         }

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Standard output and standard error.
 ///
-/// Names and messages come from feeds and servers. Text for people is therefore sanitized here once more, so that it
-/// cannot control the terminal.
+/// Names and messages come from feeds and servers. All text for people is therefore sanitized here, even if its source
+/// has sanitized it already, so that it cannot control the terminal.
 enum Terminal {
     /// Prints sanitized text and a line feed on standard output.
     static func print(_ text: String) {

@@ -28,7 +28,7 @@ struct ReleaseRhythmTests {
     @Test func theMedianGapIsNotMovedByAHolidayOrABatch() {
         var dates = Self.every(Self.week, 10, last: Self.now)
         dates.remove(at: 4)
-        // A bonus episode a few minutes after its episode, an announcement, and invalid dates.
+        // A bonus episode ten minutes after a regular one, a date in the future, and invalid dates.
         dates += [Self.now - Self.week + 600, Self.now + Self.day, 0, -5, .max, .min]
         let rhythm = rhythm(dates.shuffled())
         #expect(rhythm.gap == Self.week && rhythm.newest == Self.now)
@@ -60,7 +60,7 @@ struct ReleaseRhythmTests {
         #expect(rhythm.wish(now: monday, minimum: Self.minimum) == .after(Self.minimum))
     }
 
-    @Test func theWindowSurvivesTheChangeToSummerTime() {
+    @Test func theWindowSurvivesTheChangeFromSummerTime() {
         let dates = (0..<10).map { Self.now - Int64($0) * Self.week - ($0 > 4 ? Self.hour : 0) }
         let rhythm = rhythm(dates)
         #expect(rhythm.windows.count == 1)

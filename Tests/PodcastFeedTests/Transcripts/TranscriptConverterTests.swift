@@ -71,7 +71,8 @@ struct TranscriptConverterTests {
         }
     }
 
-    /// In a transcript of hours, the output keeps up with the input, because the converter retains at most two cues.
+    /// For a transcript that is hours long, the output keeps up with the input, because the converter retains at most
+    /// two cues.
     @Test(arguments: [
         "1\n00:00:01,000 --> 00:00:02,500\nSaid in one second and a half, and repeated for hours.\n\n",
         "{\"startTime\":1,\"endTime\":2.5,\"speaker\":\"Ann\",\"body\":\"Said in one second and a half.\"},\n",
