@@ -6,7 +6,8 @@ import TransferCore
 
 @testable import DaemonCore
 
-// The model's events: reports of the engine, clients, the disk and the clocks.
+// The random events of the simulation: reports of the engine, commands of clients, changes of the disk and of the
+// clocks.
 extension CoreSimulation {
     // MARK: The engine
 
@@ -60,7 +61,8 @@ extension CoreSimulation {
         }
     }
 
-    /// Adds a row like the library's `enqueue`, or updates the file's row. Returns the input that registers the task.
+    /// Adds a row for the file if there is none, otherwise updates it, as the library's `enqueue` does. Returns the
+    /// input that registers the task.
     static func register(
         _ media: MediaID, _ rows: inout [TaskID: Row], _ last: inout Int64, asked: WallTime?,
         session: String = ClientSession.common
@@ -130,8 +132,9 @@ extension CoreSimulation {
         return plan
     }
 
-    /// Cancels a task: removes its transfer from the engine, writes the queued events, and removes its row. If that
-    /// fails, restores the transfer. Does nothing if the file is complete.
+    /// Cancels a task: removes its transfer from the engine, writes the queued events, and removes its row. If the
+    /// events cannot be written or the row cannot be removed, restores the transfer. Does nothing if the file is
+    /// complete.
     mutating func end(_ media: MediaID) throws {
         guard !cached.contains(media) else { return }
         let transfer = transfers.removeValue(forKey: media)
@@ -245,7 +248,7 @@ extension CoreSimulation {
         try handle(random.chance(50) ? .held(media, by: client) : .released(media, by: client))
     }
 
-    /// Advances the clock, and delivers the ticks that the core has scheduled until then.
+    /// Advances the clocks by `duration`, and delivers each tick that the core has scheduled when it is due.
     mutating func pass(_ duration: Duration) throws {
         let end = uptime + duration
         try perform()

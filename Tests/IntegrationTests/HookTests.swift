@@ -6,7 +6,7 @@ import Testing
 /// Tests of hooks (programs that the daemon starts at events): the examples of the manual, and the descriptors and
 /// signals that a hook inherits.
 struct HookTests {
-    /// Returns the part of the example in podfs.conf(5) that begins with `[hooks]`, without roff's escapes.
+    /// Returns the example in podfs.conf(5) from the line `[hooks]` on, without roff's escapes.
     private static func example() throws -> String {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("man/podfs.conf.5")
@@ -54,7 +54,8 @@ struct HookTests {
         try await waitUntil(description: "the new episode is announced: \(said())") { said() == ready + new }
     }
 
-    /// The daemon has sockets, locks, the library and descriptors of linked libraries open, and it ignores signals.
+    /// The daemon has open sockets, lock files, the library's database and descriptors of linked libraries, and it
+    /// ignores some signals.
     @Test func aHookInheritsNoOtherDescriptorAndNoIgnoredSignal() async throws {
         let script = """
             #!/bin/sh
@@ -90,10 +91,10 @@ struct HookTests {
         // The daemon collects the hook's exit status: no zombie remains.
         let daemon = try #require(show.home.daemonProcessIdentifier)
         try await waitUntil(description: "the daemon has no child process") {
-            // A child is listed with the thread that started it.
+            // The kernel lists each child under the thread that started it.
             let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")
             return threads.allSatisfy { thread in
-                // A thread may end meanwhile; its children are then listed with another one.
+                // A thread may exit meanwhile; its children are then listed under another thread.
                 let path = "/proc/\(daemon)/task/\(thread)/children"
                 return (try? String(contentsOfFile: path, encoding: .utf8)).map(\.isEmpty) ?? false
             }

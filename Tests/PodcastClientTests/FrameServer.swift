@@ -54,8 +54,7 @@ final class FrameServer: Sendable {
             guard let peer = accepted(descriptor) else { return }
             Thread.detachNewThread { [self] in
                 peer.run { take(peer, $0) }
-                // Shut the connection down explicitly, because its descriptor stays open while a test has a reference
-                // to the peer.
+                // Shut the connection down explicitly: `state` retains the peer, so its descriptor stays open.
                 peer.end()
             }
         }

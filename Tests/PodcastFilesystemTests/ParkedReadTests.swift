@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Reads of missing bytes, which the filesystem parks until an answer of the daemon (a grant) permits reading them.
+/// Reads of bytes that are not cached yet. The filesystem parks such a read until the daemon answers with a grant.
 struct ParkedReadTests {
     private let mounted: Mounted
     private let content = TestContent(seed: 8, size: 500_000)
@@ -20,7 +20,7 @@ struct ParkedReadTests {
 
     /// The cache file contains all bytes; the daemon's grants decide which may be read.
     init() throws {
-        // The script in place of the daemon only waits for a socket: each test creates its own `FakeDaemon`.
+        // The mount runs this script as the daemon's program. It only waits for the socket of a test's `FakeDaemon`.
         mounted = try Mounted(
             script: """
                 echo >> "$0.started"
@@ -184,7 +184,7 @@ struct ParkedReadTests {
         grant.total = nil
         daemon.answer(try #require(try await daemon.wait(for: .read).last), grant)
         #expect(try await first.answered() == .bytes(content.bytes(in: 0..<1_000)))
-        // After the last byte the daemon knows the size.
+        // Once the daemon has received the last byte, it knows the size.
         let last = mounted.read(node, handle, 499_000, 4_096)
         daemon.answer(try #require(try await daemon.wait(for: .read, count: 2).last), mounted.grant(file, content))
         #expect(try await last.answered() == .bytes(content.bytes(in: 499_000..<500_000)))
@@ -352,7 +352,7 @@ struct ParkedReadTests {
         try await first.wait(for: .read, count: 51)
         gone.interrupt()
         first.die()
-        // The mount starts a daemon at once. The script in its place waits for the socket of the second daemon.
+        // The mount starts a daemon at once. The script that it runs waits for the socket of the second daemon.
         try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
         #expect(reads.allSatisfy { $0.answer == nil })
         let grant = mounted.grant(file, content)

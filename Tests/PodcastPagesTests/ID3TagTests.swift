@@ -101,7 +101,7 @@ import TransferCore
         #expect(ID3Tag().bytes(before: nil) == [])
     }
 
-    /// Mutagen is the library of most programs that edit tags.
+    /// Mutagen is a library that many tag editors use.
     @Test(
         .enabled("needs the Debian package python3-mutagen") {
             FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/mutagen")

@@ -134,7 +134,8 @@ import Testing
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole(total))
         _ = bench.read(1, 500_000..<500_100)
-        // The reader waits for connection 2, which receives nothing. The bytes of connection 1 also count as progress.
+        // The reader waits for connection 2, which receives nothing. All the same, the bytes that connection 1 receives
+        // count as progress.
         let start = bench.now
         while bench.machine.isWaiting(1), bench.now - start < .seconds(60) {
             bench.pass(1_000)

@@ -3,8 +3,9 @@ package import PodcastLibrary
 package import TransferCore
 
 /// The downloads and evictions that the setting `auto_download` requires for a show. The episodes that the rules select
-/// are downloaded, and other automatic downloads are cancelled or evicted. Pure. Each list is in listing order, newest
-/// first.
+/// are downloaded, unless they are declined, played or not available. Other automatic downloads are cancelled or
+/// evicted, unless they are protected (`RetainedEpisode.isProtected`). Pure. `enqueue`, `cancel` and `evict` are in
+/// listing order, newest first.
 package struct AutoDownload: Sendable, Equatable {
     /// The reason why an episode is or is not downloaded automatically.
     package enum Reason: String, Sendable, CaseIterable {
@@ -15,7 +16,7 @@ package struct AutoDownload: Sendable, Equatable {
         /// `auto_download` is 0.
         case off
         case notListed = "not_listed"
-        /// The setting `keep` removes it from the library.
+        /// It is to be removed from the library (`EpisodeRemovals`), usually by the setting `keep`.
         case keep
         case type
         case title
@@ -72,7 +73,8 @@ package struct AutoDownload: Sendable, Equatable {
 
     /// Returns the episodes that the rules select, in the rules' order; sets the reasons of all others.
     ///
-    /// Declined episodes are selected, too: when a person removes one, no other episode takes its place.
+    /// Declined episodes are selected, too. So an episode whose download a person cancels or evicts is not replaced by
+    /// another one.
     private static func select(
         _ episodes: [RetainedEpisode], _ count: Int, _ rules: AutoDownloadRules, keep: Keep, now: Int64,
         _ reasons: inout [EpisodeID: Reason]
