@@ -90,6 +90,13 @@ import Testing
         let began = ContinuousClock.now
         var command: ChildProcess? = try start()
         var killed: [String] = []
+        // A kill may hit the daemon while it starts. The command that started it then fails before it has handed the
+        // file to a daemon.
+        func startAgainIfDaemonDidNotStart() throws {
+            if let ended = command, !ended.isRunning, ended.error.contains("the daemon did not start") {
+                command = try start()
+            }
+        }
         for kill in 0..<Self.kills {
             let victim = Victim.allCases.randomElement(using: &generator) ?? .daemon
             if kill == 0 {
@@ -99,7 +106,10 @@ import Testing
                 // The other kills are during the upload of the media.
                 let share = Double.random(in: 0.05..<(kind == .tus ? 0.2 : 0.9), using: &generator)
                 let mark = received + Int(share * Double(Self.bytes))
-                try await wait("\(mark) bytes have arrived") { received >= mark || server.videos.first?.movie != nil }
+                try await wait("\(mark) bytes have arrived") {
+                    try startAgainIfDaemonDidNotStart()
+                    return received >= mark || server.videos.first?.movie != nil
+                }
             }
             if victim != .daemon { command?.kill() }
             if victim != .command { home.killDaemon() }
@@ -116,6 +126,7 @@ import Testing
         }
         server.change { $0.bytesPerSecond = nil }
         try await wait("the upload has arrived") {
+            try startAgainIfDaemonDidNotStart()
             try await wakeDaemon()
             if server.videos.first?.movie == nil { return false }
             return try await !isOutstanding()
