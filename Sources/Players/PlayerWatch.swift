@@ -15,8 +15,9 @@ package final class PlayerWatch: Sendable {
     package struct Mount: Sendable {
         /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
-        /// Returns the name of an open episode's file; `nil` if it is not known. A path outside the mount may be a link
-        /// to the file. The path is resolved only if its last component begins with this name without its extension.
+        /// Returns the name of an open episode's file; `nil` if it is not known. Serves to recognize links to the file
+        /// from outside the mount: a path is resolved only if its last component begins with the file's name minus the
+        /// extension.
         package var fileName: @Sendable (EpisodeID) -> String?
         /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
         /// player should seek, or with `nil`.
@@ -108,7 +109,8 @@ package final class PlayerWatch: Sendable {
             state.open[episode] = count > 1 ? count - 1 : nil
             return state.open.isEmpty
         }
-        // If the thread is connected, it ends after `linger`, otherwise now. If an episode is opened first, it goes on.
+        // The thread ends after `linger` if it is connected, otherwise at once. If an episode is opened before that,
+        // the thread continues.
         if isLast { wake?.send() }
     }
 
@@ -230,7 +232,8 @@ package final class PlayerWatch: Sendable {
         if let names = FileURL.components(path, below: options.folder) {
             return post(.located(id, url: url, mount.episode(names)))
         }
-        // Resolve links only if the name is that of an open episode, and not for each file that a player plays.
+        // Resolving a path may take seconds. So resolve only names that may belong to an open episode, not the name of
+        // each file that a player plays.
         guard let name = FileURL.components(path)?.last, isNameOfOpenEpisode(name) else { return }
         let begins = state.withLock { state in
             guard state.resolving < Self.maxResolving else { return false }
@@ -246,8 +249,8 @@ package final class PlayerWatch: Sendable {
         }
     }
 
-    /// Whether the name begins with the name of an open episode's file without its extension. It may then be the name
-    /// of that file, or of a link to it.
+    /// Whether the name begins with the stem (the name minus the extension) of an open episode's file. It may then be
+    /// the name of that file, or of a link to it.
     private func isNameOfOpenEpisode(_ name: String) -> Bool {
         state.withLock { Array($0.open.keys) }.contains { episode in
             guard let file = mount.fileName(episode) else { return false }

@@ -26,7 +26,7 @@ import TransferCore
             }
         }
 
-        /// Opens an episode, and announces a player that has it as its track, at a position.
+        /// Opens an episode, and announces a player whose track is that episode, at the given position.
         mutating func start(at position: Double = 0, status: PlayerStatus = .playing) {
             send(.opened(1))
             send(.appeared(vlc, name: "vlc", process: 42))
@@ -122,7 +122,8 @@ import TransferCore
         #expect(room.reports.isEmpty, "some players announce a seek at the start")
         room.send(.seeked(Self.vlc, 500), after: 8)
         #expect(room.reports == ["playing 8.1", "seeked 500.0"])
-        // A user holds down the player's seek key. Only the last seek is reported, a second later.
+        // A user holds down the player's seek key. These seeks are not reported one by one: one second after the last
+        // report, the position at that time is reported.
         for number in 1...40 { room.send(.seeked(Self.vlc, Double(500 + 5 * number)), after: 0.01) }
         #expect(room.reports.isEmpty)
         room.send(.tick, after: 1)

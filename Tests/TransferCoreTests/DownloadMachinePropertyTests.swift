@@ -7,7 +7,7 @@ import TransferCore
 @Suite struct DownloadMachinePropertyTests {
     private static func limits(excess: Int64) -> DownloadMachine.Limits {
         var limits = DownloadMachine.Limits()
-        // These limits are scaled down to a file of a few hundred bytes.
+        // These limits are scaled down to files of at most 2,000 bytes.
         limits.reach = 24
         limits.overlap = 8
         limits.excess = excess
@@ -89,9 +89,9 @@ import TransferCore
                 #expect(
                     state == .remote || simulation.machine.isFinishing || state == .cached, "seed \(seed): \(state)")
                 #expect(!simulation.machine.isFilling, "seed \(seed)")
-                // At most the first block, and for each read its 40 bytes, a block on either side and the overlap that
-                // is fetched again to compare it. Without usable ranges, the open and each read may also stream from
-                // the start of the file.
+                // The machine may fetch the first block, and for each read up to 40 requested bytes, a block on either
+                // side, and the overlap, which is fetched again for comparison. Without usable ranges, the open and
+                // each read may also stream from the start of the file.
                 let blocks = limits.probeBlock + reads * (40 + 2 * limits.probeBlock + limits.overlap)
                 let streams = (reads + 1) * limits.probeStream
                 let isSeekable = hasRanges && tags == .strong && simulation.machine.pin?.total != nil

@@ -8,11 +8,11 @@ package enum SystemClock {
     /// CLOCK_BOOTTIME: continues while the machine is suspended.
     case boottime
 
-    /// Whole seconds since the machine was booted. Setting the wall clock does not change them.
+    /// The clock's reading in whole seconds. It was 0 at boot, and setting the wall clock does not change it.
     package var seconds: Int64 { Int64(time.tv_sec) }
-    /// Whole milliseconds since the machine was booted.
+    /// The clock's reading in whole milliseconds.
     package var milliseconds: Int64 { Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 }
-    /// Whole microseconds since the machine was booted.
+    /// The clock's reading in whole microseconds.
     package var microseconds: Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000 }
 
     private var time: timespec {

@@ -8,8 +8,9 @@ internal import TransferCore
 
 // Opens of files in `Tagged`, the folder in which a tag made by podfs replaces the tags of each MP3 episode. The mount
 // first opens the original, which is the episode's own file. Then it finds the end of the original's tags, makes the
-// new tag, and has the daemon record the version: this tag, followed by the rest of the original. If the size is known,
-// it is pushed to the kernel before the open is answered. A program reads the same bytes until it closes the file.
+// new tag, and has the daemon record this version of the file, which consists of the new tag and the rest of the
+// original. If the size is known, it is pushed to the kernel before the open is answered. The content of an open file
+// does not change, even if there is a new version meanwhile.
 
 /// The original of a file in `Tagged` that is being opened. If the open fails before there is a handle, the daemon is
 /// notified of the original's close.
@@ -145,7 +146,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers the open, after the size has been pushed to the kernel. Replies ESTALE if `number` is the node of
+    /// Answers the open after pushing the size to the kernel or, if the size is unknown, after invalidating the
+    /// attributes. Replies ESTALE if `number` is the node of
     /// another version.
     private func finish(
         _ original: PendingOriginal, _ tag: ReplacementTag, version: Int, for number: NodeNumber,

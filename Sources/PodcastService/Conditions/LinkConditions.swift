@@ -23,8 +23,8 @@ package struct LinkConditions: Sendable, Equatable {
     /// and a task that waited for a known state would wait for ever.
     ///
     /// - Parameters:
-    ///   - allowMetered: `discretionary.allow_metered`.
-    ///   - allowBattery: `discretionary.allow_battery`.
+    ///   - allowMetered: Whether they may run on a metered link (setting `discretionary.allow_metered`).
+    ///   - allowBattery: Whether they may run on battery power (setting `discretionary.allow_battery`).
     package func allowsDiscretionary(allowMetered: Bool, allowBattery: Bool) -> Bool {
         (allowMetered || isMetered != true) && (allowBattery || isOnBattery != true)
     }
