@@ -3,6 +3,7 @@ internal import Glibc
 internal import Platform
 package import PodcastLibrary
 internal import Synchronization
+internal import SystemPackage
 package import TransferCore
 package import TransferEngine
 
@@ -101,14 +102,12 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     }
 
     private static func read(_ path: String) throws(CredentialFileError) -> [ID: Credentials] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return [:] }
-            throw CredentialFileError.unreadable(path: path, reason: String(cString: strerror(errno)))
-        }
-        defer { close(descriptor) }
-        guard let bytes = readAll(descriptor) else {
-            throw CredentialFileError.unreadable(path: path, reason: String(cString: strerror(errno)))
+        let bytes: [UInt8]
+        do throws(Errno) {
+            bytes = try readFile(path)
+        } catch {
+            if error == .noSuchFileOrDirectory { return [:] }
+            throw CredentialFileError.unreadable(path: path, reason: error.description)
         }
         guard let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)) else {
             throw CredentialFileError.damaged(path: path)

@@ -1,7 +1,6 @@
-internal import Glibc
-internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
+internal import SystemPackage
 package import TransferCore
 
 /// The copy of the subscription list beside the library, from which a lost library is restored. The format is OPML,
@@ -26,12 +25,13 @@ package enum SubscriptionsCopy {
 
     /// Returns the subscriptions in a copy; empty if there is no file.
     package static func read(_ path: String) throws(Problem) -> [OPML.Subscription] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        guard descriptor >= 0, let bytes = readAll(descriptor) else {
+        let bytes: [UInt8]
+        do throws(Errno) {
+            bytes = try readFile(path)
+        } catch {
             // A folder at the path has no subscriptions that could be lost, so it counts as no file.
-            if errno == ENOENT || errno == EISDIR { return [] }
-            throw Problem(description: "\(path) cannot be read: \(String(cString: strerror(errno)))")
+            if error == .noSuchFileOrDirectory || error == .isDirectory { return [] }
+            throw Problem(description: "\(path) cannot be read: \(error.description)")
         }
         do {
             return try OPML.parse(bytes).subscriptions
