@@ -3,8 +3,8 @@ internal import Platform
 /// The rules that decide when an episode counts as in progress or played, and where playback resumes. All numbers are
 /// in seconds.
 package enum ListeningRules {
-    /// The position from which an episode that is not played counts as in progress. A change of the value requires a
-    /// migration of the library: the condition of its index `episode_begun` contains the same number.
+    /// The position from which an episode that is not played counts as in progress. The condition of
+    /// the library's index `episode_begun` contains the same number.
     package static let inProgress: Double = 30
     /// A start below this position is a start from the beginning.
     package static let beginning: Double = 5

@@ -31,7 +31,7 @@ package final class Library: Sendable {
         self.readers = readers
     }
 
-    /// Opens the library for the writing process; creates it if there is none, migrates it if it is old.
+    /// Opens the library for the writing process; creates it if there is none.
     ///
     /// The file has mode 0600; a folder that this call creates has mode 0700. A damaged file is never replaced.
     package static func openForWriting(at path: String) throws -> Library { try openForWriting(at: path, readers: nil) }
@@ -86,9 +86,6 @@ package final class Library: Sendable {
     private static func checkTables(_ db: Database, of path: String) throws {
         let found = try Schema.found(in: db, of: path)
         if found == 0 { throw absence(of: path, reason: "it has no tables") }
-        if found < Schema.version {
-            throw LibraryError.olderSchema(found: found, known: Schema.version)
-        }
         // Reads the root pages, so that a truncated file is detected here rather than at the first listing.
         for table in [
             "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",

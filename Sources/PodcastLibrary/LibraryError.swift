@@ -5,10 +5,8 @@ package import TransferCore
 package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The library does not exist at this path, or is empty.
     case missing(path: String)
-    /// The library was written by a newer podfs.
+    /// The library was written by a newer podfs, or by one before the first release.
     case newerSchema(found: Int, known: Int)
-    /// The library was written by an older podfs and not yet migrated, which only the daemon may do.
-    case olderSchema(found: Int, known: Int)
     case damaged(path: String, reason: String)
     case alreadySubscribed(name: String)
     case nameTaken(String)
@@ -33,9 +31,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         case .missing(let path):
             "there is no library at \(path); subscribe to a show to create it"
         case .newerSchema(let found, let known):
-            "the library was written by a newer podfs (schema \(found), this one knows \(known)); update podfs"
-        case .olderSchema(let found, let known):
-            "the library was written by an older podfs (schema \(found), this one needs \(known)); restart the daemon"
+            "the library was written by a newer podfs (schema \(found), this one knows \(known)); update podfs, or "
+                + "remove the library if it is from before the first release"
         case .damaged(let path, let reason):
             "the library at \(path) is damaged (\(reason)); run podfs doctor"
         case .alreadySubscribed(let name):

@@ -31,14 +31,14 @@ struct Installation: Sendable {
     func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
     /// Opens the library for reading; `nil` if it does not exist and has no backup, and the copy of the subscriptions
-    /// lists no show. If the library is damaged or has an older schema, or if it does not exist but can be restored,
-    /// starts the daemon, which first repairs, migrates or restores it.
+    /// lists no show. If the library is damaged, or if it does not exist but can be restored, starts the daemon,
+    /// which first repairs or restores it.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: paths.library)
         } catch LibraryError.missing where !canBeRestored {
             return nil
-        } catch LibraryError.missing, LibraryError.damaged, LibraryError.olderSchema {
+        } catch LibraryError.missing, LibraryError.damaged {
             try launcher.connectOrStart(role: .command).close()
             return try Library.openForReading(at: paths.library)
         }
@@ -51,7 +51,7 @@ struct Installation: Sendable {
             || (try? SubscriptionsCopy.read(paths.subscriptionsCopy))?.isEmpty != true
     }
 
-    /// Whether a library file exists and is not empty; it may be damaged or of another schema.
+    /// Whether a library file exists and is not empty; it may be damaged or of a newer version.
     var hasLibrary: Bool {
         var status = stat()
         return stat(paths.library, &status) == 0 && status.st_size > 0

@@ -30,7 +30,7 @@ struct ListingTests {
         #expect(entries[2...12].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
         #expect(entries[13].node == NodeNumber.search.node)
         #expect(entries[14].node == NodeNumber.tags.node)
-        // Ids of views are part of inode numbers: `Latest` and `Downloaded` have the same ids as in earlier versions.
+        // Ids of views are part of inode numbers.
         for (entry, view) in zip(entries[15...18], [2, 4, 1, 3] as [Int64]) {
             #expect(entry.node == NodeNumber(kind: .view, row: view).node)
         }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PodcastFeed
 import Testing
 import TransferCore
@@ -222,28 +221,5 @@ struct EpisodeMediaTests {
     @Test(arguments: ["file:///etc/passwd", "https://x.example/a b", "https://x.example/a\n#EXT", "relative.m3u8", ""])
     func anInvalidAddressIsOmittedFromThePlaylist(url: String) {
         #expect(StreamFile.content(title: "T", duration: .infinity, url: url) == Array("#EXTM3U\n".utf8))
-    }
-
-    @Test func playlistsThatAnEarlierVersionDownloadedAreForgotten() throws {
-        let path = folder.path + "/old.sqlite"
-        let database = try DatabaseQueue(path: path)
-        try Schema.migrator.migrate(database, upTo: "8")
-        try database.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO podcast (id, name, folded, url, title, created, changed)
-                    VALUES (1, 'a', 'a', 'u', 'a', 1, 1);
-                    INSERT INTO episode (id, podcast, name, folded, title, moment, url, first_seen, changed,
-                        confirmed_size, digest, visible_digest)
-                    VALUES (1, 1, 'x.m3u8', 'x', 'x', 1, 'https://x.example/a.m3u8', 1, 1, 68, 5, 5),
-                        (2, 1, 'y.mp3', 'y', 'y', 1, 'https://x.example/a.mp3', 1, 1, 68, 5, 5);
-                    INSERT INTO rendition (episode, podcast, generation, file, created, last_opened, complete)
-                    VALUES (1, 1, 1, 'f1', 1, 1, 1), (2, 1, 1, 'f2', 1, 1, 1);
-                    """)
-        }
-        try database.close()
-        let library = try Library.openForWriting(at: path)
-        #expect(try library.renditions().map(\.episode) == [2])
-        #expect(try library.episode(id: 1)?.generation == 2)
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferCore
 
@@ -74,29 +73,5 @@ struct LibraryUploadTests {
         #expect(throws: LibraryError.self) { try add(2) { $0.media.file = "file-1" } }
         #expect(try library.uploads().count == 1)
         #expect(throws: LibraryError.self) { try library.record(upload: 1, Upload.Progress(step: "nowhere")) }
-    }
-
-    @Test func anOlderLibraryGetsTheUploadTable() throws {
-        let path = folder.path + "/old.sqlite"
-        let old = try DatabaseQueue(path: path)
-        try Schema.migrator.migrate(old, upTo: "2")
-        try old.write { db in
-            try db.execute(
-                sql:
-                    "INSERT INTO podcast (name, folded, url, title, created, changed) VALUES ('A', 'a', 'u', 'A', 1, 1)"
-            )
-        }
-        try old.close()
-        #expect(throws: LibraryError.olderSchema(found: 2, known: Library.schemaVersion)) {
-            try Library.openForReading(at: path)
-        }
-        let library = try Library.openForWriting(at: path)
-        #expect(try library.podcasts().map(\.name) == ["A"])
-        #expect(try library.uploads().isEmpty)
-        _ = try library.add(
-            Upload(
-                url: "u", title: "t", media: Upload.Part(name: "n", file: "f"), size: 1, idempotencyKey: "k",
-                created: 1))
-        #expect(try Library.openForReading(at: path).uploads().map(\.id) == [1])
     }
 }

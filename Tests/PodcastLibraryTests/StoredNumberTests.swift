@@ -7,7 +7,7 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Rows with extreme numbers, which an earlier version has stored or a damaged disk has produced.
+/// Rows with extreme numbers, which a damaged disk has produced.
 @Suite struct StoredNumberTests {
     private static let tables = [
         "podcast", "episode", "attachment", "rendition", "download", "event", "session", "counter", "upload",

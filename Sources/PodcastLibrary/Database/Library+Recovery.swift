@@ -115,21 +115,6 @@ extension Library {
         return stat(path + "-wal", &status) == 0 && status.st_size > 32
     }
 
-    /// Checks a backup for damage. Its schema may be older, since a restoration migrates it.
-    ///
-    /// - Throws: `damaged`, or another `LibraryError` if it cannot be read.
-    package static func checkBackup(at path: String) throws {
-        do {
-            try openForReading(at: path).check()
-        } catch LibraryError.olderSchema {
-            try LibraryError.translating(path) {
-                let file = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
-                try file.read { db in try check(db, of: path) }
-                try file.close()
-            }
-        }
-    }
-
     static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }
 
     private static func openWritable(at path: String, readers: ReaderConnections? = nil) throws -> Library {
@@ -160,7 +145,7 @@ extension Library {
         }
     }
 
-    /// Copies a backup, migrates and checks the copy, and reserves the ids that may have been assigned since the
+    /// Copies a backup, checks the copy, and reserves the ids that may have been assigned since the
     /// backup was made.
     ///
     /// - Returns: The time of the backup.

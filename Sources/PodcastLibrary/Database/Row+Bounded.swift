@@ -22,7 +22,7 @@ enum StoredNumber {
     }
 }
 
-/// Safe conversions of columns. An earlier version may have stored unbounded numbers, and a damaged disk may change a
+/// Safe conversions of columns. A damaged disk may change a
 /// row. Neither such a number nor a missing value may crash the process that reads the row. These subscripts take
 /// precedence over GRDB's, which trap for an unexpected NULL.
 extension Row {

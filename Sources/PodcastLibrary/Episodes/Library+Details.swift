@@ -4,21 +4,6 @@ internal import Platform
 package import PodcastFeed
 package import TransferCore
 
-extension Schema {
-    /// The details of shows and episodes that the generated pages need: one JSON text for each show and each episode.
-    static let details = """
-        ALTER TABLE podcast ADD COLUMN quiet_times INTEGER;   -- QuietTimes
-        CREATE TABLE show_details (
-            podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,
-            value TEXT NOT NULL
-        ) STRICT;
-        CREATE TABLE episode_details (
-            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
-            value TEXT NOT NULL
-        ) STRICT;
-        """
-}
-
 /// The stored form of the details of shows and episodes: JSON text.
 enum StoredDetails {
     /// Returns the JSON of a value; equal values have equal text.

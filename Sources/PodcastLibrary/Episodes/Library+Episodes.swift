@@ -274,7 +274,7 @@ enum EpisodeSQL {
     static let alternateKind = 0
     static let transcriptKind = 1
     static let chapterKind = 2
-    /// The value of `buried` in the row of an alternate; see `Schema.alternates`.
+    /// The value of `buried` in the row of an alternate; see `Schema.episodes`.
     static let alternate = 2
 
     /// The SQL expression for an episode's size: the size that a server has confirmed for the file that the feed

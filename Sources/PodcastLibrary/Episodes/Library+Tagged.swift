@@ -33,33 +33,6 @@ package struct TaggedFile: Sendable, Equatable {
     package var content: Content
 }
 
-extension Schema {
-    /// Creates the table of the files in `Tagged`, and reserves the folder's name. If a show has that name, a number is
-    /// added to the folder's name. Also removes the validators (ETag, Last-Modified) of all feeds.
-    static func addTagged(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE tagged (
-                    episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
-                    generation INTEGER NOT NULL,
-                    rendition INTEGER NOT NULL,
-                    tag_size INTEGER NOT NULL,
-                    fingerprint INTEGER NOT NULL,
-                    skipped INTEGER NOT NULL,
-                    total INTEGER
-                ) STRICT
-                """)
-        // Earlier versions did not read `itunes:block`, and had no files for alternates. Without validators, each feed
-        // is fetched completely once more.
-        try db.execute(sql: "UPDATE podcast SET etag = NULL, last_modified = NULL")
-        var names = UniqueNames(taken: [])
-        let name = try names.claim("Tagged") { try Library.isTaken($0, db) }
-        try db.execute(
-            sql: "INSERT INTO root_folder (role, name, folded) VALUES ('tagged', ?, ?)",
-            arguments: [name, FileName.folded(name)])
-    }
-}
-
 extension Library {
     /// Returns the name of the folder of tagged files in the root.
     package func taggedFolder() throws -> String {

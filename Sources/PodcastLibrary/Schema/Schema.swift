@@ -1,47 +1,30 @@
 import GRDB
 
-/// The tables, and the migrations of older libraries.
-///
-/// Migrations are registered by their version and never edited once released: a change is a new migration.
+/// The tables of the library.
 enum Schema {
     /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
-    static var version: Int { steps.count }
-
-    /// The migrations; the first leads to version 1.
-    private static let steps: [@Sendable (Database) throws -> Void] = [
-        { db in try db.execute(sql: coreTables) },
-        { db in try db.execute(sql: eventsAndAutomation) },
-        { db in try db.execute(sql: uploads) },
-        { db in try db.execute(sql: sync) },
-        { db in try renameUnsafeFiles(db) },
-        // The state of the complete cache file; opaque to this module.
-        { db in try db.execute(sql: "ALTER TABLE rendition ADD COLUMN file_state TEXT") },
-        { db in try db.execute(sql: access) },
-        { db in try db.execute(sql: details) },
-        { db in try db.execute(sql: media) },
-        { db in try db.execute(sql: listening) },
-        { db in try addViews(db) },
-        { db in try db.execute(sql: alternates) },
-        { db in try db.execute(sql: chapterImages) },
-        { db in try addTagged(db) },
-    ]
+    static let version = 1
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        for (version, step) in zip(1..., steps) {
-            migrator.registerMigration("\(version)") { db in
-                try step(db)
-                try db.execute(sql: "PRAGMA user_version = \(version)")
-            }
+        migrator.registerMigration("\(version)") { db in
+            for sql in [episodes, views, transfers, sync, firstRows] { try db.execute(sql: sql) }
+            try db.execute(sql: "PRAGMA user_version = \(version)")
         }
         return migrator
     }
 
-    /// The shows, episodes, renditions and downloads.
+    /// The shows and episodes, and the cached files.
     ///
     /// AUTOINCREMENT, because ids are part of inode numbers: the kernel's caches would confuse a file with an earlier
     /// one of the same id. Show notes have a separate table, so that listings read small rows.
-    private static let coreTables = """
+    ///
+    /// An alternate (a further encoding of an episode, with a file of its own in the folder `.alternates`) has two
+    /// rows. The row in `episode` gives it an episode id, generations and renditions like those of any episode; the row
+    /// in `alternate` names the episode to which it belongs. In the row in `episode`, `name` is the path below the
+    /// show's folder, and `buried` is 2, so that no listing of episodes contains the alternate. Once the feed no longer
+    /// offers the alternate, `buried` is 1, as in every tombstone (the row of a removed episode).
+    private static let episodes = """
         CREATE TABLE podcast (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             name TEXT NOT NULL,
@@ -67,7 +50,14 @@ enum Schema {
             next_refresh INTEGER,
             created INTEGER NOT NULL,
             changed INTEGER NOT NULL,
-            ephemeral INTEGER NOT NULL DEFAULT 0
+            ephemeral INTEGER NOT NULL DEFAULT 0,
+            failures INTEGER NOT NULL DEFAULT 0,   -- consecutive failed refreshes
+            update_interval INTEGER,               -- the feed's own interval in seconds
+            quiet_times INTEGER,                   -- QuietTimes
+            unplayable INTEGER,                    -- the number of the feed's items that are not episodes
+            given_url TEXT,                        -- NULL where a catalogue or a server named it
+            reach INTEGER,                         -- AddressSpace: the most private that the feed may be in
+            space INTEGER                          -- AddressSpace: what the feed was last fetched from
         ) STRICT;
         CREATE UNIQUE INDEX podcast_folded ON podcast (folded) WHERE ephemeral = 0;
 
@@ -104,11 +94,19 @@ enum Schema {
             last_opened INTEGER,
             sidecars INTEGER NOT NULL DEFAULT 0,
             digest INTEGER NOT NULL,
-            visible_digest INTEGER NOT NULL
+            visible_digest INTEGER NOT NULL,
+            declined INTEGER NOT NULL DEFAULT 0,   -- cancelled or evicted by a person
+            automatic INTEGER NOT NULL DEFAULT 0,  -- fetched ahead, and not requested since
+            medium TEXT,                   -- the encoding, unless it is the item's main one
+            main_url TEXT,                 -- the address of the main encoding in that case
+            last_played INTEGER,           -- when it was last listened to, on any device
+            started REAL,                  -- where the last stretch of listening began, for the sync server
+            total REAL                     -- the duration according to the player, for the sync server
         ) STRICT;
         CREATE UNIQUE INDEX episode_folded ON episode (podcast, folded);
         CREATE INDEX episode_order ON episode (podcast, moment DESC, id DESC) WHERE buried = 0;
         CREATE INDEX episode_moment ON episode (moment DESC, id DESC) WHERE buried = 0;
+        CREATE INDEX episode_begun ON episode (position) WHERE played = 0 AND position >= 30;
 
         CREATE TABLE detail (
             episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
@@ -126,8 +124,41 @@ enum Schema {
             length INTEGER,
             start REAL,
             title TEXT,
+            image TEXT,
             PRIMARY KEY (episode, kind, position)
         ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE show_details (        -- what only the pages need, as JSON
+            podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,
+            value TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE episode_details (
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            value TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE media_source (        -- the file's addresses in order, if it has several or a hash
+            episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            url TEXT NOT NULL,
+            hash TEXT,
+            PRIMARY KEY (episode, position)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE alternate (
+            medium INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,            -- in the episode's folder
+            key TEXT NOT NULL,             -- identifies the encoding in later documents
+            title TEXT,
+            bit_rate REAL,
+            height INTEGER,
+            language TEXT,
+            codecs TEXT
+        ) STRICT;
+        CREATE INDEX alternate_episode ON alternate (episode, position);
 
         CREATE TABLE rendition (
             episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
@@ -142,10 +173,76 @@ enum Schema {
             complete INTEGER NOT NULL DEFAULT 0,
             sha256 TEXT,
             created INTEGER NOT NULL,
-            last_opened INTEGER NOT NULL
+            last_opened INTEGER NOT NULL,
+            file_state TEXT,               -- the state of the complete cache file; opaque to the library
+            verified INTEGER NOT NULL DEFAULT 0  -- the file's hash is the one in the feed
         ) STRICT;
         CREATE INDEX rendition_complete ON rendition (podcast) WHERE complete = 1;
 
+        CREATE TABLE tagged (
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            generation INTEGER NOT NULL,
+            rendition INTEGER NOT NULL,
+            tag_size INTEGER NOT NULL,
+            fingerprint INTEGER NOT NULL,
+            skipped INTEGER NOT NULL,
+            total INTEGER
+        ) STRICT;
+        """
+
+    /// The views, the episodes in each view, tags, and other folders in the root.
+    private static let views = """
+        CREATE TABLE view (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL,
+            folded TEXT NOT NULL UNIQUE,
+            definition TEXT NOT NULL,               -- lines of KEY=VALUE
+            count INTEGER NOT NULL DEFAULT 0,
+            truncated INTEGER NOT NULL DEFAULT 0,   -- whether more episodes match than the limit allows
+            revision INTEGER NOT NULL DEFAULT 0,    -- grows when an episode enters, leaves or changes its name
+            changed INTEGER NOT NULL DEFAULT 0,     -- when an episode last entered or left
+            expires INTEGER                         -- when the passing of time next changes the episodes
+        ) STRICT;
+
+        CREATE TABLE view_episode (
+            view INTEGER NOT NULL REFERENCES view ON DELETE CASCADE,
+            rank INTEGER NOT NULL,                  -- ascending in the view's order
+            tie INTEGER NOT NULL,                   -- the order of equal ranks: the episode's id or its negative
+            episode INTEGER NOT NULL,
+            PRIMARY KEY (view, rank, tie)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX view_episode_episode ON view_episode (episode);
+
+        CREATE TABLE view_title (                   -- the episodes whose titles a view's expression matches
+            episode INTEGER NOT NULL,
+            view INTEGER NOT NULL REFERENCES view ON DELETE CASCADE,
+            PRIMARY KEY (episode, view)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX view_title_view ON view_title (view);
+
+        CREATE TABLE tag (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL,
+            folded TEXT NOT NULL UNIQUE
+        ) STRICT;
+
+        CREATE TABLE show_tag (
+            podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE,
+            tag INTEGER NOT NULL REFERENCES tag ON DELETE CASCADE,
+            PRIMARY KEY (podcast, tag)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX show_tag_tag ON show_tag (tag);
+
+        CREATE TABLE root_folder (                  -- other folders in the root that may collide with a show
+            role TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            folded TEXT NOT NULL UNIQUE
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Downloads and uploads, outstanding or failed; settings; events stored for disconnected clients. The ids of
+    /// uploads come from the sequence of the downloads' ids, so that the id of a task is unique.
+    private static let transfers = """
         CREATE TABLE download (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             episode INTEGER NOT NULL UNIQUE REFERENCES episode ON DELETE CASCADE,
@@ -153,7 +250,30 @@ enum Schema {
             suspended INTEGER NOT NULL DEFAULT 0,
             created INTEGER NOT NULL,
             error TEXT,
-            error_number INTEGER
+            error_number INTEGER,
+            automatic INTEGER NOT NULL DEFAULT 0  -- not requested by a person
+        ) STRICT;
+
+        CREATE TABLE upload (
+            id INTEGER PRIMARY KEY,
+            url TEXT NOT NULL,
+            title TEXT NOT NULL,
+            description TEXT,
+            name TEXT NOT NULL,                    -- of the file that was published
+            file TEXT NOT NULL UNIQUE,             -- of the copy of it
+            size INTEGER NOT NULL,
+            type TEXT,
+            image_name TEXT,
+            image_file TEXT UNIQUE,
+            image_type TEXT,
+            idempotency_key TEXT NOT NULL UNIQUE,
+            step TEXT NOT NULL DEFAULT 'unposted' CHECK (step IN ('unposted', 'posting', 'posted')),
+            location TEXT,                         -- the address to send the media to, once the server has named it
+            tus INTEGER,                           -- whether that address supports tus; NULL until known
+            held INTEGER NOT NULL DEFAULT 0,       -- number of bytes that the server reports to have
+            suspended INTEGER NOT NULL DEFAULT 0,
+            created INTEGER NOT NULL,
+            error TEXT
         ) STRICT;
 
         CREATE TABLE setting (
@@ -162,10 +282,7 @@ enum Schema {
             value TEXT NOT NULL,
             PRIMARY KEY (podcast, key)
         ) STRICT, WITHOUT ROWID;
-        """
 
-    /// Events stored for disconnected clients, and the data for automatic transfers and refreshes.
-    private static let eventsAndAutomation = """
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
             time INTEGER NOT NULL,
@@ -188,11 +305,15 @@ enum Schema {
             url TEXT NOT NULL,
             PRIMARY KEY (podcast, url)
         ) STRICT, WITHOUT ROWID;
+        """
 
-        ALTER TABLE download ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;  -- not requested by a person
-        ALTER TABLE episode ADD COLUMN declined INTEGER NOT NULL DEFAULT 0;    -- cancelled or evicted by a person
-        ALTER TABLE episode ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;   -- fetched ahead, and not requested since
-        ALTER TABLE podcast ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;    -- consecutive failed refreshes
-        ALTER TABLE podcast ADD COLUMN update_interval INTEGER;                -- the feed's own interval in seconds
+    /// The first views, and the other folders in the root.
+    private static let firstRows = """
+        INSERT INTO view (id, name, folded, definition) VALUES
+            (1, 'Latest', 'latest', 'limit=50'),
+            (2, 'Downloaded', 'downloaded', 'downloaded=true\nlimit=none'),
+            (3, 'Unplayed', 'unplayed', 'unplayed=true'),
+            (4, 'In Progress', 'in progress', 'in_progress=true\norder=recently_played');
+        INSERT INTO root_folder (role, name, folded) VALUES ('tags', 'Tags', 'tags'), ('tagged', 'Tagged', 'tagged');
         """
 }

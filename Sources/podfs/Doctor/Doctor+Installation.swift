@@ -159,8 +159,6 @@ extension Doctor {
                     "there is no backup: rename the file and subscribe again"
                 }
             return [.problem("library", "\(paths.library) is damaged (\(reason))", remedy: remedy)]
-        } catch LibraryError.olderSchema {
-            return [.ok("library", "it is from an older version; the daemon migrates it")]
         } catch {
             return [.problem("library", "\(error)", remedy: "see \(paths.log)")]
         }
@@ -210,7 +208,7 @@ extension Doctor {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         do {
-            try Library.checkBackup(at: path)
+            try Library.openForReading(at: path).check()
             return .sound(TimeText.iso8601(Int64(status.st_mtim.tv_sec)))
         } catch LibraryError.damaged(_, let reason) {
             return .damaged(reason)

@@ -61,11 +61,11 @@ final class Mount: Sendable {
             gid: try options.gid.map { try Account.group($0) } ?? getgid())
     }
 
-    /// Opens the library. If it is missing, old or damaged, the daemon creates, migrates or repairs it first.
+    /// Opens the library. If it is missing or damaged, the daemon creates or repairs it first.
     private static func library(_ installation: Installation) throws -> Library {
         do {
             return try Library.openForReading(at: installation.paths.library)
-        } catch LibraryError.missing, LibraryError.olderSchema, LibraryError.damaged {
+        } catch LibraryError.missing, LibraryError.damaged {
             try installation.launcher.connectOrStart(role: .command).close()
             return try Library.openForReading(at: installation.paths.library)
         }

@@ -1,6 +1,5 @@
 import DaemonCore
 import Foundation
-import GRDB
 import Glibc
 import Listening
 import PodcastProtocol
@@ -156,48 +155,5 @@ struct AlternateTests {
         }
         #expect(try daemon.library.downloads().isEmpty)
         await daemon.stop()
-    }
-
-    // MARK: Libraries of earlier versions
-
-    /// Creates another installation whose library has the tables of an earlier version. Copies the library's rows and
-    /// the stored feeds to it.
-    private func copied(by version: String) throws -> ServiceHome {
-        let copy = try ServiceHome()
-        let database = try DatabaseQueue(path: copy.paths.library)
-        try Schema.migrator.migrate(database, upTo: version)
-        try database.writeWithoutTransaction { db in
-            try db.execute(sql: "ATTACH ? AS whole", arguments: [home.paths.library])
-            for table in ["podcast", "episode", "detail", "attachment", "setting"] {
-                let columns = try db.columns(in: table).map(\.name).joined(separator: ", ")
-                try db.execute(sql: "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM whole.\(table)")
-            }
-            // The earlier version stored no alternates. Its digest of an item covered less, so it differs from today's.
-            try db.execute(
-                sql: """
-                    DELETE FROM main.episode WHERE buried = \(EpisodeSQL.alternate);
-                    UPDATE main.episode SET digest = 0, sidecars = sidecars & ~\(Sidecars.alternates.rawValue);
-                    DETACH whole
-                    """)
-        }
-        try database.close()
-        try FileManager.default.removeItem(atPath: copy.paths.feeds)
-        try FileManager.default.copyItem(atPath: home.paths.feeds, toPath: copy.paths.feeds)
-        return copy
-    }
-
-    /// The feed has not changed since an earlier version of podfs, which stored no alternates, fetched it.
-    @Test func knownShowsGetAlternatesAtTheNextRefresh() async throws {
-        let (daemon, _, main, _) = try await start()
-        await daemon.stop()
-        let copy = try copied(by: "11")
-        let later = try await copy.start()
-        #expect(try later.library.alternates(of: main).isEmpty && later.library.episodes(of: 1).count == 1)
-        let client = try await later.connect()
-        for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [1])) }
-        #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
-        #expect(try later.library.alternates(of: main).map(\.fileName) == ["Small.opus"])
-        #expect(copy.cacheFiles.isEmpty)
-        await later.stop()
     }
 }

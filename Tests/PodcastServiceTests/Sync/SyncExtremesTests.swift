@@ -70,8 +70,7 @@ import TransferCore
         #expect(try library.syncQueue().parked > 10)
     }
 
-    /// An earlier version of the daemon stored the extreme timestamp of a response, and then crashed on it. After each
-    /// restart it crashed again, on the stored row.
+    /// A daemon that crashes on a stored number crashes again after each restart.
     @Test func aDaemonSurvivesExtremeTimestampsInAnswersAndRows() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 2)

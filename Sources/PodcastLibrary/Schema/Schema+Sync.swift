@@ -4,21 +4,6 @@ extension Schema {
     /// The triggers fill the offline queue: every write of a subscription, a played flag or a position queues the
     /// change in the same transaction. They queue nothing without an account, or while changes from the server are
     /// applied (`applying`).
-    ///
-    /// - `sync_feed`: the addresses in the server's list, as the server spells them. `podcast` is the id of the show
-    ///   with that address; it remains after the show is removed.
-    /// - `sync_subscription`: subscription changes that the server has not confirmed. `sent` is the value in a request
-    ///   to which no response has arrived: the server may have accepted it.
-    /// - `sync_episode`: the timestamp of each episode's state, by the server's clock.
-    /// - `sync_pending`: episode states that the server has not confirmed. `at` is the time of the change by the local
-    ///   clock, `floor` the lowest timestamp that it may be sent with, and `stamp` the timestamp that it was first sent
-    ///   with, so that a repeated request is identical.
-    /// - `sync_parked`: states of episodes that are not in the library, applied when the episode appears. `unsent` is
-    ///   1 if the server has not confirmed the state.
-    /// - `sync_action`: the log of actions received from the server. `clamped` is 1 if the action's timestamp was in
-    ///   the future, so that the time of receipt was used instead.
-    /// - `sync_removed`: shows unsubscribed by another device. Their rows are retained for a while, so that the show
-    ///   can return unchanged.
     static let sync = """
         CREATE TABLE sync_account (
             id INTEGER PRIMARY KEY CHECK (id = 1),
