@@ -22,7 +22,7 @@ extension Download {
             case .granted: connection.handle?.resume()
             case .waiting: engine.slots.setServing(connection.token, forReader, now: engine.now)
             case .none:
-                requestSlot(connection, forReader: forReader) { [unowned self] in
+                requestSlot(connection, forReader: forReader) { [self] in
                     markDirty(connection)
                     connection.handle?.resume()
                 }
@@ -43,7 +43,7 @@ extension Download {
         let connection = DownloadConnection(
             id: id, token: engine.slots.newToken(), url: url, request: request, download: self)
         connections[id] = connection
-        requestSlot(connection, forReader: request.forReader) { [unowned self] in start(connection) }
+        requestSlot(connection, forReader: request.forReader) { [self] in start(connection) }
     }
 
     private func requestSlot(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
@@ -87,7 +87,7 @@ extension Download {
         [engine.slots.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
     }
 
-    private func remove(_ connection: DownloadConnection) {
+    func remove(_ connection: DownloadConnection) {
         connections[connection.id] = nil
         if let handle = connection.handle { engine.exchanges.remove(handle) }
         engine.slots.rates.remove(connection.token)

@@ -9,6 +9,7 @@ internal import TransferCore
 /// return the results through its mailbox.
 final class Download {
     private(set) var source: DownloadSource
+    /// The loop, which owns all downloads and their connections.
     unowned let engine: EngineLoop
     var machine: DownloadMachine
     /// The cache file of the machine's generation; `nil` until bytes are stored.
@@ -243,14 +244,15 @@ final class Download {
 
     /// Ends all connections and fails waiting readers; the present ranges are in a checkpoint when this returns.
     func shutDown(_ error: TransferError) {
-        apply(machine.shutDown(error))
-        process()
+        end(error)
         saveCheckpoint(synchronously: true)
     }
 
     /// Ends the connections of a removed file, and fails its waiting readers.
-    func discard() {
-        apply(machine.shutDown(TransferError(.removed, "the file was removed from the cache")))
+    func discard() { end(TransferError(.removed, "the file was removed from the cache")) }
+
+    private func end(_ error: TransferError) {
+        apply(machine.shutDown(error))
         process()
     }
 
@@ -266,6 +268,8 @@ final class Download {
 
     func apply(_ actions: [DownloadMachine.Action]) {
         for action in actions { perform(action) }
+        // The machine no longer has the connections that it has released.
+        for connection in connections.values { remove(connection) }
         if !actions.isEmpty { report(force: false) }
     }
 

@@ -14,7 +14,8 @@ final class DownloadConnection: EasyHandleReceiver {
     /// The requested URL.
     let url: String
     let request: DownloadMachine.ConnectRequest
-    unowned let download: Download
+    /// Strong, because a server decides when curl ends the exchange. `Download.remove` breaks the cycle.
+    let download: Download
     /// The exchange; `nil` until the connection has had a slot.
     var handle: EasyHandle?
     /// A head that the machine has not processed yet.

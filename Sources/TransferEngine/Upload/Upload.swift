@@ -8,6 +8,7 @@ internal import TransferCore
 final class Upload: EasyHandleReceiver {
     /// Replaced when the upload is resumed: the owner may have new credentials.
     var source: UploadSource
+    /// The loop, which owns all uploads.
     private unowned let engine: EngineLoop
     private(set) var machine: UploadMachine
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
@@ -113,7 +114,7 @@ final class Upload: EasyHandleReceiver {
         for action in actions {
             switch action {
             case .send(let id, let request):
-                engine.requestUploadSlot(self) { [unowned self] in start(id, request) }
+                engine.requestUploadSlot(self) { [self] in start(id, request) }
             case .abort(let id): abort(id)
             case .record(let id, let data): engine.emit(.upload(.record(key: source.key, id, data)))
             case .resolveDoubt(let error): engine.emit(.upload(.doubtful(key: source.key, error)))
