@@ -38,11 +38,11 @@ package struct ConnectionPools: Sendable {
     /// The id of a connection, chosen by the driver.
     package typealias Token = Int
 
-    private enum Pool {
+    enum Pool: CaseIterable {
         case filling, readers, probes
     }
 
-    private struct Entry {
+    struct Entry {
         var host: String
         var pool: Pool
         /// The priority of the download task that the connection belongs to.
@@ -60,8 +60,7 @@ package struct ConnectionPools: Sendable {
 
     private let limits: Limits
     private var active: [Token: Entry] = [:]
-    /// The waiting connections in order of arrival.
-    private var waiting: [(token: Token, entry: Entry)] = []
+    private var waiting = WaitingConnections()
 
     package init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -77,7 +76,7 @@ package struct ConnectionPools: Sendable {
             admit(token, entry, now)
             return true
         }
-        waiting.append((token, entry))
+        waiting.append(token, entry)
         return false
     }
 
@@ -87,7 +86,7 @@ package struct ConnectionPools: Sendable {
     /// - Returns: The tokens that now have a slot: those of higher priority first, and in order of arrival within one
     ///   priority.
     package mutating func release(_ token: Token, now: Instant) -> [Token] {
-        waiting.removeAll { $0.token == token }
+        waiting.remove(token)
         guard active.removeValue(forKey: token) != nil else { return [] }
         return admitWaiting(now)
     }
@@ -98,9 +97,11 @@ package struct ConnectionPools: Sendable {
     ///
     /// - Returns: as `release`.
     package mutating func setServing(_ token: Token, _ serving: Bool, now: Instant) -> [Token] {
-        if let index = waiting.firstIndex(where: { $0.token == token }) {
-            waiting[index].entry.isServing = serving
-            if waiting[index].entry.pool != .probes { waiting[index].entry.pool = serving ? .readers : .filling }
+        if waiting.contains(token) {
+            waiting.update(token) { entry in
+                entry.isServing = serving
+                if entry.pool != .probes { entry.pool = serving ? .readers : .filling }
+            }
             return admitWaiting(now)
         }
         guard var entry = active[token] else { return [] }
@@ -119,8 +120,8 @@ package struct ConnectionPools: Sendable {
     /// - Returns: as `release`.
     package mutating func setPriority(_ token: Token, _ priority: TransferPriority, now: Instant) -> [Token] {
         active[token]?.priority = priority
-        guard let index = waiting.firstIndex(where: { $0.token == token }) else { return [] }
-        waiting[index].entry.priority = priority
+        guard waiting.contains(token) else { return [] }
+        waiting.update(token) { $0.priority = priority }
         return admitWaiting(now)
     }
 
@@ -132,7 +133,7 @@ package struct ConnectionPools: Sendable {
         // been admitted.
         var later = self
         for token in chosen { later.active[token] = nil }
-        for request in waiting where request.entry.pool == .readers {
+        for request in waitingReaders {
             if !later.canStart(request.entry) {
                 guard let token = later.candidate(for: request.entry), let entry = active[token],
                     entry.since + limits.slotTime <= now
@@ -149,7 +150,7 @@ package struct ConnectionPools: Sendable {
     /// connections that are due have not been ended.
     package var deadline: Instant? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
-        for request in waiting where request.entry.pool == .readers {
+        for request in waitingReaders {
             guard let token = candidate(for: request.entry), let entry = active[token] else { continue }
             let slotEnd = entry.since + limits.slotTime
             result = min(result ?? slotEnd, slotEnd)
@@ -169,6 +170,11 @@ package struct ConnectionPools: Sendable {
         }.min { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
     }
 
+    /// The waiting readers in order of arrival, if a lingering connection can be ended for one of them.
+    private var waitingReaders: [WaitingConnections.Request] {
+        active.values.contains(where: \.lingers) ? waiting.all(in: .readers) : []
+    }
+
     /// Returns the filling connections to end for tasks of higher priority.
     private func outranked(besides gone: [Token]) -> [Token] {
         var chosen: [Token] = []
@@ -176,30 +182,31 @@ package struct ConnectionPools: Sendable {
         // been admitted.
         var later = self
         for token in gone { later.active[token] = nil }
-        for request in waitingByPriority where request.entry.pool == .filling && request.entry.priority > .automatic {
-            if !later.canStart(request.entry) {
-                let outranked = later.active.filter { token, entry in
-                    guard entry.pool == .filling, entry.priority < request.entry.priority, active[token] != nil else {
-                        return false
-                    }
-                    var without = later
-                    without.active[token] = nil
-                    return without.canStart(request.entry)
+        // The automatic connection to end for a waiting one: the one that got its slot last, so that the others can
+        // complete.
+        func victim(for waiting: Entry) -> Token? {
+            let outranked = later.active.filter { token, entry in
+                guard entry.pool == .filling, entry.priority < waiting.priority, active[token] != nil else {
+                    return false
                 }
-                // End the one that got its slot last, so that the others can complete.
-                let last = outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
-                guard let token = last?.key else { continue }
+                var without = later
+                without.active[token] = nil
+                return without.canStart(waiting)
+            }
+            return outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
+        }
+        while later.active.values.contains(where: { $0.pool == .filling && $0.priority == .automatic }),
+            let request = later.waiting.first(
+                in: .filling, .asked, where: { later.canStart($0) || victim(for: $0) != nil })
+        {
+            if !later.canStart(request.entry), let token = victim(for: request.entry) {
                 later.active[token] = nil
                 chosen.append(token)
             }
+            later.waiting.remove(request.token)
             later.active[request.token] = request.entry
         }
         return chosen
-    }
-
-    /// The waiting connections in the order of admission.
-    private var waitingByPriority: [(token: Token, entry: Entry)] {
-        TransferPriority.allCases.reversed().flatMap { priority in waiting.filter { $0.entry.priority == priority } }
     }
 
     private mutating func admit(_ token: Token, _ entry: Entry, _ now: Instant) {
@@ -212,13 +219,15 @@ package struct ConnectionPools: Sendable {
     private mutating func admitWaiting(_ now: Instant) -> [Token] {
         var started: [Token] = []
         repeat {
-            var admitted: Set<Token> = []
-            for item in waitingByPriority where canStart(item.entry) {
-                admit(item.token, item.entry, now)
-                admitted.insert(item.token)
-                started.append(item.token)
+            for priority in TransferPriority.allCases.reversed() {
+                for pool in Pool.allCases {
+                    while hasSlot(pool), let next = waiting.first(in: pool, priority, where: canStart) {
+                        waiting.remove(next.token)
+                        admit(next.token, next.entry, now)
+                        started.append(next.token)
+                    }
+                }
             }
-            waiting.removeAll { admitted.contains($0.token) }
         } while moveLingering() && !waiting.isEmpty
         return started
     }
@@ -240,12 +249,22 @@ package struct ConnectionPools: Sendable {
     }
 
     private func canStart(_ entry: Entry) -> Bool {
-        let samePool = active.values.filter { $0.pool == entry.pool }
-        let sameHost = samePool.count { $0.host == entry.host }
+        guard hasSlot(entry.pool) else { return false }
+        let sameHost = active.values.count { $0.pool == entry.pool && $0.host == entry.host }
         return switch entry.pool {
-        case .filling: samePool.count < limits.filling && sameHost < limits.fillingPerHost
-        case .readers: samePool.count < limits.readers && sameHost < limits.readersPerHost
-        case .probes: samePool.count < limits.probes && sameHost < limits.probesPerHost
+        case .filling: sameHost < limits.fillingPerHost
+        case .readers: sameHost < limits.readersPerHost
+        case .probes: sameHost < limits.probesPerHost
+        }
+    }
+
+    /// Whether a pool has a free slot for some host.
+    private func hasSlot(_ pool: Pool) -> Bool {
+        let count = active.values.count { $0.pool == pool }
+        return switch pool {
+        case .filling: count < limits.filling
+        case .readers: count < limits.readers
+        case .probes: count < limits.probes
         }
     }
 }
