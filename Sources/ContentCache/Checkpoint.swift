@@ -31,7 +31,6 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// The id of the boot during which the ranges in `received` were written. Their bytes may exist only in that boot's
     /// page cache, so after a reboot only `synced` is trusted.
     package var bootID = ""
-    package var device: UInt64 = 0
     package var inode: UInt64 = 0
     /// The mtime. Together with `inode`, `total`, `allocated` and `changed`, this is the state (`FileState`) that the
     /// file had when it was completed. Absent before the completion, and in checkpoints of earlier versions of podfs.

@@ -43,7 +43,7 @@ extension ContentCache {
         do {
             found = try file.sha256(size: size)
         } catch {
-            throw .unreadable(code: (error as? Errno)?.rawValue ?? EIO)
+            throw .unreadable(code: error.rawValue)
         }
         guard found == sha256 else { throw .wrongContent }
         var fresh = checkpoint

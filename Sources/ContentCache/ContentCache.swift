@@ -78,7 +78,12 @@ package final class ContentCache: Sendable {
     /// Creates a sparse file of `size` bytes, or an empty one if the size is unknown, under a new random name.
     package func create(size: Int64?) throws -> CacheFile {
         let file = try popBlank() ?? createFile()
-        if let size { try file.extend(to: size) }
+        do {
+            if let size { try file.extend(to: size) }
+        } catch {
+            unlink(file.path.string)
+            throw error
+        }
         return file
     }
 
@@ -182,16 +187,15 @@ package final class ContentCache: Sendable {
             }
             return (file, checkpoint, RangeSet(0..<recorded.size))
         }
-        guard let identity = try? file.identity(), identity.device == checkpoint.device,
-            identity.state.inode == checkpoint.inode
-        else {
+        // The device number is not compared, since that of some file systems changes at each mount (btrfs, overlay).
+        guard opened.state.inode == checkpoint.inode else {
             remove(name)
             return nil
         }
         let sameBoot = !bootID.isEmpty && checkpoint.bootID == bootID
         let claimed = sameBoot ? checkpoint.receivedRanges : checkpoint.syncedRanges
         var present = RangeSet<Int64>()
-        for range in claimed.ranges where range.upperBound <= identity.state.size && file.mayContain(range) {
+        for range in claimed.ranges where range.upperBound <= opened.state.size && file.mayContain(range) {
             present.insert(contentsOf: range)
         }
         return (file, checkpoint, present)
@@ -239,7 +243,7 @@ package final class ContentCache: Sendable {
     }
 
     /// Writes a checkpoint to a temporary file, which then replaces the previous checkpoint atomically. Fills in the
-    /// boot id, the device and the file's state. If the cache file has been removed meanwhile, removes the checkpoint
+    /// boot id and the file's state. If the cache file has been removed meanwhile, removes the checkpoint
     /// too; a first checkpoint that was written to a blank is not removed.
     ///
     /// The replaced checkpoint is not removed. The next checkpoint, of any cache file, overwrites it. Removing one file
@@ -255,10 +259,8 @@ package final class ContentCache: Sendable {
         state: FileState? = nil
     ) throws {
         var complete = checkpoint
-        let identity = try file.identity()
-        let state = state ?? identity.state
+        let state = try state ?? file.currentState()
         complete.bootID = bootID
-        complete.device = identity.device
         complete.inode = state.inode
         complete.modified = complete.complete ? state.modified : nil
         complete.allocated = complete.complete ? state.allocated : nil

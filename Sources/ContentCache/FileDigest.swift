@@ -15,7 +15,7 @@ enum FileDigest {
     static func digest(
         _ algorithm: FileHash.Algorithm, of descriptor: FileDescriptor, size: Int64,
         progress: (Int) -> Void = { _ in }
-    ) throws -> String {
+    ) throws(Errno) -> String {
         guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestInit_ex(context, messageDigest(algorithm), nil) == 1 else { throw Errno.ioError }

@@ -7,8 +7,8 @@ import Testing
 @Suite struct CheckpointTests {
     private func checkpoint(_ total: String, _ generation: String, _ from: String, _ to: String) -> Checkpoint? {
         let text = """
-            {"version":1,"key":5,"generation":\(generation),"total":\(total),"complete":false,"bootID":"","device":1,
-            "inode":1,"received":[[\(from),\(to)]],"synced":[]}
+            {"version":1,"key":5,"generation":\(generation),"total":\(total),"complete":false,"bootID":"","inode":1,
+            "received":[[\(from),\(to)]],"synced":[]}
             """
         return Checkpoint.decode(Data(text.utf8))
     }
