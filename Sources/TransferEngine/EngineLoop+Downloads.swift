@@ -1,22 +1,64 @@
+internal import Platform
 internal import TransferCore
 
 // The loaded downloads, and the conditions for all of them.
 extension EngineLoop {
-    func download(_ key: MediaID) -> Download? { downloads[key] }
+    var snapshots: [DownloadSnapshot] {
+        while downloads.hasRequests { loadRequested() }
+        return downloads.all.map(\.snapshot)
+    }
 
-    var snapshots: [DownloadSnapshot] { downloads.all.map(\.snapshot) }
+    /// Returns the download with that key; `nil` if it is not loaded.
+    func download(_ key: MediaID) -> Download? {
+        loadRequested(key)
+        return downloads[key]
+    }
 
     /// Returns the download with that key, loading its source if necessary.
     func download(_ key: MediaID, load: TransferEngine.Loader) throws -> Download {
-        if let download = downloads[key] { return download }
+        if let download = download(key) { return download }
         if isStopping { throw Self.stopped }
         let download = try Download(source: load(), engine: self, limits: configuration.limits)
         downloads[key] = download
         return download
     }
 
+    // MARK: Requests of tasks
+
+    /// The maximum number of downloads loaded for tasks in one iteration. Each takes a tenth of a millisecond, and a
+    /// person may request thousands, while readers wait for the engine.
+    private static let loadsPerRound = 8
+
+    /// Changes a task, loading its download if necessary. Nobody waits for the result, so that the change may be
+    /// delayed; it precedes all later ones of the same download.
+    func changeTask(_ key: MediaID, load: @escaping TransferEngine.Loader, _ change: @escaping (Download) -> Void) {
+        if let download = downloads[key] { return change(download) }
+        downloads.addRequest(key, load, change)
+    }
+
+    /// Cancels a task.
+    ///
+    /// - Returns: `false` if all its bytes are present, so that it completes instead.
+    func cancelTask(_ key: MediaID) -> Bool {
+        downloads.removeRequest(key)
+        return downloads[key]?.cancel() ?? true
+    }
+
+    /// Loads some of the downloads with requested changes.
+    func loadRequested() {
+        for key in downloads.nextRequests(Self.loadsPerRound) { loadRequested(key) }
+    }
+
+    private func loadRequested(_ key: MediaID) {
+        guard let request = downloads.removeRequest(key), let download = try? download(key, load: request.load) else {
+            return
+        }
+        for change in request.changes { change(download) }
+    }
+
     /// Unloads a download whose file was removed.
     func discard(_ key: MediaID) {
+        downloads.removeRequest(key)
         let download = downloads[key]
         downloads[key] = nil
         download?.discard()
@@ -62,24 +104,117 @@ struct Downloads {
         case full(TransferError, byOwner: Bool)
     }
 
+    /// Changes of a task whose download is not loaded.
+    struct Request {
+        let load: TransferEngine.Loader
+        var changes: [(Download) -> Void]
+    }
+
     private var table: [MediaID: Download] = [:]
     /// The downloads with deferred actions, which must not be performed in a callback of curl.
     private var dirty: [Download] = []
+    /// The downloads that have changed since the last `update`. Only these are examined, so that the length of the
+    /// queue does not matter.
+    private var changed: [Download] = []
+    /// The downloads that are idle except that the owner has not processed all their events.
+    private var unacknowledged: [Download] = []
+    /// The number of downloads that `update` has examined so far.
+    private(set) var examined = 0
+    private var deadlines: [MediaID: Instant] = [:]
+    /// The earliest of `deadlines`, or an earlier time.
+    private(set) var deadline: Instant?
+    private var requests: [MediaID: Request] = [:]
+    /// The keys of `requests` in their order, the next one last, and keys whose requests were removed.
+    private var order: [MediaID] = []
+    /// The keys of later requests, the next one first.
+    private var later: [MediaID] = []
     /// Whether automatic downloads may run.
     var allowsAutomatic = true
     var storage = Storage.available
 
     subscript(_ key: MediaID) -> Download? {
         get { table[key] }
-        set { table[key] = newValue }
+        set {
+            table[key] = newValue
+            if let newValue { markChanged(newValue) } else { deadlines[key] = nil }
+        }
     }
 
+    /// All loaded downloads. Not for the work of each iteration, since a queue may be long.
     var all: Dictionary<MediaID, Download>.Values { table.values }
 
     /// The reason why there is no space for more bytes.
     var storageFull: TransferError? { if case .full(let error, _) = storage { error } else { nil } }
 
-    mutating func removeIdle() { for (key, download) in table where download.isIdle { table[key] = nil } }
+    // MARK: Deadlines
+
+    mutating func markChanged(_ download: Download) {
+        if download.isChanged { return }
+        download.isChanged = true
+        changed.append(download)
+    }
+
+    /// Examines the downloads again that only waited for the owner to process their events.
+    mutating func markUnacknowledged() {
+        for download in unacknowledged { markChanged(download) }
+        unacknowledged = []
+    }
+
+    /// Unloads the idle ones among the changed downloads, and updates the deadlines of the others.
+    mutating func update() {
+        let changed = changed
+        self.changed = []
+        examined += changed.count
+        for download in changed {
+            download.isChanged = false
+            let key = download.source.key
+            guard table[key] === download else { continue }
+            if download.isIdle {
+                self[key] = nil
+                continue
+            }
+            if download.awaitsNothing { unacknowledged.append(download) }
+            download.closeUnusedFile()
+            deadlines[key] = download.deadline
+            if let due = download.deadline { deadline = min(deadline ?? due, due) }
+        }
+        if deadlines.isEmpty { deadline = nil }
+    }
+
+    /// Returns the downloads whose deadline has passed.
+    mutating func drainDue(_ now: Instant) -> [Download] {
+        guard let earliest = deadline, earliest <= now else { return [] }
+        let due = deadlines.filter { $0.value <= now }.keys.compactMap { table[$0] }
+        for download in due {
+            deadlines[download.source.key] = nil
+            markChanged(download)
+        }
+        deadline = deadlines.values.min()
+        return due
+    }
+
+    // MARK: Requests
+
+    var hasRequests: Bool { !requests.isEmpty }
+
+    mutating func addRequest(
+        _ key: MediaID, _ load: @escaping TransferEngine.Loader, _ change: @escaping (Download) -> Void
+    ) {
+        if requests[key] == nil { later.append(key) }
+        requests[key, default: Request(load: load, changes: [])].changes.append(change)
+    }
+
+    @discardableResult
+    mutating func removeRequest(_ key: MediaID) -> Request? { requests.removeValue(forKey: key) }
+
+    /// Returns the keys of the next requests.
+    mutating func nextRequests(_ count: Int) -> [MediaID] {
+        if order.isEmpty { (order, later) = (later.reversed(), []) }
+        defer { order.removeLast(min(count, order.count)) }
+        return order.suffix(count).reversed()
+    }
+
+    // MARK: Deferred actions
 
     mutating func markDirty(_ download: Download) {
         if download.isDirty { return }

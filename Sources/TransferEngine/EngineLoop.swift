@@ -44,6 +44,7 @@ final class EngineLoop {
             rounds += 1
             readClock()
             for work in mailbox.drain() { work(self) }
+            loadRequested()
             processDeferred()
             exchanges.perform()
             readClock()
@@ -51,12 +52,11 @@ final class EngineLoop {
             while let (owner, handle, code) = exchanges.nextEnded() { ended(owner, handle, code) }
             processDeferred()
             let deadline = tick()
-            downloads.removeIdle()
             if isStopping { break }
             var pause = reports.finishIteration(now: now)
             // Start new requests before waiting. Otherwise curl would start them by its timer, which has a resolution
             // of milliseconds.
-            if exchanges.hasNew { continue }
+            if exchanges.hasNew || downloads.hasRequests { continue }
             // If `pause` stays `nil`, only curl and the descriptors wake the thread.
             if let deadline { pause = min(pause ?? deadline - now, deadline - now) }
             let readable = exchanges.wait(for: pause, descriptors: descriptors)
@@ -89,7 +89,10 @@ final class EngineLoop {
     @discardableResult
     func emit(_ event: TransferEvent) -> Int { reports.emit(event) }
 
-    func acknowledgeEvents(_ count: Int) { reports.acknowledge(count) }
+    func acknowledgeEvents(_ count: Int) {
+        reports.acknowledge(count)
+        downloads.markUnacknowledged()
+    }
 
     /// Whether the owner has processed the event with this number. The sources that its loaders return then reflect
     /// the event.
@@ -117,16 +120,11 @@ final class EngineLoop {
     ///   sleep until then.
     private func tick() -> Instant? {
         slots.refill(now: now)
-        for download in downloads.all {
-            if let due = download.deadline, due <= now { download.tick() }
-        }
+        downloads.update()
+        for download in downloads.drainDue(now) { download.tick() }
         processDeferred()
-        var deadline = slots.deadline
-        if let due = tickUploads() { deadline = min(deadline ?? due, due) }
-        for download in downloads.all {
-            if let due = download.deadline { deadline = min(deadline ?? due, due) }
-        }
-        return deadline
+        downloads.update()
+        return [slots.deadline, tickUploads(), downloads.deadline].compactMap(\.self).min()
     }
 
     private func ended(_ owner: Exchanges.Owner, _ handle: EasyHandle, _ code: CurlCode) {

@@ -122,19 +122,19 @@ package final class TransferEngine: Sendable {
     ///   permits another write after the disk was full. An `automatic` task runs when conditions permit, yields its
     ///   slots to others, and becomes an `asked` one at the first request or read.
     package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
-        if priority > .automatic { mailbox.post { $0.tryStorage() } }
-        withDownload(key, load: load) {
-            $0.fill(priority)
-        } orElse: { _ in
+        mailbox.post { loop in
+            if priority > .automatic { loop.tryStorage() }
+            loop.changeTask(key, load: load) { $0.fill(priority) }
         }
     }
 
     /// Suspends or resumes the task of a file.
     package func setSuspended(_ key: MediaID, _ suspended: Bool, load: @escaping Loader) {
-        withDownload(key, load: load) { download in
-            download.apply { machine, now in machine.setSuspended(suspended, now: now) }
-            download.report(force: false)
-        } orElse: { _ in
+        mailbox.post { loop in
+            loop.changeTask(key, load: load) { download in
+                download.apply { machine, now in machine.setSuspended(suspended, now: now) }
+                download.report(force: false)
+            }
         }
     }
 
@@ -146,7 +146,7 @@ package final class TransferEngine: Sendable {
     package func cancel(_ key: MediaID) async -> Bool {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
-                continuation.resume(returning: loop.download(key)?.cancel() ?? true)
+                continuation.resume(returning: loop.cancelTask(key))
             }
             if !isRunning { continuation.resume(returning: true) }
         }
@@ -271,8 +271,10 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Returns the number of iterations of the engine's loop.
-    func rounds() async -> Int {
+    /// Returns the number of iterations of the engine's loop. All earlier calls have been handled then, and their events
+    /// delivered; loading for a task may still be pending.
+    @discardableResult
+    package func rounds() async -> Int {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { continuation.resume(returning: $0.rounds) }
             if !isRunning { continuation.resume(returning: 0) }

@@ -141,7 +141,7 @@ final class TaskCommands: ServicePart {
     ///
     /// Drains the engine's event queue first, because a queued event would create the task again.
     func removeTask(_ episode: EpisodeID) async throws {
-        _ = await engine.snapshots()
+        await engine.rounds()
         await withCheckedContinuation { continuation in
             driver.events.enqueue(.marker { continuation.resume() })
         }

@@ -11,20 +11,22 @@ final class Download {
     private(set) var source: DownloadSource
     /// The loop, which owns all downloads and their connections.
     unowned let engine: EngineLoop
-    var machine: DownloadMachine
+    var machine: DownloadMachine { didSet { markChanged() } }
     /// The cache file of the machine's generation; `nil` until bytes are stored.
     var file: CacheFile?
     /// The URL of the last response that the machine accepted.
     var origin: Origin?
-    var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
+    var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:] { didSet { markChanged() } }
     /// Whether the download is in the engine's list of downloads with pending work.
     var isDirty = false
+    /// Whether the download is in the engine's list of downloads whose `deadline` or `isIdle` may have changed.
+    var isChanged = false
     var pending = Pending()
-    var checkpoints = CheckpointPace()
+    var checkpoints = CheckpointPace() { didSet { markChanged() } }
     var rate = RateMeter()
     /// The closures that answer the waiting opens and reads.
     private var answers: [DownloadMachine.WaitID: TransferEngine.Answer] = [:]
-    private var reports = Reports()
+    private var reports = Reports() { didSet { markChanged() } }
 
     /// The URL that a response came from.
     struct Origin {
@@ -125,8 +127,20 @@ final class Download {
     /// Whether the engine can release the download: nothing is in progress, a checkpoint contains all received bytes,
     /// and the owner has processed all events.
     var isIdle: Bool {
-        machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
-            && reports.last?.isOutdated(by: machine) != true && engine.isAcknowledged(reports.lastEvent)
+        awaitsNothing && reports.last?.isOutdated(by: machine) != true && engine.isAcknowledged(reports.lastEvent)
+    }
+
+    /// As `isIdle`, except that events may not be processed yet.
+    var awaitsNothing: Bool { machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind }
+
+    private func markChanged() { engine.downloads.markChanged(self) }
+
+    /// Closes the descriptor of the cache file if nothing uses the file now, so that a long queue has few descriptors.
+    func closeUnusedFile() {
+        guard let file, !machine.isFinishing, !checkpoints.isBusy, !checkpoints.isBehind,
+            connections.values.allSatisfy({ $0.handle == nil })
+        else { return }
+        file.close()
     }
 
     /// The time of the next `tick`, if any. After a `tick` it is later than that tick.
@@ -254,6 +268,8 @@ final class Download {
     private func end(_ error: TransferError) {
         apply(machine.shutDown(error))
         process()
+        // The machine no longer has the connections that it has released.
+        for connection in connections.values { remove(connection) }
     }
 
     /// Emits `completed` again for a complete file whose owner does not know that it is complete: the first event was
@@ -268,8 +284,6 @@ final class Download {
 
     func apply(_ actions: [DownloadMachine.Action]) {
         for action in actions { perform(action) }
-        // The machine no longer has the connections that it has released.
-        for connection in connections.values { remove(connection) }
         if !actions.isEmpty { report(force: false) }
     }
 

@@ -33,7 +33,7 @@ final class DownloadConnection: EasyHandleReceiver {
     /// Whether the connection is in the download's list of connections with events.
     var isDirty = false
     var slot = Slot.none
-    private let buffer = ReceiveBuffer()
+    private var buffer = ReceiveBuffer()
 
     /// The state of the connection's slot in `ConnectionPools`. A connection paused by `Action.hold` has no slot.
     enum Slot {

@@ -1,0 +1,131 @@
+import ContentCache
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// What queued downloads cost: no descriptor, no buffer, no work in each iteration of the engine's loop.
+@Suite struct QueueTests {
+    private let content = TestContent(seed: 94, size: 200_000)
+    private static let count: Int64 = 300
+
+    private func bench(_ gate: Gate) throws -> EngineBench {
+        let bench = try EngineBench()
+        for key in 1...Self.count {
+            bench.add(MediaID(key), Resource(content, etag: "\"v1\""), Array(repeating: .hold(gate), count: 4))
+        }
+        return bench
+    }
+
+    private func fill(_ bench: EngineBench) async throws {
+        for key in 1...Self.count { try bench.fill(MediaID(key)) }
+        try await bench.wait("all are queued") { try await bench.engine.snapshots().count == Self.count }
+        try await bench.wait("two run") {
+            try await bench.engine.snapshots().filter { $0.state == .running }.count == 2
+        }
+    }
+
+    @Test func queuedDownloadsAreNotExaminedInEachRound() async throws {
+        let gate = Gate(heldAt: 1_000)
+        let bench = try bench(gate)
+        try await fill(bench)
+        func state() async throws -> (rounds: Int, examined: Int) {
+            try await bench.onLoop { ($0.rounds, $0.downloads.examined) }
+        }
+        let before = try await state()
+        for position in stride(from: 2_000, through: 100_000, by: 2_000) {
+            gate.advance(to: position)
+            try await bench.wait("the bytes have arrived") {
+                try await bench.engine.snapshots().filter { $0.received == Int64(position) }.count == 2
+            }
+        }
+        let after = try await state()
+        let rounds = after.rounds - before.rounds
+        #expect(rounds >= 50)
+        // Two examinations in each round, each of at most the two that run.
+        #expect(after.examined - before.examined <= 4 * rounds)
+    }
+
+    @Test func queuedDownloadsHaveNoDescriptor() async throws {
+        let gate = Gate(heldAt: 1_000)
+        let bench = try bench(gate)
+        for key in 1...20 as ClosedRange<Int64> {
+            _ = try await bench.read(MediaID(key), 0..<1_000)
+            try await bench.wait("its checkpoint is written") {
+                let name = bench.source(MediaID(key))?.file ?? ""
+                return try bench.engine.file(name)?.received == 1_000
+            }
+        }
+        bench.shutDown()
+        try bench.start()
+        try await fill(bench)
+        func open() async throws -> Set<MediaID> {
+            try await bench.onLoop { loop in
+                Set(loop.downloads.all.filter { $0.file?.isOpen == true }.map(\.source.key))
+            }
+        }
+        #expect(try await open().count <= 2)
+        gate.open()
+        for key in 1...20 as ClosedRange<Int64> {
+            try await bench.waitUntilWhole(MediaID(key))
+            #expect(try bench.holds(MediaID(key), content))
+        }
+        try await bench.wait("the files are closed") { try await open().count <= 2 }
+    }
+
+    @Test func loadingForTasksDoesNotDelayAReader() async throws {
+        let bench = try EngineBench()
+        for key in 1...Self.count + 1 { bench.add(MediaID(key), Resource(content, etag: "\"v1\"")) }
+        let loaded = Mutex(0)
+        let engine = try bench.engine
+        let reader = MediaID(Self.count + 1)
+        // All are posted on the engine's thread, so that they are in one batch.
+        let loadedBefore: Int = try await withCheckedThrowingContinuation { continuation in
+            engine.mailbox.post { _ in
+                for key in 1...Self.count {
+                    engine.fill(MediaID(key)) {
+                        loaded.withLock { $0 += 1 }
+                        return try bench.loader(MediaID(key))()
+                    }
+                }
+                engine.open(reader) {
+                    continuation.resume(returning: loaded.withLock { $0 })
+                    return try bench.loader(reader)()
+                } answer: { _ in
+                }
+            }
+        }
+        #expect(loadedBefore == 0)
+        try await bench.wait("all files are complete") { bench.completed.count == Self.count }
+    }
+
+    @Test func aCancelledTaskIsNotLoaded() async throws {
+        let bench = try EngineBench()
+        bench.add(1, Resource(content))
+        bench.add(2, Resource(content))
+        let loaded = Mutex(0)
+        try await bench.onLoop { loop in
+            let load: TransferEngine.Loader = {
+                loaded.withLock { $0 += 1 }
+                return try bench.loader(1)()
+            }
+            loop.changeTask(1, load: load) { $0.fill(.asked) }
+            #expect(loop.cancelTask(1))
+        }
+        try bench.fill(2)
+        try await bench.waitUntilWhole(2)
+        #expect(loaded.withLock { $0 } == 0)
+    }
+
+    @Test func aTaskIsLoadedBeforeALaterChange() async throws {
+        let bench = try EngineBench()
+        bench.add(1, Resource(content))
+        let state: TaskState? = try await bench.onLoop { loop in
+            loop.changeTask(1, load: bench.loader(1)) { $0.fill(.asked) }
+            return loop.download(1)?.snapshot.state
+        }
+        #expect(state == .queued)
+    }
+}
