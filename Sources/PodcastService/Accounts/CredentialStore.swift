@@ -54,6 +54,8 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     private let path: String
     private let entries: Mutex<[ID: Credentials]>
+    /// Locked during a change, which waits for the disk. Readers, among them the engine's thread, lock only `entries`.
+    private let changing = Mutex(())
     /// The defect of the existing file, in one line; `nil` if the file could be read. A store whose file has a defect
     /// starts empty. A damaged file is renamed to end in `.damaged` if possible; one that cannot be read stays in
     /// place.
@@ -140,10 +142,11 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     package func setSync(_ credentials: Credentials?) throws { try set(credentials, for: Self.syncServer) }
 
     private func change(_ body: (inout [ID: Credentials]) -> Void) throws {
-        try entries.withLock { entries in
-            var changed = entries
+        try changing.withLock { _ in
+            let known = entries.withLock { $0 }
+            var changed = known
             body(&changed)
-            guard changed != entries else { return }
+            guard changed != known else { return }
             if let readError { throw readError }
             let content = Content(
                 entries: changed.sorted { $0.key < $1.key }.map {
@@ -154,7 +157,8 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             try AtomicFile.write(
                 [UInt8](encoder.encode(content)) + [UInt8(ascii: "\n")], to: path, mode: 0o600,
                 isSoleWriter: true)
-            entries = changed
+            let result = changed
+            entries.withLock { $0 = result }
         }
     }
 }
