@@ -13,7 +13,8 @@ extension EngineLoop {
         upload.resume()
     }
 
-    /// Requests a slot; `start` is called when the upload has it, perhaps before this returns.
+    /// Requests a slot; `start` is called when the upload has it, perhaps before this returns. An upload that has one
+    /// keeps it.
     func requestUploadSlot(_ upload: Upload, start: @escaping () -> Void) {
         if uploads.requestSlot(upload, start: start) { start() }
     }
@@ -59,6 +60,7 @@ struct Uploads {
     ///
     /// - Returns: Whether the upload has it now; if not, `start` is called later.
     mutating func requestSlot(_ upload: Upload, start: @escaping () -> Void) -> Bool {
+        if active.contains(ObjectIdentifier(upload)) { return true }
         guard active.count < Self.slots else {
             waiting.append((upload, start))
             return false

@@ -16,7 +16,7 @@ import Testing
 
     @Test func aPostIsRecordedBeforeItIsSent() {
         #expect(bench.resume() == [.record(1, UploadResumeData(step: .posting))])
-        #expect(bench.machine.taskState == .running)
+        #expect(bench.machine.taskState == .queued)
         #expect(bench.recorded(1) == [.send(2, .post(UploadBench.url))])
         #expect(bench.machine.taskState == .queued, "it waits for its turn")
         bench.requestSent(2)

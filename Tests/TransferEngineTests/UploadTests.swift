@@ -115,6 +115,44 @@ import TransferCore
         #expect(bench.doubts == 0 && bench.server.calls("POST").count == 1)
     }
 
+    /// Three uploads share two slots. The third has sent nothing, so a restart must not find its POST in doubt.
+    @Test func aPostThatWaitsForASlotIsNotRecorded() async throws {
+        let held = HTTPTestServer()
+        try held.start()
+        defer { held.stop() }
+        held.serve("/videos", Resource(bench.content)) { _ in .holdHead(Gate(heldAt: 0)) }
+        for key in 1...3 as ClosedRange<Int64> {
+            var source = bench.source
+            source.key = TaskID(key)
+            source.url = held.url("/videos")
+            bench.engine.upload(source)
+        }
+        try await bench.wait("two have begun") { $0.filter { $0.state == .running }.count == 2 }
+        #expect(bench.records.map(\.step) == [.posting, .posting])
+        #expect(bench.snapshots.last { $0.key == 3 }?.state == .queued)
+        bench.engine.cancelUpload(1)
+        try await bench.wait("the third has begun") { $0.contains { $0.key == 3 && $0.state == .running } }
+        #expect(bench.records.map(\.step) == [.posting, .posting, .posting])
+    }
+
+    @Test func aWaitingUploadThatIsSuspendedLeavesTheQueue() async throws {
+        let held = HTTPTestServer()
+        try held.start()
+        defer { held.stop() }
+        held.serve("/videos", Resource(bench.content)) { _ in .holdHead(Gate(heldAt: 0)) }
+        for key in 1...4 as ClosedRange<Int64> {
+            var source = bench.source
+            source.key = TaskID(key)
+            source.url = held.url("/videos")
+            bench.engine.upload(source)
+        }
+        bench.engine.suspendUpload(3)
+        try await bench.wait("it is suspended") { $0.contains { $0.key == 3 && $0.state == .suspended } }
+        bench.engine.cancelUpload(1)
+        try await bench.wait("the fourth has begun") { $0.contains { $0.key == 4 && $0.state == .running } }
+        #expect(!bench.snapshots.contains { $0.key == 3 && $0.state == .running })
+    }
+
     @Test(arguments: [413, 401, 403, 404, 507]) func refusedMediaCanBeSentLater(_ status: Int) async throws {
         bench.server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(status) : nil }
         if status == 507 {

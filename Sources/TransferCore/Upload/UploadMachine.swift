@@ -144,6 +144,8 @@ package struct UploadMachine: Sendable {
         switch state {
         case .suspended: .suspended
         case .requesting(_, _, let hasBegun): hasBegun ? .running : .queued
+        // A POST is recorded when it has its slot.
+        case .recording(_, .post): .queued
         case .recording, .doubtful: .running
         case .waiting: .queued
         case .completed: .completed

@@ -116,13 +116,23 @@ final class Upload: EasyHandleReceiver {
             case .send(let id, let request):
                 engine.requestUploadSlot(self) { [self] in start(id, request) }
             case .abort(let id): abort(id)
-            case .record(let id, let data): engine.emit(.upload(.record(key: source.key, id, data)))
+            case .record(let id, let data): record(id, data)
             case .resolveDoubt(let error): engine.emit(.upload(.doubtful(key: source.key, error)))
             case .completed:
                 engine.emit(.upload(.completed(key: source.key, size: source.size)))
             case .failed(let error): engine.emit(.upload(.failed(key: source.key, error)))
             }
         }
+        report()
+    }
+
+    /// Reports the progress to persist. That a POST is about to be sent is reported once the upload has its slot: after
+    /// a restart, a POST that was only waiting must not look as if the server might have received it.
+    private func record(_ id: UploadMachine.RecordID, _ data: UploadResumeData) {
+        let report: () -> Void = { [self] in engine.emit(.upload(.record(key: source.key, id, data))) }
+        if data.step == .posting { return engine.requestUploadSlot(self, start: report) }
+        // A POST that is withdrawn before it was sent may have a slot.
+        if data.step == .unposted { engine.releaseUploadSlot(self) }
         report()
     }
 
@@ -216,7 +226,15 @@ final class Upload: EasyHandleReceiver {
     func ended(_ code: CurlCode) {
         updateSent()
         guard let (id, handle) = exchange else { return }
-        releaseExchange()
+        exchange = nil
+        apply(result(of: id, handle, code))
+        // A redirected POST has been sent again, and retains the slot.
+        if exchange == nil { engine.releaseUploadSlot(self) }
+    }
+
+    private func result(of id: UploadMachine.RequestID, _ handle: EasyHandle, _ code: CurlCode) -> [UploadMachine
+        .Action]
+    {
         let random = Double.random(in: 0..<1)
         // A response is processed even if the server closed the connection before it had received everything, or if
         // the response's body was cut.
@@ -224,19 +242,17 @@ final class Upload: EasyHandleReceiver {
             if let space = head.space { self.space = min(self.space ?? space, space) }
             let base = head.url ?? source.url
             let location = head["location"].flatMap { LocationField.resolve($0, against: base) }
-            return apply(machine.answered(id, head, location: location, now: engine.now, random: random))
+            return machine.answered(id, head, location: location, now: engine.now, random: random)
         }
         if let problem = handle.body?.failure {
             let error = TransferError(.failed, "the copy of the file to upload cannot be read: \(problem)")
-            return apply(
-                machine.lost(id, error, wasSent: true, isTransient: false, now: engine.now, random: random))
+            return machine.lost(id, error, wasSent: true, isTransient: false, now: engine.now, random: random)
         }
         let refusal = handle.failure(code)
         let failure = refusal.isTransient ? code.uploadFailure ?? refusal : refusal
-        apply(
-            machine.lost(
-                id, failure.error, wasSent: handle.hasSentRequest, isTransient: failure.isTransient, now: engine.now,
-                random: random))
+        return machine.lost(
+            id, failure.error, wasSent: handle.hasSentRequest, isTransient: failure.isTransient, now: engine.now,
+            random: random)
     }
 
     // MARK: Reports
