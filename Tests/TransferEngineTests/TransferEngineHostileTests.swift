@@ -89,6 +89,15 @@ import TransferCore
         #expect(bench.server.requests.count == 1)
     }
 
+    /// Until curl 8.5 a long line has the code of missing memory.
+    @Test func missingMemoryIsNoLongHead() throws {
+        let request = EasyHandle.Request(
+            url: "http://127.0.0.1/", userAgent: "podfs-test", connectTimeout: .seconds(1), stall: .seconds(1))
+        let handle = try #require(EasyHandle(request, in: NetworkConfiguration()))
+        let failure = handle.failure(.outOfMemory)
+        #expect(failure.isTransient && failure.error == TransferError(.failed, "out of memory"))
+    }
+
     @Test func aMebibyteOfFieldsIsRefusedAndNotAskedForAgain() async throws {
         let bench = try bench { _ in
             var behaviour = Behaviour.normal

@@ -21,6 +21,8 @@ struct CurlCode: Equatable {
     /// Whether the server's certificate was rejected, or the file of CA certificates cannot be read.
     var isCertificateFailure: Bool { raw == CURLE_PEER_FAILED_VERIFICATION || raw == CURLE_SSL_CACERT_BADFILE }
 
+    /// No memory was left. Until curl 8.5 also the code for a line of the head that is longer than 100 KiB.
+    static let outOfMemory = CurlCode(CURLE_OUT_OF_MEMORY)
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")
 
     /// The error, and whether a retry may help.
@@ -46,9 +48,8 @@ struct CurlCode: Equatable {
         case CURLE_WEIRD_SERVER_REPLY:
             // A malformed Content-Length, for example.
             return (TransferError(.unusable, "the server's answer is not HTTP"), false)
-        case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100):
-            // A head line beyond 100 KiB: CURLE_OUT_OF_MEMORY up to curl 8.5, code 100 (CURLE_TOO_LARGE) in later
-            // versions.
+        case CURLcode(rawValue: 100):
+            // CURLE_TOO_LARGE since curl 8.6: a line of the head is longer than 100 KiB.
             return (Self.headTooLarge, false)
         case CURLE_URL_MALFORMAT:
             return (TransferError(.unusable, "the address is malformed"), false)

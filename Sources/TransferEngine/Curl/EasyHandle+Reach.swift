@@ -81,7 +81,15 @@ extension EasyHandle {
             // On a reused connection the bytes may be left over from an earlier response, so a retry may help.
             return (TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"), connections == 0)
         }
+        if code == .outOfMemory, isReceivingHead { return (CurlCode.headTooLarge, false) }
         return code.failure
+    }
+
+    /// Whether bytes of the response have arrived, but not its whole head.
+    private var isReceivingHead: Bool {
+        var start: curl_off_t = 0
+        ccurl_get_offset(pointer, CURLINFO_STARTTRANSFER_TIME_T, &start)
+        return start > 0 && !hasReportedHead
     }
 
     /// Whether the response did not start with an HTTP/1 head. curl has the same code for that and for an unsupported

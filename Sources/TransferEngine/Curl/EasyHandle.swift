@@ -77,7 +77,7 @@ final class EasyHandle {
     private var head = ResponseHead(status: 0)
     /// The name of the last field in `head`.
     private var lastField: String?
-    private var hasReportedHead = false
+    private(set) var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
     /// The size in bytes of all heads received so far.
     private var headSize = 0
