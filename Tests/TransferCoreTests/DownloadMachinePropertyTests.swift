@@ -21,7 +21,7 @@ import TransferCore
 
     private func run(seed: UInt64, badness: Int, changes: Bool) throws {
         var random = SeededGenerator(seed: seed)
-        let size = random.chance(5) ? 0 : Int64.random(in: 1...500, using: &random)
+        let size = Int64.random(in: 1...500, using: &random)
         var server = ModelServer(
             tags: ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong, hasRanges: random.chance(80),
             sendsLength: random.chance(80), size: size)

@@ -197,15 +197,13 @@ import TransferCore
         #expect(bench.fill() == [.finish(generation: 1)])
     }
 
-    @Test func anEmptyFileIsFinishedWhenItIsRead() {
+    @Test func anEmptyFileFailsTheOpenAndIsRequestedAgainByARead() {
         let bench = MachineBench()
+        let empty = TransferError(.unusable, "the server sent an empty file")
         _ = bench.open(1)
-        #expect(bench.head(1, MachineBench.whole(0)).last == .hold(1))
-        #expect(bench.ended(1, .complete) == [])
-        #expect(
-            bench.read(2, 0..<100) == [
-                .answerRead(2, nil), .createFile(generation: 1, MachineBench.pin(0)), .finish(generation: 1),
-            ])
+        #expect(bench.head(1, MachineBench.whole(0)) == [.abort(1), .answerOpen(1, empty)])
+        _ = bench.read(2, 0..<100)
+        #expect(bench.machine.has(2) && bench.machine.pin == nil)
     }
 
     @Test func withoutALengthTheEndOfTheBodyIsTheEndOfTheFile() {

@@ -103,7 +103,7 @@ struct ModelServer {
     private func spoil(
         _ answer: inout Answer, _ request: DownloadMachine.ConnectRequest, _ random: inout SeededGenerator
     ) {
-        switch Int.random(in: 0..<13, using: &random) {
+        switch Int.random(in: 0..<14, using: &random) {
         case 0: answer.head.status = 503
         case 1:
             answer.head.status = 429
@@ -135,6 +135,11 @@ struct ModelServer {
         case 11:
             answer.head.fields["transfer-encoding"] = "chunked"
             answer.head.fields["content-length"] = "10"
+        case 12:
+            answer.head = ResponseHead(status: 200, fields: ["content-type": "audio/mpeg"])
+            if random.chance(50) { answer.head.fields["content-length"] = "0" }
+            answer.body = 0..<0
+            answer.hasKnownEnd = false
         default:
             // The server sends the whole file although the range is valid.
             answer.head.status = 200

@@ -28,6 +28,15 @@ import TransferCore
                 == .accept(offset: 0, end: 1_000, pin: pin, compare: false))
     }
 
+    @Test func anEmptyFileIsRefused() {
+        for status in ["200", "416"] {
+            for pin in [nil, pin] {
+                let fields = status == "200" ? ["content-length": "0"] : ["content-range": "bytes */0"]
+                #expect(verdict(head(Int(status) ?? 0, fields), ranged: status == "416", pin: pin) == .empty)
+            }
+        }
+    }
+
     @Test func withoutALengthTheSizeIsUnknown() {
         let expected = Pin(total: nil, validator: nil, mediaType: "audio/mpeg")
         for fields in [

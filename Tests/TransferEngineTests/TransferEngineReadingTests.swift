@@ -239,14 +239,6 @@ import TransferCore
         #expect(!bench.server.requests(for: path).isEmpty)
     }
 
-    @Test func anEmptyFileIsComplete() async throws {
-        let bench = try EngineBench()
-        bench.add(1, Resource(bytes: []))
-        #expect(try await bench.open(1).total == 0)
-        #expect(try await bench.read(1, 0..<100) == [])
-        try await bench.waitUntilWhole(1)
-    }
-
     @Test(arguments: [Behaviour.chunked(), .closeDelimited()])
     func withoutALengthTheSizeIsKnownAtTheEnd(behaviour: Behaviour) async throws {
         let bench = try EngineBench()

@@ -11,6 +11,8 @@ package struct EpisodeSource: Sendable, Equatable {
     package var generation: Int
     /// The size confirmed by a server; `nil` if none has.
     package var confirmedSize: Int64?
+    /// The size that the feed states; `nil` if it states none, or an implausible one.
+    package var statedSize: Int64?
     /// The name of the cache file; `nil` if the episode has no rendition, that is, no bytes cached or being fetched.
     package var file: String?
     /// The total size of the cache file in bytes, if known.
@@ -43,7 +45,8 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic, r.size, r.file_state, e.name, \(ShowAccess.columns)
+                            d.suspended, d.automatic, r.size, r.file_state, e.name, e.length, e.duration,
+                            \(ShowAccess.columns)
                         FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
                         WHERE e.id = ? AND e.buried <> 1
@@ -52,11 +55,13 @@ extension Library {
             let podcast: ShowID = row[0]
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
+            let stated = EpisodeSize(confirmed: nil, length: row[bytes: 11], duration: row[12], isVideo: false)
             return EpisodeSource(
                 podcast: podcast, sources: try StoredSources.fetch(db, of: episode, url: row[1]), name: row[10],
                 generation: row[2], confirmedSize: row[bytes: 3],
-                file: row[4], fileSize: row[bytes: 8], fileState: row[9], isComplete: row[5] ?? false, task: task,
-                settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 11))
+                statedSize: stated.source == .feed ? stated.bytes : nil, file: row[4], fileSize: row[bytes: 8],
+                fileState: row[9], isComplete: row[5] ?? false, task: task,
+                settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 13))
         }
     }
 }

@@ -28,6 +28,7 @@ extension CoreDriver {
                 priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
                 isComplete: row.isComplete)
             source.setLocations(row.sources.map(DownloadSource.Location.init))
+            source.statedSize = row.statedSize
             source.credentials = credentials(of: row.podcast, row.access)
             source.reach = row.access.linkReach
             source.awaitsSpace = view.withLock { $0.spaceWaits[media] }

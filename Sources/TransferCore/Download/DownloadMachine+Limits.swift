@@ -49,6 +49,8 @@ extension DownloadMachine {
         package var probeStream: Int64 = 1 << 20
         /// The expected content; anything else is an error.
         package var expects = ContentExpectation.media
+        /// The size in bytes that the feed states; `nil` if it states none, or an implausible one.
+        package var statedSize: Int64?
         /// Whether the machine asks its owner (the user of the engine) for a newer address after a server has refused
         /// the request. If so, the owner must answer.
         package var renewsAddress = false

@@ -34,6 +34,8 @@ package enum ResponseVerdict: Sendable, Equatable {
     case drop(reason: String)
     /// All requested bytes are beyond the end of the file. A 416 response has stated the file's size, `total`.
     case atEnd(total: Int64)
+    /// The server says that the file is empty, which no episode is.
+    case empty
     /// A transient failure.
     case retry(TransferError, after: Duration?)
     /// A permanent failure.
@@ -76,7 +78,7 @@ extension ResponseVerdict {
                 self = pin == nil ? .fail(TransferError(.unusable, "the server answered 416")) : .stale
                 return
             }
-            self = .atEnd(total: total)
+            self = total == 0 ? .empty : .atEnd(total: total)
         default:
             self = Self.failure(head)
         }
@@ -126,6 +128,7 @@ extension ResponseVerdict {
     private static func whole(
         _ head: ResponseHead, ranged: Bool, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
     ) -> ResponseVerdict {
+        if head.contentLength == 0 { return .empty }
         if let error = unusableBody(head, offset: 0, pin: pin, expects, content) { return .fail(error) }
         if head.isPartInDisguise {
             let reason = "the server sent a part as if it were the whole (status 200 with Content-Range)"

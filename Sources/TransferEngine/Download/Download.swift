@@ -79,6 +79,7 @@ final class Download {
         self.engine = engine
         var limits = limits
         limits.expects = source.expects
+        limits.statedSize = source.statedSize
         var pin: Pin?
         var present: ByteRanges?
         var generation = source.generation
@@ -308,7 +309,9 @@ final class Download {
             // Report before answering, since a reader whose request fails queries the reported error.
             if error != nil { report(force: false) }
             // An open does not create a task, so nothing else would report the error.
-            if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
+            if let error, machine.failure == nil, !machine.isFilling,
+                [.unreachable, .timedOut, .unusable].contains(error.code)
+            {
                 emit(.failed(key: source.key, error))
             }
             answers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grantWithHead()))

@@ -25,6 +25,9 @@ package struct DownloadSource: Sendable {
     package var generation: Int
     /// The size of this generation confirmed by a server; `nil` while unknown.
     package var confirmedSize: Int64?
+    /// The size that the feed states; `nil` if it states none, or an implausible one. A body without any other mark of
+    /// its end is requested again if it ends far before.
+    package var statedSize: Int64?
     /// The name of this generation's cache file; `nil` if there is none.
     package var file: String?
     /// The expected content; anything else is an error.

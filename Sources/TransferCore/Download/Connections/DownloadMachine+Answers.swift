@@ -31,7 +31,8 @@ extension DownloadMachine {
             expects: limits.expects, content: content)
         switch verdict {
         case .accept(let offset, let end, let found, let compare):
-            let body = Connection.Body(isPart: head.status == 206, end: end, excess: excess)
+            let body = Connection.Body(
+                isPart: head.status == 206, end: end, endsAtClose: head.framing == .untilClose, excess: excess)
             let contradicts = contradictsPresent(found)
             let cannotJoin = cannotJoin(id, offset: offset, found: found, compare: compare)
             if !cannotJoin, !contradicts {
@@ -47,7 +48,8 @@ extension DownloadMachine {
             if contradicts { return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now) }
             return rejectUnjoinable(id, found, now: now)
         case .replaced(let found):
-            let body = Connection.Body(isPart: false, end: found.total, excess: excess)
+            let body = Connection.Body(
+                isPart: false, end: found.total, endsAtClose: head.framing == .untilClose, excess: excess)
             return replace(id, body, pin: found, now: now)
         case .stale:
             return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
@@ -57,6 +59,7 @@ extension DownloadMachine {
                 + lost(id, TransferError(.unusable, reason), after: nil, now: now, random: random)
         case .atEnd(let total):
             return atEnd(id, total, now: now)
+        case .empty: return [.abort(id)] + endedEmpty(id, now: now, random: random)
         case .retry(let error, let after):
             return [.abort(id)] + lost(id, error, after: after, now: now, random: random)
         case .fail(let error):

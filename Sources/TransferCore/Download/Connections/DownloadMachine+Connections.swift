@@ -99,11 +99,20 @@ extension DownloadMachine {
             let error = TransferError(.failed, "the server sent fewer bytes than requested")
             return endedEarly(id, connection, error, now: now, random: random)
         }
-        connections[id] = nil
         // If the size of the file is unknown, the end of a body is the end of the file. The exception is a 206 that
         // contained new bytes, or whose request had an end: more bytes of the file may follow.
         let isWhole = connection.request.end == nil || !body.isPart
-        if pin?.total == nil, isWhole, !(body.isPart && body.hasWritten) {
+        let endsFile = pin?.total == nil && isWhole && !(body.isPart && body.hasWritten)
+        if endsFile, connection.position == 0 { return endedEmpty(id, now: now, random: random) }
+        // A broken connection may look like the end of such a body. If it ends at the same byte again, the feed is wrong.
+        if endsFile, body.endsAtClose, let stated = limits.statedSize, connection.position < stated / 2,
+            faults.earlyEnd?.position != connection.position
+        {
+            let says = "the server closed the connection after \(connection.position) bytes, the feed states \(stated)"
+            return endedEarly(id, connection, TransferError(.failed, says), now: now, random: random)
+        }
+        connections[id] = nil
+        if endsFile {
             if let last = present.ranges.last, last.upperBound > connection.position {
                 return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
             }
@@ -113,6 +122,17 @@ extension DownloadMachine {
             return actions + plan(now)
         }
         return plan(now)
+    }
+
+    /// Handles an empty file. No episode is empty, so the server is at fault: the next source is requested, or the same
+    /// one later. Waiting opens fail at once.
+    mutating func endedEmpty(_ id: ConnectionID, now: Instant, random: Double) -> [Action] {
+        let error = TransferError(.unusable, "the server sent an empty file")
+        if address.sources.hasNext {
+            connections[id] = nil
+            return giveUpSource(error, now: now)
+        }
+        return readers.answerOpens(error) + lost(id, error, after: nil, now: now, random: random)
     }
 
     /// Handles a connection that was lost, or that ended before its last expected byte. If `Limits.sameEnds` bodies in

@@ -1,0 +1,95 @@
+import ContentCache
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Bodies that end too early without an error of the protocol: empty ones, and those whose end only the end of the
+/// connection marks.
+@Suite struct EmptyBodyTests {
+    private let content = TestContent(seed: 95, size: 60_000)
+    private static let nothing = Resource(TestContent(seed: 1, size: 0))
+
+    private static let empty = [
+        Behaviour.resource(nothing), .resource(nothing).chunked(), .resource(nothing).closeDelimited(),
+        .resource(nothing).chunked().header("ETag", "\"v1\""),
+    ]
+
+    @Test(arguments: 0..<4) func anEmptyFileIsRequestedAgain(_ number: Int) async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, Resource(content, etag: "\"v1\""), Array(repeating: Self.empty[number], count: 4))
+        try bench.fill(1)
+        try await bench.wait("the reason is reported") {
+            bench.snapshots(1).contains { $0.error?.message == "the server sent an empty file" && $0.isRetrying }
+        }
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests(for: path).count == 5)
+    }
+
+    @Test func anEmptyFileDoesNotReplaceBytes() async throws {
+        let bench = try EngineBench()
+        bench.add(1, Resource(content), [.close(after: 30_000), Self.empty[0]])
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+    }
+
+    @Test func anOpenOfAnEmptyFileFailsAtOnce() async throws {
+        let bench = try EngineBench()
+        bench.add(1, Resource(content), [Self.empty[0]])
+        #expect(await failure { try await bench.open(1) } == TransferError(.unusable, "the server sent an empty file"))
+        #expect(bench.failures.count == 1)
+        #expect(try await bench.open(1).total == 60_000)
+    }
+
+    @Test func anotherSourceIsRequestedInPlaceOfAnEmptyFile() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/empty.mp3", Self.nothing)
+        bench.server.serve("/1.mp3", Resource(content))
+        var source = DownloadSource(key: 1, url: bench.server.url("/empty.mp3"), generation: 1)
+        source.setLocations(["/empty.mp3", "/1.mp3"].map { DownloadSource.Location(url: bench.server.url($0)) })
+        bench.know(source)
+        #expect(try await bench.read(1, 0..<60_000) == content.bytes)
+        #expect(bench.server.requests(for: "/empty.mp3").count == 1)
+    }
+
+    // MARK: Bodies that end with the connection
+
+    private func bench(_ resource: Resource, stated: Int64?, _ script: [Behaviour] = []) throws -> EngineBench {
+        let bench = try EngineBench()
+        bench.add(1, resource, script)
+        var source = try #require(bench.source(1))
+        source.statedSize = stated
+        bench.know(source)
+        try bench.fill(1)
+        return bench
+    }
+
+    @Test(arguments: [true, false]) func aBodyThatEndsFarBeforeTheFeedsSizeIsContinued(supportsRanges: Bool)
+        async throws
+    {
+        let resource = Resource(content, supportsRanges: supportsRanges, sendsLength: false)
+        let bench = try bench(resource, stated: 61_000, [.closeDelimited().close(after: 20_000)])
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        let says = "the server closed the connection after 20000 bytes, the feed states 61000"
+        #expect(bench.snapshots(1).contains { $0.error?.message == says })
+    }
+
+    @Test(arguments: [(121_000, 2), (119_000, 1), (nil, 1)] as [(Int64?, Int)])
+    func aBodyThatEndsThereAgainIsTheFile(stated: Int64?, requests: Int) async throws {
+        let bench = try bench(Resource(content, supportsRanges: false, sendsLength: false), stated: stated)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests.count == requests)
+    }
+
+    @Test func aChunkedBodyOfAnotherSizeThanTheFeedsIsTheFile() async throws {
+        let bench = try bench(Resource(content), stated: 1_000_000, [.chunked()])
+        try await bench.waitUntilWhole(1)
+        #expect(bench.server.requests.count == 1)
+    }
+}
