@@ -21,6 +21,8 @@ package struct DaemonCore: Sendable {
     /// The number of engine events that could not be written to the library and will be retried.
     private var unwritten = 0
     private var conditions: ConditionGate
+    /// Whether a new plan for the space is being computed, and files are being evicted for it.
+    private var isPlanning = false
     /// The results of the current batch. `changesDemand` is set initially, so that the first batch applies the cache
     /// limits to the files of the previous daemon.
     private var outcome = Outcome(changesDemand: true)
@@ -51,7 +53,7 @@ package struct DaemonCore: Sendable {
     /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
     ///   `fetchAdopted`.
     package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
-        let downloads = tasks.downloads.keys.compactMap { info(of: $0) }
+        let downloads = tasks.downloads.values.map { $0.info(waitsForSpace: space.waiting[$0.media] != nil) }
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
     }
 
@@ -128,19 +130,28 @@ package struct DaemonCore: Sendable {
         }
         let dependsOnConditions = clients.isEmpty || tasks.hasDiscretionary
         if dependsOnConditions { effects += conditions.demand(at: now) }
-        if batch.changesDemand || batch.hasNewBytes {
-            // Downloads are started after the assessment, when it is known which of them have space.
-            effects.append(.assessSpace(isProgress: !batch.changesDemand))
-        } else {
-            effects += tasks.drainOrders(rejected: space.rejected)
+        let isShort = space.policy.isBlocked || space.exceedsLimits
+        space.arrived(batch.newBytes)
+        if batch.changesDemand || batch.changesShares && isShort {
+            isPlanning = true
+            effects.append(.assessSpace(isProgress: false))
+        } else if batch.newBytes > 0, !isPlanning {
+            effects.append(.assessSpace(isProgress: true))
         }
+        // Downloads are started when it is known which of them have space.
+        if !isPlanning { effects += tasks.drainOrders(rejected: space.rejected) }
         let state = UpkeepPlanner.State(
             isIdle: isIdle, isBusy: underWay > 0 || isFetching,
             conditionsDue: dependsOnConditions ? conditions.deadline : nil)
-        return effects
-            + upkeep.plan(state, at: now).map {
-                $0 == .perform(.assessSpace) ? .assessSpace(isProgress: false) : $0
+        for effect in upkeep.plan(state, at: now) {
+            if effect == .perform(.assessSpace) {
+                isPlanning = true
+                effects.append(.assessSpace(isProgress: false))
+            } else {
+                effects.append(effect)
             }
+        }
+        return effects
     }
 
     private mutating func handleClient(_ input: Input, at now: Moment) {
@@ -214,6 +225,7 @@ package struct DaemonCore: Sendable {
             space.writeFailed(free: free)
             outcome.changesDemand = true
         case .planned(let plan):
+            isPlanning = false
             if let plan { outcome.effects += space.adopt(plan) }
             if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
         default: break

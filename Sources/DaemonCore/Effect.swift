@@ -69,12 +69,32 @@ package enum Effect: Sendable, Equatable {
 /// The combined results of a batch's inputs so far.
 struct Outcome: Sendable {
     var effects: [Effect] = []
-    /// Whether bytes have arrived, so that the cache limits have to be checked.
-    var hasNewBytes = false
-    /// Whether the demand for space in the cache has changed.
+    /// The number of bytes that have arrived, or that downloads need beyond their reservations.
+    var newBytes: Int64 = 0
+    /// Whether a download needs less space, or its rank has changed. That matters only if the space is too small for
+    /// all downloads.
+    var changesShares = false
+    /// Whether the demand for space in the cache has changed in another way, so that a new plan is needed.
     var changesDemand = false
     /// Whether a task has ended; it may have been the last active one.
     var hasEndedTask = false
     /// Episodes whose change was broadcast in this batch.
     var changed: Set<EpisodeID> = []
+
+    /// Adds the difference that the engine's report makes to the demand for space. The start of a queued download makes
+    /// none: its space is reserved.
+    mutating func addDemand(of task: DownloadTask, reportedAs new: DownloadSnapshot) {
+        let old = task.snapshot
+        newBytes += max(0, new.received - old.received)
+        // Until the server states the size, an estimate is reserved.
+        if new.total != old.total { newBytes += max(0, (new.total ?? 0) - (old.total ?? task.guess ?? 0)) }
+        let (isActive, wasActive) = (new.state.isActive, old.state.isActive)
+        if isActive && !wasActive || !new.isWaitingForConditions && old.isWaitingForConditions {
+            changesDemand = true
+        } else if isActive != wasActive || new.isWaitingForConditions != old.isWaitingForConditions
+            || new.isRetrying != old.isRetrying || new.total != old.total
+        {
+            changesShares = true
+        }
+    }
 }

@@ -19,4 +19,10 @@ package enum TaskState: String, Sendable, Codable, Equatable {
     case completed
     /// The user has cancelled an upload.
     case cancelled
+
+    /// The states that a status counts, active ones first.
+    package static let counted: [TaskState] = [.running, .queued, .suspended, .failed]
+
+    /// Whether a task in this state is running or queued.
+    package var isActive: Bool { self == .running || self == .queued }
 }

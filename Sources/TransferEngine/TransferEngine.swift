@@ -138,17 +138,16 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Cancels the task; present bytes stay.
+    /// Cancels the tasks of files; present bytes stay. The events of the cancellation are delivered before this returns.
     ///
-    /// - Returns: Whether there is no task any more; `false` if all its bytes are present, so that it completes
-    ///   instead.
+    /// - Returns: The files whose bytes are all present, so that their tasks complete instead.
     @discardableResult
-    package func cancel(_ key: MediaID) async -> Bool {
+    package func cancel(_ keys: [MediaID]) async -> Set<MediaID> {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
-                continuation.resume(returning: loop.cancelTask(key))
+                continuation.resume(returning: Set(keys.filter { !loop.cancelTask($0) }))
             }
-            if !isRunning { continuation.resume(returning: true) }
+            if !isRunning { continuation.resume(returning: []) }
         }
     }
 

@@ -121,12 +121,12 @@ extension CoreSimulation {
             diskTotal: 10_000, diskFree: diskFree, transfers: core.tasks.storageTransfers(open: []),
             files: cached.sorted().map { StorageFile(id: "\($0)", bytes: Self.size, lastUse: .seconds(0)) })
         var plan = core.space.policy.plan(for: snapshot)
-        while let file = plan.evictions.first {
-            if let media = cached.first(where: { "\($0)" == file }) {
+        while !plan.evictions.isEmpty {
+            for media in cached.sorted() where plan.evictions.contains("\(media)") {
                 cached.remove(media)
                 evicted.append(.evicted(media))
             }
-            snapshot.remove(file)
+            snapshot.remove(plan.evictions)
             plan = core.space.policy.plan(for: snapshot)
         }
         return plan

@@ -247,9 +247,7 @@ struct CoreSimulation {
     }
 
     var hasActive: Bool {
-        core.tasks.downloads.contains { media, task in
-            (task.snapshot.state == .running || task.snapshot.state == .queued) && core.space.waiting[media] == nil
-        }
+        core.tasks.downloads.values.contains { $0.isUnderWay && core.space.waiting[$0.media] == nil }
     }
 
     // MARK: Checks

@@ -91,7 +91,10 @@ import TransferCore
             }
             let limits = SummaryLimits(notes: 10, notesInAll: 10, chapters: 10, chaptersInAll: 10)
             try library.summaries(of: show.id, limits: limits) { #expect($0.size >= 0) }
-            _ = try (library.entries(of: show.id), library.tracks(of: show.id), library.marks(of: show.id))
+            _ = try (
+                library.entries(of: show.id), library.tracks(of: show.id),
+                library.retainedEpisodes(of: show.id, goneError: 0)
+            )
             _ = try (library.refreshRecord(of: show.id), library.published(of: [show.id]))
         }
         _ = try (library.folders(), library.views(), library.entries(of: ViewID(1)), library.entries(of: ViewID(2)))

@@ -1,10 +1,11 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
 import TestSupport
 import Testing
 import TransferCore
+
+@testable import PodcastService
 
 struct RefreshingTests {
     private let home: ServiceHome
@@ -168,6 +169,29 @@ struct RefreshingTests {
             (try? String(contentsOfFile: output, encoding: .utf8))
                 == "\(id) Show/2026-01-02 Episode 2.mp3: Episode 2\n"
         }
+        await daemon.stop()
+    }
+
+    /// A feed that changes all its guids has as many new episodes as it has items.
+    @Test func aFewHooksRunAtATimeAndNoneIsLost() async throws {
+        home.publish(episodes: 1)
+        let marks = home.directory.file("marks")
+        let daemon = try await home.start { $0.onNewEpisode = "echo + >> '\(marks)'; sleep 0.02; echo - >> '\(marks)'" }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        home.publish(episodes: 61)
+        #expect(try await refresh(client).map(\.added) == [60])
+        var lines: [Substring] = []
+        try await waitUntil(description: "all hooks have run") {
+            lines = ((try? String(contentsOfFile: marks, encoding: .utf8)) ?? "").split(separator: "\n")
+            return lines.count == 120
+        }
+        var (running, most) = (0, 0)
+        for line in lines {
+            running += line == "+" ? 1 : -1
+            most = max(most, running)
+        }
+        #expect(running == 0 && most <= HookQueue.limit)
         await daemon.stop()
     }
 

@@ -4,12 +4,13 @@ import Foundation
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
 import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
 import TransferCore
+
+@testable import PodcastService
 
 /// Scheduled refreshes, feeds that move, and the consequences of a refresh.
 struct SchedulingTests {
@@ -208,6 +209,27 @@ struct SchedulingTests {
         try await waitUntil(description: "the second episode is evicted") { try daemon.episode(2).cachedBytes == 0 }
         #expect(try daemon.episode(3).complete)
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
+        await daemon.stop()
+    }
+
+    /// The plan is carried out later, and a person may request a download before that.
+    @Test func aRequestAfterThePlanIsNotCancelled() async throws {
+        home.publish(episodes: 2)
+        let gate = Gate(heldAt: 1_000)
+        home.web.serve("/feed-2.mp3", Resource(home.content(2), etag: "\"m2\"")) { _ in .hold(gate) }
+        let (daemon, client) = try await start()
+        try await set(client, daemon, "auto_download=1")
+        let (show, episode) = (try show(daemon).id, try daemon.episode(2).id)
+        try await client.event("it runs") { $0.episode == episode && $0.task?.state == .running }
+        try daemon.library.setPlayed(episode: episode, true, now: 1)
+        try daemon.library.set(podcast: show, key: "auto_download_title", value: "nothing", now: 1)
+        let service = daemon.service
+        try await startTask {
+            try service.refresher.tidier.tidy(show)
+            _ = try await service.tasks.act(.download, on: [episode])
+        }.value
+        gate.open()
+        try await client.completion(of: episode)
         await daemon.stop()
     }
 

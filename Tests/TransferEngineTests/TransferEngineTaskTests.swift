@@ -42,7 +42,7 @@ import TransferCore
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 1_000_000)
-        try await bench.engine.cancel(1)
+        try await bench.engine.cancel([1])
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(bench.snapshots(1).last?.state == .remote)
         #expect(bench.snapshots(1).last?.isTask == false)

@@ -10,6 +10,9 @@ package struct SpaceKeeper: Sendable {
     /// Downloads that fail according to the last plan, because they can never fit.
     private(set) var rejected: Set<MediaID> = []
 
+    /// The number of bytes that have arrived since the plan was computed, or are needed beyond its reservations.
+    private var newBytes: Int64 = 0
+
     /// Whether a limit is still exceeded after the evictions of the last plan. If so, a file may be evicted as soon as
     /// it is closed.
     var exceedsLimits: Bool { policy.exceedsLimits }
@@ -25,14 +28,25 @@ package struct SpaceKeeper: Sendable {
 
     mutating func writeFailed(free: Int64) { policy.writeFailed(free: free) }
 
+    mutating func arrived(_ bytes: Int64) { newBytes += bytes }
+
+    /// Returns whether the plan allows for the bytes that have arrived since it was computed; see
+    /// `StoragePolicy.covers`.
+    package func coversProgress(diskTotal: Int64, diskFree: Int64) -> Bool {
+        policy.covers(newBytes, diskTotal: diskTotal, diskFree: diskFree)
+    }
+
     /// Adopts a plan, and returns the effects that carry it out: those of its differences from the previous plan, and
     /// one for each download that can never fit.
     mutating func adopt(_ plan: StoragePlan) -> [Effect] {
         let before = policy
         policy.adopt(plan)
+        newBytes = 0
         rejected = Set(plan.failures.keys)
         var effects: [Effect] = []
-        for (media, reason) in plan.waiting.sorted(by: { $0.key < $1.key }) where before.waiting[media] != reason {
+        // A reason whose numbers alone have changed is not reported again: thousands of downloads may wait.
+        for (media, reason) in plan.waiting.sorted(by: { $0.key < $1.key })
+        where before.waiting[media]?.isSameKind(as: reason) != true {
             effects.append(.awaitSpace(media, reason))
         }
         for media in before.waiting.keys.sorted() where plan.waiting[media] == nil {

@@ -17,13 +17,13 @@ package import TransferCore
 /// - A background download evicts no unplayed file that was opened or completed after the download was requested. So if
 ///   a show is larger than the cache, the episodes downloaded first stay, and the others wait.
 ///
-/// The caller removes the first file of a plan, updates the snapshot and computes a new plan, until a plan has no
-/// evictions. Then it calls `adopt`. If a file turns out to be open, the caller marks it as open in the snapshot
-/// instead:
+/// The caller removes the files of a plan, updates the snapshot and computes a new plan, until a plan has no evictions.
+/// Then it calls `adopt`. If some files turn out to be open, the caller marks them as open in the snapshot:
 ///
 ///     var plan = policy.plan(for: snapshot)
-///     while let file = plan.evictions.first {
-///         if remove(file) { snapshot.remove(file) } else { snapshot.setOpen(file) }
+///     while !plan.evictions.isEmpty {
+///         let open = remove(plan.evictions)
+///         snapshot.remove(plan.evictions, open: open)
 ///         plan = policy.plan(for: snapshot)
 ///     }
 ///     policy.adopt(plan)
@@ -41,6 +41,10 @@ package struct StoragePolicy: Sendable, Equatable {
     /// The free space on the disk, in bytes, when a write failed for lack of space; `nil` if no write has failed since
     /// the last plan that permitted writes. More than this must be free before the next attempt.
     package private(set) var freeAtFailedWrite: Int64?
+
+    /// The bytes in the cache, and the bytes reserved beyond them, when the adopted plan was computed.
+    private var used: Int128 = 0
+    private var reservedBytes: Int128 = 0
 
     package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
@@ -74,19 +78,25 @@ package struct StoragePolicy: Sendable, Equatable {
         waiting = plan.waiting
         stopReason = plan.stopReason
         exceedsLimits = plan.exceedsLimits
+        used = plan.used
+        reservedBytes = plan.reservedBytes
         if stopReason == nil { freeAtFailedWrite = nil }
     }
 
-    /// Returns whether the adopted plan is still valid and needs no eviction. Called for progress events, which are
-    /// frequent; for such a call, the snapshot may omit the files.
-    package func isPlanValid(in snapshot: StorageSnapshot) -> Bool {
-        guard stopReason == nil else { return false }
-        let plan = plan(for: snapshot)
-        // The bytes fetched for probes (programs that only read tags) have no reservation, so they may exceed a limit
-        // although the reservations are unchanged.
-        guard exceedsLimits || !plan.exceedsLimits else { return false }
-        return plan.evictions.isEmpty && plan.failures.isEmpty && plan.stopReason == nil && plan.reserved == reserved
-            && plan.waiting.count == waiting.count && plan.waiting.keys.allSatisfy { waiting[$0] != nil }
+    /// Returns whether the adopted plan allows for `bytes` more in the cache than when it was computed, with this much
+    /// space on the disk. If not, compute a new plan. Called for each report of progress, so it does not depend on the
+    /// number of downloads and files.
+    ///
+    /// Bytes up to the sum of the reservations count as reserved, whichever download they belong to: they do not make
+    /// the cache larger than the plan has allowed.
+    package func covers(_ bytes: Int64, diskTotal: Int64, diskFree: Int64) -> Bool {
+        guard stopReason == nil, freeAtFailedWrite == nil else { return false }
+        let room = Int128(max(0, limits.capacity)) - used - Int128(bytes)
+        let free = Int128(diskFree) - Int128(limits.floor(total: diskTotal))
+        guard exceedsLimits || room >= 0 && free >= 0 else { return false }
+        let isReserved = Int128(bytes) <= reservedBytes
+        let outstanding = isReserved ? reservedBytes - Int128(bytes) : reservedBytes
+        return outstanding <= free && (isReserved || outstanding <= room)
     }
 }
 
@@ -102,4 +112,10 @@ package struct StoragePlan: Sendable, Equatable {
     package var stopReason: StorageShortage?
     /// Whether a limit remains exceeded after all evictions: the remaining files are in use or pinned.
     package var exceedsLimits = false
+    /// Whether the space does not suffice for all downloads without evictions. If not, the plan is the same whether or
+    /// not the snapshot contains the files.
+    package var lacksRoom = false
+    /// The bytes in the cache after the evictions, and the bytes reserved beyond them.
+    var used: Int128 = 0
+    var reservedBytes: Int128 = 0
 }

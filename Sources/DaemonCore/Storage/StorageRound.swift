@@ -23,6 +23,8 @@ struct StorageRound {
     private let ranked: [StorageTransfer]
     /// The remaining evictable files, in the order of eviction.
     private var victims: [Victim]
+    /// The transfers whose partial files are evicted.
+    private var dropped: Set<MediaID> = []
     private var plan = StoragePlan()
 
     // Bytes in the cache, free on the disk, and reserved. 128 bits, which no sum of sizes can overflow, whatever a file
@@ -103,6 +105,9 @@ struct StorageRound {
         }
         plan.stopReason = stopReason()
         plan.exceedsLimits = used > Int128(max(0, policy.limits.capacity)) || free < Int128(floor)
+        plan.used = used
+        plan.reservedBytes = reservedBytes
+        if plan.exceedsLimits || plan.stopReason != nil { plan.lacksRoom = true }
         if plan.stopReason?.isWriteRefused ?? false {
             // Omit downloads that wait only for the disk: the engine has suspended them, and detects free space by
             // itself.
@@ -122,19 +127,46 @@ struct StorageRound {
         min(Int128(max(0, policy.limits.capacity)) - used, free - growthFloor) - reservedBytes
     }
 
-    private func total(_ victims: some Sequence<Victim>) -> Int128 { victims.reduce(0) { $0 + Int128($1.bytes) } }
+    /// The purpose of an eviction, which determines the files that it may evict.
+    private enum Purpose {
+        /// To keep within the limits, or for a reader: all files.
+        case limits
+        /// To write again after a failed write: those that no download writes. A partial file would be fetched again,
+        /// and the write would fail again.
+        case refusedWrite
+        /// For a background transfer.
+        case background(StorageTransfer, isGrowing: Bool)
+    }
+
+    private func mayEvict(_ victim: Victim, for purpose: Purpose) -> Bool {
+        switch purpose {
+        case .limits: return true
+        case .refusedWrite: return victim.transfer == nil
+        case .background(let transfer, let isGrowing):
+            guard let part = victim.transfer else { return victim.lastUse.map { $0 <= transfer.asked } ?? true }
+            // A transfer of unknown size may never fit as a whole, so it evicts no partial file of a higher-ranked
+            // transfer that waits. Otherwise the two transfers could evict each other's partial files forever.
+            return part != transfer.id && !plan.reserved.contains(part) && (!isGrowing || plan.waiting[part] == nil)
+        }
+    }
+
+    /// Returns the number of bytes that evictions can free.
+    private func evictable(for purpose: Purpose) -> Int128 {
+        victims.reduce(0) { $0 + (mayEvict($1, for: purpose) ? Int128($1.bytes) : 0) }
+    }
 
     /// Evicts files in order until at least `bytes` are freed, or none is left.
-    private mutating func evict(atLeast bytes: Int128, where isEvictable: (Victim) -> Bool = { _ in true }) {
+    private mutating func evict(atLeast bytes: Int128, for purpose: Purpose) {
         var freed: Int128 = 0
         var rest: [Victim] = []
         for victim in victims {
-            guard freed < bytes, isEvictable(victim) else {
+            guard freed < bytes, mayEvict(victim, for: purpose) else {
                 rest.append(victim)
                 continue
             }
             freed += Int128(victim.bytes)
             plan.evictions.append(victim.file)
+            if let transfer = victim.transfer { dropped.insert(transfer) }
         }
         victims = rest
         used -= freed
@@ -142,11 +174,12 @@ struct StorageRound {
     }
 
     /// Evicts files until `bytes` fit. Returns `false`, without an eviction, if that is impossible.
-    private mutating func makeRoom(_ bytes: Int128, where isEvictable: (Victim) -> Bool = { _ in true }) -> Bool {
+    private mutating func makeRoom(_ bytes: Int128, for purpose: Purpose) -> Bool {
         let lacking = bytes - room
         if lacking <= 0 { return true }
-        guard total(victims.filter(isEvictable)) >= lacking else { return false }
-        evict(atLeast: lacking, where: isEvictable)
+        plan.lacksRoom = true
+        guard evictable(for: purpose) >= lacking else { return false }
+        evict(atLeast: lacking, for: purpose)
         return true
     }
 
@@ -156,13 +189,11 @@ struct StorageRound {
     /// another program.
     private mutating func restoreLimits() {
         let excess = max(used - Int128(max(0, policy.limits.capacity)), Int128(floor) - free)
-        if excess > 0 { evict(atLeast: excess) }
-        // After a failed write, evict only files that no download writes: a partial file would be fetched again, and
-        // the write would fail again.
+        if excess > 0 || policy.freeAtFailedWrite != nil { plan.lacksRoom = true }
+        if excess > 0 { evict(atLeast: excess, for: .limits) }
         guard let failed = policy.freeAtFailedWrite, !ranked.isEmpty else { return }
         let lacking = Int128(failed) + Int128(StoragePolicy.minRegained) - free
-        let isFile = { (victim: Victim) in victim.transfer == nil }
-        if lacking > 0, total(victims.filter(isFile)) >= lacking { evict(atLeast: lacking, where: isFile) }
+        if lacking > 0, evictable(for: .refusedWrite) >= lacking { evict(atLeast: lacking, for: .refusedWrite) }
     }
 
     /// Returns the size of a transfer; `nil` if it is unknown. An unconfirmed size above `cache.limit` is ignored: the
@@ -172,13 +203,19 @@ struct StorageRound {
         return transfer.isConfirmed || expected <= limits.capacity ? expected : nil
     }
 
+    /// Returns the number of bytes that remain in the cache after the evictions so far.
+    private func received(of transfer: StorageTransfer) -> Int64 {
+        dropped.contains(transfer.id) ? 0 : max(0, transfer.received)
+    }
+
     private func size(of transfer: StorageTransfer) -> Int64? { Self.size(of: transfer, limits: policy.limits) }
 
     /// Returns the number of bytes that must fit before a transfer proceeds: the rest of the file, or at
     /// most `growthReservation` if its size is unknown.
     private func need(of transfer: StorageTransfer) -> Int64 {
-        if let size = size(of: transfer), size >= transfer.received { return size - max(0, transfer.received) }
-        let rest = policy.limits.capacity.subtractingReportingOverflow(max(0, transfer.received))
+        let received = received(of: transfer)
+        if let size = size(of: transfer), size >= received { return size - received }
+        let rest = policy.limits.capacity.subtractingReportingOverflow(received)
         return min(policy.growthReservation, max(1, rest.overflow ? policy.growthReservation : rest.partialValue))
     }
 
@@ -187,9 +224,9 @@ struct StorageRound {
     /// `cache.limit`.
     private mutating func serve(_ transfer: StorageTransfer) {
         let need = Int128(need(of: transfer))
-        if !makeRoom(need) {
+        if !makeRoom(need, for: .limits) {
             let lacking = min(need, Int128(StoragePolicy.lookAhead)) - (free - growthFloor)
-            if lacking > 0 { evict(atLeast: lacking) }
+            if lacking > 0 { evict(atLeast: lacking, for: .limits) }
         }
         reservedBytes += need
         plan.reserved.insert(transfer.id)
@@ -198,7 +235,7 @@ struct StorageRound {
     /// Reserves space for a background transfer, or lets it wait or fail.
     private mutating func admit(_ transfer: StorageTransfer) {
         let known = size(of: transfer)
-        let least = max(known ?? 0, transfer.received)
+        let least = max(known ?? 0, received(of: transfer))
         if least > policy.limits.capacity {
             var reason = shortage(incoming: 0)
             reason.oversizedFileSize = least
@@ -206,18 +243,11 @@ struct StorageRound {
             return
         }
         let need = need(of: transfer)
-        // A transfer of unknown size may never fit as a whole, so it evicts no partial file of a higher-ranked transfer
-        // that waits. Otherwise the two transfers could evict each other's partial files forever.
-        let kept = known == nil ? plan.reserved.union(plan.waiting.keys) : plan.reserved
-        let isRoom = makeRoom(Int128(need)) { victim in
-            if let part = victim.transfer { return part != transfer.id && !kept.contains(part) }
-            return victim.lastUse.map { $0 <= transfer.asked } ?? true
-        }
-        if isRoom {
+        if makeRoom(Int128(need), for: .background(transfer, isGrowing: known == nil)) {
             reservedBytes += Int128(need)
             plan.reserved.insert(transfer.id)
             // A lower-ranked transfer must not evict its partial file.
-            victims.removeAll { $0.transfer == transfer.id }
+            if transfer.file != nil { victims.removeAll { $0.transfer == transfer.id } }
         } else {
             plan.waiting[transfer.id] = shortage(incoming: need)
         }
@@ -231,7 +261,7 @@ struct StorageRound {
         if floor > 0 {
             let left = free - Int128(floor)
             let least = min(wanted, Int128(StoragePolicy.lookAhead))
-            if left + total(victims) < max(1, least) {
+            if left + evictable(for: .limits) < max(1, least) {
                 var reason = shortage(incoming: Int64(clamping: least))
                 (reason.isCacheFull, reason.isDiskFull) = (false, true)
                 return reason

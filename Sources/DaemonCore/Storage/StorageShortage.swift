@@ -22,6 +22,12 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     /// The number of bytes to be written.
     package var incoming: Int64
 
+    /// Returns whether the same limits are exceeded, by whatever sizes.
+    func isSameKind(as other: StorageShortage) -> Bool {
+        (isCacheFull, isDiskFull, isWriteRefused, oversizedFileSize)
+            == (other.isCacheFull, other.isDiskFull, other.isWriteRefused, other.oversizedFileSize)
+    }
+
     /// One line for the user: the limit and the remedy.
     package var description: String {
         let limit = "cache.limit (\(Self.size(capacity)))"

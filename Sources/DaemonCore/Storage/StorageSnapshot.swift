@@ -99,27 +99,33 @@ package struct StorageSnapshot: Sendable, Equatable {
         self.files = files
     }
 
-    /// Records the eviction of a file.
-    package mutating func remove(_ file: String) {
-        var freed: Int64 = 0
-        if let index = files.firstIndex(where: { $0.id == file }) {
-            freed = files.remove(at: index).bytes
-        } else if let index = transfers.firstIndex(where: { $0.file == file }) {
-            freed = transfers[index].received
-            transfers[index].received = 0
-            transfers[index].file = nil
+    /// Records the eviction of files.
+    ///
+    /// - Parameter open: those of the files that could not be evicted, because programs have them open. The snapshot's
+    ///   owner learns that from a lease.
+    package mutating func remove(_ evictions: [String], open: Set<String> = []) {
+        let removed = Set(evictions).subtracting(open)
+        var freed: Int128 = 0
+        files = files.compactMap { file in
+            if removed.contains(file.id) {
+                freed += Int128(file.bytes)
+                return nil
+            }
+            var file = file
+            if open.contains(file.id) { file.isOpen = true }
+            return file
         }
-        used = Int64(clamping: max(0, Int128(used) - Int128(freed)))
-        diskFree = Int64(clamping: Int128(diskFree) + Int128(freed))
-    }
-
-    /// Records that a program has a file open. The snapshot's owner learns this when it cannot evict the file because
-    /// of a lease.
-    package mutating func setOpen(_ file: String) {
-        if let index = files.firstIndex(where: { $0.id == file }) {
-            files[index].isOpen = true
-        } else if let index = transfers.firstIndex(where: { $0.file == file }) {
-            transfers[index].isRead = true
+        for (index, transfer) in transfers.enumerated() {
+            guard let file = transfer.file else { continue }
+            if removed.contains(file) {
+                freed += Int128(transfer.received)
+                transfers[index].received = 0
+                transfers[index].file = nil
+            } else if open.contains(file) {
+                transfers[index].isRead = true
+            }
         }
+        used = Int64(clamping: max(0, Int128(used) - freed))
+        diskFree = Int64(clamping: Int128(diskFree) + freed)
     }
 }

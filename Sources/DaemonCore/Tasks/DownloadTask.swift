@@ -48,10 +48,13 @@ package struct DownloadTask: Sendable, Equatable {
     package var media: MediaID { snapshot.key }
 
     /// Whether it is running or queued.
-    var isUnderWay: Bool { snapshot.state == .running || snapshot.state == .queued }
+    var isUnderWay: Bool { snapshot.state.isActive }
 
     /// Whether it is neither suspended nor failed.
     var canProceed: Bool { snapshot.state != .suspended && snapshot.state != .failed }
+
+    /// Whether it is an automatic download that nobody has requested, and running or queued.
+    var isDiscretionary: Bool { isAutomatic && snapshot.priority == .automatic && isUnderWay }
 
     func info(waitsForSpace: Bool) -> TaskInfo {
         var info = TaskInfo(

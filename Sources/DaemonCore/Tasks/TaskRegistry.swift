@@ -5,7 +5,7 @@ package import TransferCore
 /// The active tasks of every kind, the clients' suspensions, and the clients' sessions.
 package struct TaskRegistry: Sendable {
     /// Downloads that clients can see.
-    package private(set) var downloads: [MediaID: DownloadTask] = [:]
+    package private(set) var downloads = DownloadTable()
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
     /// Running fetches of feeds, searches and assets.
     package internal(set) var fetches: [TaskID: TaskInfo] = [:]
@@ -47,17 +47,17 @@ package struct TaskRegistry: Sendable {
 
     /// Returns whether any task could proceed without a command.
     func hasRunnable(waiting: [MediaID: StorageShortage]) -> Bool {
-        downloads.contains { $1.canProceed && waiting[$0] == nil } || uploads.values.contains(where: \.canProceed)
+        downloads.proceeding > 0 && downloads.values.contains { $0.canProceed && waiting[$0.media] == nil }
+            || uploads.values.contains(where: \.canProceed)
     }
 
     /// Whether an automatic download that nobody has requested is running or queued.
-    var hasDiscretionary: Bool {
-        downloads.values.contains { $0.isAutomatic && $0.snapshot.priority == .automatic && $0.isUnderWay }
-    }
+    var hasDiscretionary: Bool { downloads.discretionary > 0 }
 
     /// Returns whether no upload is running or queued, and every running or queued download waits for space.
     func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
-        !downloads.contains { $1.isUnderWay && waiting[$0] == nil } && !uploads.values.contains(where: \.isUnderWay)
+        !(downloads.underWay > 0 && downloads.values.contains { $0.isUnderWay && waiting[$0.media] == nil })
+            && !uploads.values.contains(where: \.isUnderWay)
     }
 
     /// Returns whether a person or a client has suspended a task.
@@ -67,7 +67,7 @@ package struct TaskRegistry: Sendable {
     ///
     /// - Parameter open: the episodes that programs have open.
     package func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
-        downloads.values.compactMap { task in
+        downloads.values.compactMap { task -> StorageTransfer? in
             let snapshot = task.snapshot
             guard snapshot.state != .failed else { return nil }
             return StorageTransfer(
@@ -80,9 +80,7 @@ package struct TaskRegistry: Sendable {
     }
 
     /// The number of bytes in the cache that are not recorded in the library yet.
-    package var unrecordedBytes: Int64 {
-        downloads.values.reduce(0) { $0 + max(0, $1.snapshot.received - $1.recordedBytes) }
-    }
+    package var unrecordedBytes: Int64 { downloads.unrecordedBytes }
 
     // MARK: Sequence numbers
 
@@ -150,7 +148,7 @@ package struct TaskRegistry: Sendable {
     mutating func report(_ snapshot: DownloadSnapshot, at now: Moment, _ outcome: inout Outcome) {
         let media = snapshot.key
         guard snapshot.state != .remote, snapshot.state != .cached else {
-            return removeTask(snapshot, downloads.removeValue(forKey: media), at: now, &outcome)
+            return removeTask(snapshot, downloads.remove(media), at: now, &outcome)
         }
         openings[media] = nil
         guard var task = downloads[media] else {
@@ -168,11 +166,7 @@ package struct TaskRegistry: Sendable {
                 .write(.received(media, generation: snapshot.generation, bytes: snapshot.received)))
         }
         let old = task.snapshot
-        if old.state != snapshot.state || old.total != snapshot.total || old.isRetrying != snapshot.isRetrying
-            || old.isWaitingForConditions != snapshot.isWaitingForConditions
-        {
-            outcome.changesDemand = true
-        }
+        outcome.addDemand(of: task, reportedAs: snapshot)
         task.snapshot = snapshot
         task.nextTry = Self.nextTry(snapshot, at: now)
         downloads[media] = task
@@ -181,7 +175,6 @@ package struct TaskRegistry: Sendable {
         let report = TaskReport(snapshot, task)
         outcome.effects.append(
             .broadcast(event(old.state != snapshot.state ? .state(report) : .progress(report), at: now)))
-        if snapshot.state == .running { outcome.hasNewBytes = true }
     }
 
     /// Records and broadcasts that the engine has completed or dropped a download. `task` is its removed task, if it
@@ -194,9 +187,9 @@ package struct TaskRegistry: Sendable {
         }
         if task == nil, snapshot.state == .remote {
             // A probe (a read by a program that only reads tags) has fetched a part of the file.
-            outcome.hasNewBytes = true
+            outcome.newBytes += max(0, snapshot.received)
         } else {
-            outcome.changesDemand = true
+            outcome.changesShares = true
         }
         // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
@@ -211,7 +204,7 @@ package struct TaskRegistry: Sendable {
     mutating func complete(
         _ media: MediaID, generation: Int, size: Int64, at now: Moment, _ outcome: inout Outcome
     ) {
-        let task = downloads.removeValue(forKey: media)
+        let task = downloads.remove(media)
         holds.remove(media)
         var report = TaskReport(media, .cached, task)
         report.generation = generation
@@ -219,7 +212,7 @@ package struct TaskRegistry: Sendable {
         report.expected = size
         let event = event(.completed(report), at: now)
         outcome.effects += [.write(.event(event)), .broadcast(event), .runHook(.downloaded(media))]
-        outcome.changesDemand = true
+        outcome.changesShares = true
         outcome.hasEndedTask = true
     }
 
@@ -238,7 +231,7 @@ package struct TaskRegistry: Sendable {
         if let task {
             if task.isUnderWay { outcome.hasEndedTask = true }
             outcome.effects += [.write(.failed(task.id, error)), .write(.event(event))]
-            outcome.changesDemand = true
+            outcome.changesShares = true
         }
         outcome.effects.append(.broadcast(event))
     }
@@ -246,9 +239,9 @@ package struct TaskRegistry: Sendable {
     /// Removes a task and broadcasts its end, unless `report` has already done so.
     mutating func remove(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
         holds.remove(media)
-        guard let task = downloads.removeValue(forKey: media) else { return }
+        guard let task = downloads.remove(media) else { return }
         if task.isUnderWay { outcome.hasEndedTask = true }
-        outcome.changesDemand = true
+        outcome.changesShares = true
         outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, task)), at: now)))
     }
 

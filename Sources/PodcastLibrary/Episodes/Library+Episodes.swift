@@ -168,18 +168,6 @@ extension Library {
         }
     }
 
-    /// Returns a show's buried episodes that its feed still lists, newest first.
-    package func buriedEpisodes(of podcast: ShowID) throws -> [Episode] {
-        try query { db in
-            // Fast path: most shows have none, and this is called after each merge of a feed.
-            let one = try db.cachedStatement(
-                sql: "SELECT 1 FROM episode WHERE podcast = ? AND buried = 1 AND listed = 1 LIMIT 1")
-            guard try Int.fetchOne(one, arguments: [podcast]) != nil else { return [] }
-            return try EpisodeSQL.episodes(
-                db, "e.podcast = ? AND e.buried = 1 AND e.listed = 1 ORDER BY e.moment DESC, e.id DESC", [podcast])
-        }
-    }
-
     /// Returns the shows with buried episodes that their feeds still list.
     package func podcastsWithBuriedEpisodes() throws -> [ShowID] {
         try query { db in

@@ -71,28 +71,11 @@ extension Library {
         ).execute(arguments: [episode])
     }
 
-    /// Marks an episode as declined by a user, so that it is not downloaded automatically again.
-    package func decline(episode: EpisodeID) throws {
+    /// Marks episodes as declined by a user, so that they are not downloaded automatically again.
+    package func decline(_ episodes: [EpisodeID]) throws {
         try write { db in
-            try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
-                .execute(arguments: [episode])
-        }
-    }
-
-    /// Returns the episodes of a show that were enqueued automatically and not requested since, and those that a user
-    /// has declined.
-    package func marks(of podcast: ShowID) throws -> (automatic: Set<EpisodeID>, declined: Set<EpisodeID>) {
-        try query { db in
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: "SELECT id, automatic, declined FROM episode WHERE podcast = ? AND automatic + declined > 0"),
-                arguments: [podcast])
-            var (automatic, declined): (Set<EpisodeID>, Set<EpisodeID>) = ([], [])
-            while let row = try rows.next() {
-                if row[1] { automatic.insert(row[0]) }
-                if row[2] { declined.insert(row[0]) }
-            }
-            return (automatic, declined)
+            let statement = try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
+            for episode in episodes { try statement.execute(arguments: [episode]) }
         }
     }
 

@@ -168,7 +168,7 @@ final class FoundShows: ServicePart {
             } else {
                 engine.discard(MediaID(episode))
             }
-            try await tasks.removeTask(episode)
+            try await tasks.removeDiscarded([episode])
             driver.changed(episode: episode)
             log.info("removed the cached bytes of \(row.name), whose show is not subscribed")
         } catch {

@@ -129,25 +129,22 @@ extension AutoDownload {
     ///
     /// `count`, `rules` and `keep` are the general settings; the show's own take precedence.
     package static func reasons(
-        of episodes: [Episode], show: ShowID, in library: Library, count: Int, rules: AutoDownloadRules, keep: Keep,
-        now: Int64
+        of show: ShowID, in library: Library, count: Int, rules: AutoDownloadRules, keep: Keep, now: Int64
     ) throws -> [EpisodeID: Reason] {
         let settings = ShowSettings(stored: try library.settings(of: show))
-        let (automatic, declined) = try library.marks(of: show)
-        let facts = episodes.map { episode in
-            RetainedEpisode(
-                episode, isOpen: false,
-                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
-                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
-        }
         return AutoDownload(
-            facts, newest: settings.autoDownload ?? count, rules: settings.autoDownloadRules.completed(by: rules),
+            try RetainedEpisode.all(of: show, in: library).filter { !$0.isBuried },
+            newest: settings.autoDownload ?? count, rules: settings.autoDownloadRules.completed(by: rules),
             keep: settings.keep ?? keep, now: now
         ).reasons
     }
 }
 
 extension RetainedEpisode {
+    static func all(of show: ShowID, in library: Library) throws -> [RetainedEpisode] {
+        try library.retainedEpisodes(of: show, goneError: Int(TransferError(.missing, "").errorNumber))
+    }
+
     fileprivate var kind: AutoDownloadRules.EpisodeType { type.flatMap(AutoDownloadRules.EpisodeType.init) ?? .full }
 
     /// Whether it was played, or its position has reached `ListeningRules.inProgress`.

@@ -186,9 +186,9 @@ extension Refresher {
             feed, into: podcast.id, response, template: nameTemplate(of: podcast.id), now: now())
         tidier.rhythms[podcast.id] = nil
         driver.changed(podcast: podcast.id, name: podcast.name)
-        let updated = Set(result.updated)
-        for file in Set(driver.core.tasks.downloads.keys.map(\.episode)).union(driver.clients.openEpisodes)
-        where updated.contains(try library.mainEpisode(of: file)) {
+        let open = driver.clients.openEpisodes
+        for file in try library.files(of: result.updated)
+        where driver.core.tasks.downloads[MediaID(file)] != nil || open.contains(file) {
             let locations = try locations(of: file)
             // An alternate that the feed no longer offers keeps its last addresses.
             if !locations.isEmpty { engine.setLocations(MediaID(file), locations) }

@@ -101,9 +101,11 @@ package final class PodcastService: ServicePart {
         refresher.stop()
         driver.stop()
         await refresher.copies.finish()
-        for task in tasks.downloads.values {
-            try? library.recordReceived(
-                episode: task.media.episode, generation: task.snapshot.generation, bytes: task.snapshot.received)
+        try? library.group {
+            for task in tasks.downloads.values where task.snapshot.received != task.recordedBytes {
+                try? library.recordReceived(
+                    episode: task.media.episode, generation: task.snapshot.generation, bytes: task.snapshot.received)
+            }
         }
     }
 

@@ -49,20 +49,25 @@ extension Subscriptions {
     /// Returns how many episodes of a show a new `keep` would remove, and how many it would restore; `nil` if it would
     /// change nothing.
     private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
-        let episodes = try library.episodes(of: podcast.id)
-        let facts = try tidier.retained(episodes, of: podcast.id)
-        let leaving = Set(EpisodeRemovals(facts, keep: keep, now: now()).removed)
-        let bytes = episodes.reduce(Int64(0)) { $0 + (leaving.contains($1.id) ? $1.cachedBytes : 0) }
-        let returned = try tidier.returning(to: podcast.id, keep: keep).count
-        if leaving.isEmpty, returned == 0 { return nil }
-        return KeepChange(removed: leaving.count, total: episodes.count, bytes: bytes, returned: returned)
+        let (episodes, leaving) = try effect(of: keep, on: podcast.id)
+        let removed = episodes.filter { leaving.contains($0.id) && !$0.isBuried }
+        let returned = episodes.count { $0.isBuried && !leaving.contains($0.id) }
+        if removed.isEmpty, returned == 0 { return nil }
+        return KeepChange(
+            removed: removed.count, total: episodes.count { !$0.isBuried },
+            bytes: removed.reduce(0) { $0 + $1.cachedBytes }, returned: returned)
+    }
+
+    /// Returns a show's episodes, and those that `keep` would remove or not restore.
+    private func effect(of keep: Keep, on podcast: ShowID) throws -> ([RetainedEpisode], leaving: Set<EpisodeID>) {
+        let episodes = try tidier.retained(of: podcast)
+        return (episodes, Set(EpisodeRemovals(episodes, keep: keep, now: now()).removed))
     }
 
     /// Throws a `Failure` of kind `refused` if a new `keep` would remove cached or played episodes. Changes nothing.
     private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
-        let episodes = try library.episodes(of: podcast.id)
-        let facts = try tidier.retained(episodes, of: podcast.id)
-        let leaving = Set(EpisodeRemovals(facts, keep: keep, now: now()).removed)
+        let (all, leaving) = try effect(of: keep, on: podcast.id)
+        let episodes = all.filter { !$0.isBuried }
         let gone = episodes.filter { leaving.contains($0.id) }
         let cached = gone.filter { $0.cachedBytes > 0 }
         let played = gone.count(where: \.played)

@@ -375,10 +375,8 @@ final class SyncExchange: ServicePart {
         driver.changed(podcast: podcast, name: show.name)
         subscriptions.copies.subscriptionsChanged()
         log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
-        // The engine sends one more report of each discarded download. `removeTask` waits for that report before it
-        // removes the task, since a later report would create the task again.
         let tasks = subscriptions.tasks
-        for file in files where tasks.downloads[MediaID(file)] != nil { try await tasks.removeTask(file) }
+        try await tasks.removeDiscarded(files.filter { tasks.downloads[MediaID($0)] != nil })
     }
 
     /// Lets `Library.purgeEphemeral` delete the shows that another device removed more than `removedLifetime` ago.

@@ -12,43 +12,91 @@ internal import TransferEngine
 // Space in the cache. `StoragePolicy` decides which downloads may use it and which files make room for them. These
 // functions collect its input and evict the files that its plans name.
 extension CoreDriver {
+    /// The state of an eviction, which takes several turns if there are many files.
+    enum Eviction {
+        case none, running
+        /// The demand for space has changed since the plan was computed, so another plan follows.
+        case outdated
+    }
+
+    /// The maximum number of files evicted at a time. After that the other work of the daemon has its turn: a lowered
+    /// limit may evict thousands.
+    private static let evictionsPerTurn = 32
+
     /// Determines which downloads have space, and evicts files for them.
     ///
     /// - Parameter isProgress: whether bytes have arrived since the last call and nothing else has changed. The current
-    ///   plan then stays in force if it is still valid with these bytes.
+    ///   plan then stays in force if it allows for these bytes.
     func assessSpace(isProgress: Bool) {
-        var evicted: [EpisodeID] = []
-        var plan: StoragePlan?
+        if eviction != .none {
+            if !isProgress { eviction = .outdated }
+            return
+        }
+        guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return report(.planned(nil)) }
+        if isProgress, core.space.coversProgress(diskTotal: disk.total, diskFree: disk.free) { return }
         do {
-            plan = try self.plan(isProgress: isProgress, evicted: &evicted)
+            var snapshot = try snapshot(disk)
+            var plan = core.space.policy.plan(for: snapshot)
+            var episodes: [String: EpisodeID] = [:]
+            if plan.lacksRoom {
+                episodes = try addFiles(to: &snapshot)
+                plan = core.space.policy.plan(for: snapshot)
+            }
+            if plan.evictions.isEmpty { return report(.planned(plan)) }
+            eviction = .running
+            startTask { [self] in await evict(plan, from: snapshot, of: episodes) }
         } catch {
             log.error("\(error)")
+            report(.planned(nil))
         }
-        report(evicted.map { .evicted(MediaID($0)) } + [.planned(plan)])
     }
 
-    /// Asks the policy for a new plan, and evicts the files that it names.
+    /// Evicts the files of a plan, and computes another one without these files, until a plan needs no evictions.
     ///
-    /// - Returns: `nil` if the current plan is still valid, or the disk's free space is unknown.
-    private func plan(isProgress: Bool, evicted: inout [EpisodeID]) throws -> StoragePlan? {
-        guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return nil }
-        let policy = core.space.policy
-        var snapshot = try snapshot(disk)
-        if isProgress, policy.isPlanValid(in: snapshot) { return nil }
-        let episodes = try addFiles(to: &snapshot)
-        var plan = policy.plan(for: snapshot)
-        while let file = plan.evictions.first {
-            if let episode = episodes[file], try evict(file, of: episode) {
-                let name = try library.episode(id: episode)?.name ?? file
-                log.info("evicted \(name) to make room")
-                snapshot.remove(file)
-                evicted.append(episode)
-            } else {
-                snapshot.setOpen(file)
+    /// - Parameter episodes: the episode of each file, by file name.
+    private func evict(_ first: StoragePlan, from snapshot: StorageSnapshot, of episodes: [String: EpisodeID]) async {
+        var (next, snapshot): (StoragePlan?, StorageSnapshot) = (first, snapshot)
+        do {
+            while let plan = next, !plan.evictions.isEmpty {
+                var rest = plan.evictions[...]
+                var open: Set<String> = []
+                while !rest.isEmpty {
+                    let files = rest.prefix(Self.evictionsPerTurn)
+                    rest = rest.dropFirst(files.count)
+                    open.formUnion(try evict(files, of: episodes))
+                    await Task.yield()
+                }
+                snapshot.remove(plan.evictions, open: open)
+                next = core.space.policy.plan(for: snapshot)
             }
-            plan = policy.plan(for: snapshot)
+        } catch {
+            log.error("\(error)")
+            next = nil
         }
-        return plan
+        let isOutdated = eviction == .outdated
+        eviction = .none
+        if isOutdated { assessSpace(isProgress: false) } else { report(.planned(next)) }
+    }
+
+    /// Evicts files in one transaction.
+    ///
+    /// - Returns: the files that programs have open, which stay.
+    private func evict(_ files: ArraySlice<String>, of episodes: [String: EpisodeID]) throws -> [String] {
+        var open: [String] = []
+        var evicted: [EpisodeID] = []
+        try library.group {
+            for file in files {
+                guard let episode = episodes[file], try evict(file, of: episode) else {
+                    open.append(file)
+                    continue
+                }
+                evicted.append(episode)
+                let name = try library.entry(id: episode)?.name ?? file
+                log.info("evicted \(name) to make room")
+            }
+        }
+        report(evicted.map { .evicted(MediaID($0)) })
+        return open
     }
 
     private func snapshot(_ disk: DiskSpace) throws -> StorageSnapshot {

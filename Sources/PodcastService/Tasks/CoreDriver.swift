@@ -63,6 +63,9 @@ final class CoreDriver: ServicePart {
     /// Whether the core may start work by itself: only between `start` and `stop`.
     private var isRunning = false
     private var timer: Task<Void, Never>?
+    var hooks = HookQueue()
+    /// The eviction of files for a plan.
+    var eviction = Eviction.none
     /// Items that could not be written, in order.
     var unwritten: [EventQueue.Item] = []
     /// Number of processed engine events that are not yet acknowledged to the engine.
@@ -189,6 +192,7 @@ final class CoreDriver: ServicePart {
     func stop() {
         isRunning = false
         timer?.cancel()
+        dropHooks()
     }
 
     private func write(_ row: Effect.Row) throws {

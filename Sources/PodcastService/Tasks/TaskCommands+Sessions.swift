@@ -105,13 +105,14 @@ extension TaskCommands {
             let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
             // Without resume data, either no byte is in a checkpoint, or every byte has arrived. If every byte has
             // arrived, `engine.cancel` returns `false`, and the task completes.
-            if data == nil, await !engine.cancel(media) { return .resumeData(nil) }
-            try await removeTask(episode)
+            try await cancel([episode])
             return .resumeData(data)
         }
-        try await cancel(episode)
+        try await cancel([episode])
         if let row = try library.episode(id: episode), !row.complete {
-            if let problem = try await dropBytes(of: row) { throw Failure(message: "\(row.name): \(problem)") }
+            if let problem = try await dropBytes(of: [row])[episode] {
+                throw Failure(message: "\(row.name): \(problem)")
+            }
         }
         return .done
     }
@@ -142,8 +143,8 @@ extension TaskCommands {
                 if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: nil)) }
             }
         }
-        if isClientBound { try await cancel(episode) }
-        if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: row) }
+        if isClientBound { try await cancel([episode]) }
+        if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: [row]) }
     }
 
     private func session(of client: ClientConnection) throws -> ClientSession {

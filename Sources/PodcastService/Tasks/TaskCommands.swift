@@ -19,7 +19,7 @@ final class TaskCommands: ServicePart {
         self.driver = driver
     }
 
-    var downloads: [MediaID: DownloadTask] { driver.core.tasks.downloads }
+    var downloads: DownloadTable { driver.core.tasks.downloads }
 
     /// Restores the downloads of the previous daemon.
     func start() throws {
@@ -45,35 +45,73 @@ final class TaskCommands: ServicePart {
         }
     }
 
-    func act(_ action: TaskAction, on episodes: [EpisodeID]) async throws -> Reply {
+    /// The number of episodes on which a command acts in one transaction. Between two of them other work has its turn.
+    private static let episodesPerTurn = 128
+
+    func act(_ action: TaskAction, on ids: [EpisodeID]) async throws -> Reply {
         var count = 0
         var problems: [String] = []
-        if action == .download || action == .resume { try begin(episodes) }
-        for id in episodes {
-            guard let episode = try library.episode(id: id) else {
-                problems.append("episode \(id) is no longer in the library")
-                continue
+        var rest = ids[...]
+        while !rest.isEmpty {
+            var episodes: [Episode] = []
+            for id in rest.prefix(Self.episodesPerTurn) {
+                if let episode = try library.episode(id: id) {
+                    episodes.append(episode)
+                } else {
+                    problems.append("episode \(id) is no longer in the library")
+                }
             }
-            if let problem = try await act(action, on: episode) {
-                problems.append("\(episode.name): \(problem)")
-            } else {
-                count += 1
-                driver.changed(episode: id)
-            }
+            rest = rest.dropFirst(Self.episodesPerTurn)
+            let refused = try await act(action, on: episodes)
+            let changed = episodes.filter { refused[$0.id] == nil }
+            driver.report(changed.map { .changedEpisode($0.id) })
+            count += changed.count
+            problems += episodes.compactMap { episode in refused[episode.id].map { "\(episode.name): \($0)" } }
+            await Task.yield()
         }
         return .acted(count: count, problems: problems)
     }
 
-    /// Starts full downloads of these episodes, with one decision about space for all of them.
-    private func begin(_ episodes: [EpisodeID]) throws {
-        try driver.change { batch in
-            for id in episodes {
-                guard let episode = try library.episode(id: id), !episode.complete, !episode.isStream else { continue }
-                try begin(id, &batch)
-                try batch.handle(.suspended(MediaID(id), false))
-                try batch.handle(.wanted(MediaID(id), .asked))
+    /// - Returns: an error message for each episode for which the action failed.
+    private func act(_ action: TaskAction, on episodes: [Episode]) async throws -> [EpisodeID: String] {
+        var refused: [EpisodeID: String] = [:]
+        for episode in episodes {
+            if episode.isStream, [.download, .resume, .suspend].contains(action) {
+                refused[episode.id] = StreamPlaylist.notAFile.message
+            } else if episode.complete, action == .suspend {
+                refused[episode.id] = "it is already cached"
+            } else if episode.pinned, action == .evict {
+                refused[episode.id] = "it is pinned; unpin it first with podfs unpin"
             }
         }
+        let accepted = episodes.filter { refused[$0.id] == nil }
+        switch action {
+        case .download, .resume, .suspend:
+            try driver.change { batch in
+                for episode in accepted where !episode.complete {
+                    let media = MediaID(episode.id)
+                    try begin(episode.id, &batch)
+                    try batch.handle(.suspended(media, action == .suspend))
+                    if action != .suspend { try batch.handle(.wanted(media, .asked)) }
+                }
+            }
+        case .cancel:
+            let others = accepted.filter { downloads[MediaID($0.id)] == nil && !$0.complete }
+            try await cancel(accepted.map(\.id))
+            // Without a task, clients may still display the failure of an open: clear it.
+            driver.report(others.map { .cleared(MediaID($0.id)) })
+            try library.decline(accepted.map(\.id))
+        case .evict:
+            refused.merge(try await dropBytes(of: accepted)) { reason, _ in reason }
+            try library.decline(accepted.map(\.id).filter { refused[$0] == nil })
+        case .pin, .unpin:
+            try library.group {
+                for episode in accepted {
+                    try library.setPinned(episode: episode.id, action == .pin, now: now())
+                }
+            }
+        }
+        return refused
     }
 
     /// Ensures that an episode has a task, and that the task does not end when a client disconnects.
@@ -83,80 +121,72 @@ final class TaskCommands: ServicePart {
         try batch.handle(.registered(task, asked: batch.moment.wall))
     }
 
-    /// - Returns: an error message, or `nil`.
-    private func act(_ action: TaskAction, on episode: Episode) async throws -> String? {
-        let media = MediaID(episode.id)
-        if episode.isStream, [.download, .resume, .suspend].contains(action) { return StreamPlaylist.notAFile.message }
-        switch action {
-        // `begin(_:)` has already started these downloads.
-        case .download, .resume: break
-        case .suspend:
-            if episode.complete { return "it is already cached" }
-            try driver.change { batch in
-                try begin(episode.id, &batch)
-                try batch.handle(.suspended(media, true))
-            }
-        case .cancel:
-            let hasTask = downloads[media] != nil
-            try await cancel(episode.id)
-            // If there is no task, clients may still display the failure of an open: clear it.
-            if !hasTask, !episode.complete { driver.report(.cleared(media)) }
-            try library.decline(episode: episode.id)
-        case .evict: return try await evict(episode)
-        case .pin, .unpin: try library.setPinned(episode: episode.id, action == .pin, now: now())
-        }
-        return nil
+    /// Cancels tasks for all clients and retains the bytes received. A task whose bytes have all arrived completes
+    /// instead, and a task that is requested again meanwhile stays.
+    func cancel(_ episodes: [EpisodeID]) async throws {
+        let asked = episodes.map { downloads[MediaID($0)]?.asked }
+        let completing = await engine.cancel(episodes.map { MediaID($0) })
+        try removeTasks(
+            zip(episodes, asked).compactMap { episode, asked in
+                let media = MediaID(episode)
+                return completing.contains(media) || downloads[media]?.asked != asked ? nil : episode
+            })
     }
 
-    /// Cancels a task for all clients and retains the bytes received. If all bytes have arrived, the task completes
-    /// instead.
-    func cancel(_ episode: EpisodeID) async throws {
-        guard await engine.cancel(MediaID(episode)) else { return }
-        try await removeTask(episode)
-    }
-
-    private func evict(_ episode: Episode) async throws -> String? {
-        if episode.pinned { return "it is pinned; unpin it first with podfs unpin" }
-        let problem = try await dropBytes(of: episode)
-        if problem == nil { try library.decline(episode: episode.id) }
-        return problem
-    }
-
-    /// Removes the cache file of an episode, and cancels the episode's task. Does nothing if there is no cache file.
+    /// Removes the cache files of episodes, and cancels the episodes' tasks. Does nothing for an episode without a cache
+    /// file.
     ///
-    /// - Returns: an error message if a program has the episode open, else `nil`.
-    func dropBytes(of episode: Episode) async throws -> String? {
+    /// - Returns: an error message for each episode that a program has open.
+    func dropBytes(of episodes: [Episode]) async throws -> [EpisodeID: String] {
         driver.drainEvents()
-        let isOpen = "it is open in a program; close it first"
-        // A program may have the episode open, and have read its first bytes, before there is a cache file.
-        guard let rendition = try library.rendition(of: episode.id) else {
-            return driver.clients.openEpisodes.contains(episode.id) ? isOpen : nil
+        let open = driver.clients.openEpisodes
+        var (dropped, refused): ([EpisodeID], [EpisodeID]) = ([], [])
+        try library.group {
+            for episode in episodes {
+                let rendition = try library.rendition(of: episode.id)
+                // A program may have the episode open, and have read its first bytes, before there is a cache file.
+                if open.contains(episode.id) {
+                    refused.append(episode.id)
+                } else if let rendition {
+                    if try driver.evict(rendition.file, of: episode.id) {
+                        dropped.append(episode.id)
+                    } else {
+                        refused.append(episode.id)
+                    }
+                }
+            }
         }
-        guard try driver.evict(rendition.file, of: episode.id) else { return isOpen }
-        try await removeTask(episode.id)
-        return nil
+        try await removeDiscarded(dropped)
+        return Dictionary(uniqueKeysWithValues: refused.map { ($0, "it is open in a program; close it first") })
     }
 
-    /// Removes a task whose transfer the engine has cancelled.
-    ///
-    /// Drains the engine's event queue first, because a queued event would create the task again.
-    func removeTask(_ episode: EpisodeID) async throws {
+    /// Removes the tasks of downloads that the engine has been told to discard. It sends one more report of each, which
+    /// would create the task again.
+    func removeDiscarded(_ episodes: [EpisodeID]) async throws {
+        // The engine answers after it has processed the earlier calls.
         await engine.rounds()
-        await withCheckedContinuation { continuation in
-            driver.events.enqueue(.marker { continuation.resume() })
-        }
+        try removeTasks(episodes)
+    }
+
+    /// Removes tasks that the engine has cancelled, after draining its reports of them.
+    private func removeTasks(_ episodes: [EpisodeID]) throws {
+        driver.drainEvents()
         try driver.change { batch in
-            if let download = try library.download(of: episode) { try library.removeDownload(id: download.id) }
-            try batch.handle(.ended(MediaID(episode)))
+            for episode in episodes {
+                if let download = try library.download(of: episode) { try library.removeDownload(id: download.id) }
+                try batch.handle(.ended(MediaID(episode)))
+            }
         }
     }
 
     /// Updates the paths of a show's tasks after the show or an episode was renamed.
     func renameTasks(of podcast: ShowID) throws {
         guard let show = try library.podcast(id: podcast) else { return }
-        for task in downloads.values where task.show == podcast {
-            guard let place = try library.place(of: task.media.episode) else { continue }
-            driver.report(.renamed(task.media, path: "\(show.name)/\(place.name)"))
-        }
+        driver.report(
+            try downloads.values.filter { $0.show == podcast }.compactMap { task in
+                try library.place(of: task.media.episode).map {
+                    .renamed(task.media, path: "\(show.name)/\($0.name)")
+                }
+            })
     }
 }

@@ -29,14 +29,13 @@ final class Tidier: ServicePart {
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload
-        let (automatic, _) = try library.marks(of: podcast)
-        try restore(podcast, keep: keep)
-        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
-        let episodes = try retained(try library.episodes(of: podcast), of: podcast)
-        let leaving = EpisodeRemovals(episodes, keep: keep, now: now()).removed
-        if !leaving.isEmpty { try bury(leaving) }
+        guard try keep != .all || newest > 0 || library.hasRetention(podcast) else { return }
+        let (staying, leaving) = try divide(podcast, keep)
+        try restore(staying, to: podcast)
+        let removed = leaving.filter { !$0.isBuried }.map(\.id)
+        if !removed.isEmpty { try bury(removed) }
         let plan = AutoDownload(
-            episodes.filter { !leaving.contains($0.id) }, newest: newest,
+            staying, newest: newest,
             rules: settings.autoDownloadRules.completed(by: configuration.autoDownloadRules), keep: keep, now: now())
         try driver.change { batch in
             for episode in plan.enqueue {
@@ -47,7 +46,27 @@ final class Tidier: ServicePart {
                 try batch.handle(.wanted(task.media, .automatic))
             }
         }
-        if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan) } }
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan, of: podcast) } }
+    }
+
+    /// Divides the episodes of a show, and the buried ones that its feed lists, into those that `keep` retains and those
+    /// that it excludes or that can no longer be read.
+    private func divide(
+        _ podcast: ShowID, _ keep: Keep
+    ) throws -> (staying: [RetainedEpisode], leaving: [RetainedEpisode]) {
+        let episodes = try retained(of: podcast)
+        let leaving = Set(EpisodeRemovals(episodes, keep: keep, now: now()).removed)
+        return (episodes.filter { !leaving.contains($0.id) }, episodes.filter { leaving.contains($0.id) })
+    }
+
+    /// Restores the buried ones of these episodes.
+    private func restore(_ episodes: [RetainedEpisode], to podcast: ShowID) throws {
+        let returning = episodes.filter(\.isBuried).map(\.id)
+        if returning.isEmpty { return }
+        try library.unbury(episodes: returning, now: now())
+        rhythms[podcast] = nil
+        driver.report(returning.map { .changedEpisode($0) })
+        log.info("restored \(returning.count) episodes that keep now includes")
     }
 
     /// Tidies the show of an episode that was played, or marked as played or unplayed; see `follow(_: ShowID)`.
@@ -67,35 +86,33 @@ final class Tidier: ServicePart {
         try tidy(show)
     }
 
-    private func restore(_ podcast: ShowID, keep: Keep) throws {
-        let returning = try returning(to: podcast, keep: keep)
-        if returning.isEmpty { return }
-        try library.unbury(episodes: returning, now: now())
-        rhythms[podcast] = nil
-        driver.report(returning.map { .changedEpisode($0) })
-        log.info("restored \(returning.count) episodes that keep now includes")
-    }
-
     /// Restores removed episodes when the daemon starts, if the configuration's `keep` has changed and now retains
     /// them.
     func restoreKeptEpisodes() throws {
         let code = configuration.keep.code
         guard try library.recordedKeep() != code else { return }
         for podcast in try library.podcastsWithBuriedEpisodes() {
-            try restore(podcast, keep: settings(of: podcast).keep ?? configuration.keep)
+            let keep = settings(of: podcast).keep ?? configuration.keep
+            try restore(try divide(podcast, keep).staying, to: podcast)
         }
         try library.record(keep: code)
     }
 
-    /// Cancels or evicts automatic downloads that are no longer selected. Open files and pinned episodes stay.
-    private func drop(_ plan: AutoDownload) async {
+    /// Cancels or evicts automatic downloads that are no longer selected. Open files and pinned episodes stay, and so do
+    /// episodes that a person has requested since the plan was made.
+    private func drop(_ plan: AutoDownload, of podcast: ShowID) async {
+        func automatic(_ episodes: [EpisodeID]) throws -> [Episode] {
+            let facts = try RetainedEpisode.all(of: podcast, in: library)
+            let automatic = Set(facts.filter { $0.isAutomatic && !$0.pinned }.map(\.id))
+            return try episodes.filter(automatic.contains).compactMap { try library.episode(id: $0) }
+        }
         do {
-            for episode in plan.cancel { try await tasks.cancel(episode) }
-            for episode in plan.evict {
-                guard let row = try library.episode(id: episode), !row.pinned else { continue }
-                if let problem = try await tasks.dropBytes(of: row) { log.debug("\(row.name) stays: \(problem)") }
-                driver.changed(episode: episode)
+            try await tasks.cancel(try automatic(plan.cancel).map(\.id))
+            let evicted = try automatic(plan.evict)
+            for (episode, problem) in try await tasks.dropBytes(of: evicted) {
+                log.debug("episode \(episode) stays: \(problem)")
             }
+            driver.report(evicted.map { .changedEpisode($0.id) })
         } catch {
             log.error("\(error)")
         }
@@ -113,32 +130,16 @@ final class Tidier: ServicePart {
         log.info("removed \(episodes.count) episodes that keep excludes or that can no longer be read")
     }
 
-    /// Returns the episodes of a show with the facts that retention needs.
-    func retained(_ episodes: [Episode], of podcast: ShowID) throws -> [RetainedEpisode] {
-        let (automatic, declined) = try library.marks(of: podcast)
+    /// Returns the episodes of a show, and the buried ones that its feed lists. An episode also counts as open if a
+    /// mount has a lease on its cache file: the daemon may not know of the open, because a mount needs no grant if the
+    /// size is confirmed or the file is complete.
+    func retained(of podcast: ShowID) throws -> [RetainedEpisode] {
         let open = driver.clients.openEpisodes
-        return episodes.map { episode in
-            RetainedEpisode(
-                episode, isOpen: open.contains(episode.id) || hasLease(on: episode),
-                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
-                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        return try RetainedEpisode.all(of: podcast, in: library).map { episode in
+            var episode = episode
+            let hasLease = episode.cachedBytes > 0 && episode.file.map(engine.isRead) ?? false
+            episode.isOpen = open.contains(episode.id) || hasLease
+            return episode
         }
-    }
-
-    /// Returns the removed episodes of a show that are to be restored: its feed lists them, and the new `keep` retains
-    /// them.
-    func returning(to podcast: ShowID, keep: Keep) throws -> [EpisodeID] {
-        let buried = try library.buriedEpisodes(of: podcast)
-        if buried.isEmpty { return [] }
-        let living = try library.episodes(of: podcast)
-        let leaving = Set(EpisodeRemovals(try retained(living + buried, of: podcast), keep: keep, now: now()).removed)
-        return buried.map(\.id).filter { !leaving.contains($0) }
-    }
-
-    /// Returns whether a mount has the cache file of an episode open, as the mount's lease on the file shows. The
-    /// daemon may not know of the open: a mount needs no grant if the size is confirmed or the file is complete.
-    private func hasLease(on episode: Episode) -> Bool {
-        guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
-        return engine.isRead(rendition.file)
     }
 }

@@ -185,15 +185,11 @@ struct SimulatedCache {
         var known = snapshot
         var plan = policy.plan(for: known)
         var rounds = 0
-        while let file = plan.evictions.first {
+        while !plan.evictions.isEmpty {
             rounds += 1
             try check(rounds < 1_000, "evicts for ever")
-            if leased.contains(file) {
-                known.setOpen(file)
-            } else {
-                try remove(file)
-                known.remove(file)
-            }
+            for file in plan.evictions where !leased.contains(file) { try remove(file) }
+            known.remove(plan.evictions, open: leased.intersection(plan.evictions))
             plan = policy.plan(for: known)
         }
         policy.adopt(plan)

@@ -269,10 +269,40 @@ struct StoragePolicyTests {
 
     @Test mutating func expectedProgressNeedsNoNewPlan() {
         policy.adopt(policy.plan(for: snapshot([transfer(1, 600), transfer(2, 600)])))
-        #expect(policy.isPlanValid(in: snapshot(used: 100, [transfer(1, 600, received: 100), transfer(2, 600)])))
-        #expect(!policy.isPlanValid(in: snapshot(used: 600, [transfer(2, 600)])), "the first is complete")
-        #expect(!policy.isPlanValid(in: snapshot([transfer(1, 600), transfer(2, 600), transfer(3, 1)])))
-        #expect(!policy.isPlanValid(in: snapshot(used: 2_000, [transfer(1, 600), transfer(2, 600)])))
+        func covers(_ bytes: Int64, free: Int64 = 1 << 39) -> Bool {
+            policy.covers(bytes, diskTotal: 1 << 40, diskFree: free)
+        }
+        #expect(covers(100) && covers(600))
+        #expect(!covers(601), "more than the reservation, and no room for both")
+        #expect(covers(100, free: 600) && !covers(100, free: 599), "the disk needs room for the reserved rest")
+    }
+
+    /// A scan by a media library reads bytes that nothing has reserved.
+    @Test mutating func unreservedBytesNeedNoNewPlanWhileThereIsRoom() {
+        policy.adopt(policy.plan(for: snapshot([transfer(1, 600)])))
+        #expect(policy.covers(400, diskTotal: 1 << 40, diskFree: 1 << 39))
+        policy.adopt(policy.plan(for: snapshot(used: 100)))
+        #expect(policy.covers(900, diskTotal: 1 << 40, diskFree: 1 << 39))
+        #expect(!policy.covers(901, diskTotal: 1 << 40, diskFree: 1 << 39))
+    }
+
+    /// Evicting file by file, with a new plan after each, takes quadratic time.
+    @Test func onePlanEvictsAllThatALowerLimitExcludes() {
+        let files = (0..<5_000).map { file("\($0)", 1, used: $0) }
+        var state = snapshot(used: 5_000, files: files)
+        let plan = policy.plan(for: state)
+        #expect(plan.evictions.count == 4_000)
+        state.remove(plan.evictions)
+        #expect(state.files.count == 1_000 && state.used == 1_000)
+        #expect(policy.plan(for: state).evictions.isEmpty)
+    }
+
+    /// The cache's files are loaded only if a plan needs them.
+    @Test func aPlanWithoutShortageDoesNotDependOnTheFiles() {
+        let (files, transfers) = ([file("a", 10), file("b", 20)], [transfer(1, 600)])
+        let plan = policy.plan(for: snapshot(used: 30, transfers))
+        #expect(!plan.lacksRoom && plan == policy.plan(for: snapshot(used: 30, transfers, files: files)))
+        #expect(policy.plan(for: snapshot(used: 500, transfers)).lacksRoom)
     }
 
     // MARK: Limits and numbers

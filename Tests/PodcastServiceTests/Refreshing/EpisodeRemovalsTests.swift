@@ -93,21 +93,6 @@ struct EpisodeRemovalsTests {
         let episodes = [Self.episode(1) { $0.pinned = true }, Self.episode(2), Self.episode(3)]
         #expect(removed(episodes, .episodes(2)) == [97])
     }
-
-    @Test func factsAreTakenFromTheLibraryRow() {
-        let row = Episode(
-            id: 4, podcast: 1, name: "a.mp3", title: "A", published: nil, url: "https://m.example/a.mp3",
-            episodeType: "bonus", firstSeen: 77, listed: false, cachedBytes: 5, complete: true, played: true,
-            position: 3, pinned: true, download: Download(id: 1, episode: 4, session: "podfs"))
-        let facts = RetainedEpisode(row, isOpen: true, isMediaGone: true, isAutomatic: true, isDeclined: true)
-        #expect(
-            facts
-                == RetainedEpisode(
-                    id: 4, moment: 77, title: "A", type: "bonus", listed: false, cachedBytes: 5, complete: true,
-                    played: true,
-                    position: 3, pinned: true, hasTask: true, isOpen: true, isMediaGone: true, isAutomatic: true,
-                    isDeclined: true))
-    }
 }
 
 struct KeepTests {

@@ -76,8 +76,8 @@ struct ListCommand: PodfsCommand {
             let podcast = try library.podcast(id: show.id)
             let episodes = try library.episodes(of: show.id)
             let reasons = try AutoDownload.reasons(
-                of: episodes, show: show.id, in: library, count: configuration.autoDownload,
-                rules: configuration.autoDownloadRules, keep: configuration.keep, now: Int64(time(nil)))
+                of: show.id, in: library, count: configuration.autoDownload, rules: configuration.autoDownloadRules,
+                keep: configuration.keep, now: Int64(time(nil)))
             for episode in episodes where isWanted(episode) {
                 count += 1
                 let state = Self.state(of: episode, live[episode.id])
