@@ -12,6 +12,8 @@ package struct DaemonLauncher: Sendable {
     package let schema: Int
     /// The program to start: `podfs` itself.
     package let executable: String
+    /// The number of seconds to wait for the daemon's answer to the hello; a working daemon answers at once.
+    package var patience = 10.0
     /// Called with a message from the daemon for the user.
     package let onNotice: @Sendable (String) -> Void
 
@@ -27,10 +29,10 @@ package struct DaemonLauncher: Sendable {
 
     /// Connects to a running daemon, and blocks until it has responded. Makes an older daemon exit, and blocks until it
     /// has exited. Throws `ClientError`: `incompatible` for a newer daemon, or one with another library or cache;
-    /// `unreachable` as in `DaemonConnection.connect`.
+    /// `unreachable` if it does not respond, and as in `DaemonConnection.connect`.
     ///
     /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
-    /// - Returns: `nil` if no daemon runs, the running one does not respond, or it was older.
+    /// - Returns: `nil` if no daemon runs, the running one is exiting, or it was older.
     package func connect(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
@@ -55,7 +57,7 @@ package struct DaemonLauncher: Sendable {
         let hello = Hello(
             protocolVersion: protocolVersion, schema: schema, library: paths.library, cache: paths.cache,
             role: role, pid: getpid())
-        guard let welcome = greet(connection, hello) else {
+        guard let welcome = try greet(connection, hello) else {
             connection.close()
             return nil
         }
@@ -128,14 +130,18 @@ package struct DaemonLauncher: Sendable {
         }
     }
 
-    /// Sends the hello and blocks until the response, at most ten seconds; a working daemon responds at once.
-    private func greet(_ connection: DaemonConnection, _ hello: Hello) -> Welcome? {
+    /// Sends the hello and blocks until the response, at most for `patience`.
+    ///
+    /// - Returns: `nil` if the daemon has closed the connection.
+    private func greet(_ connection: DaemonConnection, _ hello: Hello) throws(ClientError) -> Welcome? {
         let answer = OneShot<Welcome?>()
         connection.send(.hello, WireJSON.encode(hello)) { result in
             guard case .success(let frame) = result, frame.kind == .welcome else { return answer.deliver(nil) }
             answer.deliver(WireJSON.decode(Welcome.self, frame.payload))
         }
-        return answer.wait(seconds: 10) ?? nil
+        if let welcome = answer.wait(seconds: patience) { return welcome }
+        connection.close()
+        throw ClientError(.unreachable, "the daemon does not answer at \(paths.socket): see podfs doctor")
     }
 
     /// Asks a daemon to exit, and blocks until it has exited, at most about 20 seconds.

@@ -90,7 +90,10 @@ package enum Command: Sendable, Codable, Equatable {
     case renameByTemplate(podcasts: [ShowID], isDryRun: Bool)
     /// Fetches a feed and returns the JSON that `podfs inspect` prints. Stores nothing.
     case inspect(url: String)
+    /// Returns all tasks.
     case tasks
+    /// Returns the tasks that a status lists, and counts the others. The reply is `status`.
+    case status
     case counters
     /// Performs an action on episodes. The reply is `acted`.
     case act(TaskAction, episodes: [EpisodeID])
@@ -167,6 +170,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case refreshed([RefreshResult])
     case renamed([RenamedPath])
     case tasks([TaskInfo])
+    case status(TaskList)
     case counters(Counters)
     case text(String)
     /// The number of episodes or uploads for which the action succeeded, and a message for each failure.

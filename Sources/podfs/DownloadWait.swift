@@ -27,8 +27,8 @@ struct DownloadWait {
         let board = TaskBoard()
         /// Whether the current daemon has sent an event.
         var hasArrived = false
-        /// The number of downloads that have ended, including failed and cancelled ones.
-        var ended = 0
+        /// The episodes whose downloads have ended, including failed and cancelled ones, in any order.
+        var ended: Set<EpisodeID> = []
         var retryErrors = RetryErrorLog()
     }
 
@@ -60,6 +60,7 @@ struct DownloadWait {
     func run() async throws -> [String] {
         _ = try installation.configuration()
         let progress = ProgressLine()
+        let wanted = Set(episodes)
         defer { progress.finish() }
         let events = Mutex(EventState())
         var remaining = Remaining(episodes: episodes)
@@ -73,15 +74,19 @@ struct DownloadWait {
                         let now = ContinuousClock.now.seconds
                         events.board.apply(event, now: now)
                         events.hasArrived = true
+                        if event.endsTask, let episode = event.episode, wanted.contains(episode) {
+                            events.ended.insert(episode)
+                        }
                         if !progress.isShown, let line = events.retryErrors.line(for: event) { Terminal.error(line) }
                         progress.show(
                             ProgressText.downloads(
-                                events.board, done: events.ended, of: episodes.count, now: now))
+                                events.board, done: events.ended.count, of: episodes.count, now: now))
                     }
                 })
             defer { session.close() }
             do {
-                try await finish(&remaining, in: session) { ended in events.withLock { $0.ended = ended } }
+                try await finish(&remaining, in: session) { episode in events.withLock { _ = $0.ended.insert(episode) }
+                }
                 return remaining.problems
             } catch {
                 guard let error = error as? ClientError, error.code == .disconnected else { throw error }
@@ -107,9 +112,9 @@ struct DownloadWait {
     /// Starts the remaining downloads, and waits until each has ended, or until all that have not ended wait for space.
     /// Records the results in `remaining`. Throws `ClientError` if the daemon exits before that.
     ///
-    /// - Parameter onFinish: Called with the number of downloads that have ended.
+    /// - Parameter onMissed: Called with each episode whose download ended while no daemon was connected.
     private func finish(
-        _ remaining: inout Remaining, in session: TransferSession, onFinish: (Int) -> Void
+        _ remaining: inout Remaining, in session: TransferSession, onMissed: (EpisodeID) -> Void
     ) async throws {
         // Final events of tasks that ended while this command was not connected to a daemon.
         var missed: [EpisodeID: Event] = [:]
@@ -124,6 +129,7 @@ struct DownloadWait {
         for episode in remaining.episodes {
             if let end = missed[episode] {
                 remaining.record(end, path: end.path ?? "")
+                onMissed(episode)
                 continue
             }
             let task = try await session.downloadTask(episode: episode)
@@ -131,6 +137,7 @@ struct DownloadWait {
             // a number, until it is cancelled.
             if remaining.started.contains(episode), task.info.id == 0, task.info.state != .cached {
                 remaining.recordCancelled(episode, path: task.info.path)
+                onMissed(episode)
                 continue
             }
             tasks.append(task)
@@ -140,7 +147,6 @@ struct DownloadWait {
             try await task.resume()
             remaining.started.insert(task.episode)
         }
-        onFinish(episodes.count - remaining.episodes.count)
         while !tasks.isEmpty {
             var waiting: [(task: DownloadTask, event: Event)] = []
             for task in tasks {
@@ -150,7 +156,6 @@ struct DownloadWait {
                     continue
                 }
                 remaining.record(event, episode: task.episode, path: task.info.path)
-                onFinish(episodes.count - remaining.episodes.count)
             }
             let remain = waiting.map(\.task.episode)
             // Downloads that waited for space may have got space when others ended.

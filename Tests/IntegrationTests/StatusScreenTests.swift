@@ -64,7 +64,7 @@ struct StatusScreenTests {
         let hostile = "番組\u{1B}[2J/\u{9B}31m 👩‍👩‍👧‍👦 e\u{301}pisode \u{202E}3pm.mp3\nnext"
         let tasks = (1...30).map { (number: Int) -> TaskInfo in
             task(
-                TaskID(Int64(number)), hostile, state: StatusReport.counted[number % 4],
+                TaskID(Int64(number)), hostile, state: TaskState.counted[number % 4],
                 expected: number % 3 == 0 ? nil : 32 << 20,
                 error: number % 4 == 3 ? "the server said \u{1B}]0;x\u{7}" : nil)
         }

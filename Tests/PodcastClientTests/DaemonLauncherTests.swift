@@ -48,6 +48,18 @@ struct DaemonLauncherTests {
 
     @Test func withoutADaemonNoConnectionIsReturned() throws { #expect(try launcher().connect(role: .command) == nil) }
 
+    /// A stopped process still accepts connections. To report "no daemon" would be wrong: `status` would print "no
+    /// active tasks".
+    @Test func aDaemonThatDoesNotAnswerIsAnError() throws {
+        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
+        let server = try FrameServer(path: paths.socket)
+        var launcher = try launcher()
+        launcher.patience = 0.1
+        let error = #expect(throws: ClientError.self) { try launcher.connect(role: .command) }
+        #expect(error?.code == .unreachable && error?.message.contains("does not answer") == true)
+        #expect(server.frames.map(\.kind) == [.hello])
+    }
+
     @Test func theHelloDescribesTheClient() async throws {
         let server = try daemon(welcome(schema: 4))
         let connection = try #require(try launcher(schema: 4).connect(role: .mount))

@@ -185,6 +185,18 @@ struct StatusReportTests {
                 """)
     }
 
+    @Test func tasksThatAreNotListedAreCounted() throws {
+        var report = StatusReport(tasks: [task(1)])
+        #expect(try json(report)["omitted"] == nil)
+        report.omitted = [.queued: 4_900, .failed: 2]
+        let lines = report.text.split(separator: "\n")
+        #expect(lines.first == "1 running, 4900 queued, 0 suspended, 2 failed, 3 B/s")
+        #expect(lines.last == "4902 more; podfs status --all lists them")
+        #expect(try json(report)["omitted"] as? Int == 4_902)
+        let summary = try #require(try json(report)["summary"] as? [String: Any])
+        #expect(summary["queued"] as? Int == 4_900)
+    }
+
     @Test func hostileNamesAreEscapedForTheTerminal() {
         let path = "Show\u{1B}]0;x\u{7}/a\nb\r\u{85}\u{2028}\u{2029}\u{202E}3pm\u{2066}\u{61C}\u{200F}.mp3"
         let text = StatusReport(tasks: [task(path: path, state: .failed, error: "line 1\nline 2\u{1B}[2J")]).text

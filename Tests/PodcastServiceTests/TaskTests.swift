@@ -355,6 +355,29 @@ struct TaskTests {
         await daemon.stop()
     }
 
+    /// More episodes than a command handles in one turn.
+    @Test func aLongQueueIsCancelledByOneCommand() async throws {
+        home.publish(episodes: 300)
+        let gate = Gate(heldAt: 1_000)
+        for number in 1...300 {
+            home.web.serve("/feed-\(number).mp3", Resource(home.content(number), etag: "\"m\(number)\"")) { _ in
+                .hold(gate)
+            }
+        }
+        let (daemon, client) = try await start()
+        let show = try #require(try daemon.library.podcasts().first)
+        let ids = try daemon.library.episodes(of: show.id).map(\.id)
+        #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 300, problems: []))
+        guard case .status(let list) = try await client.perform(.status) else {
+            Issue.record("no status")
+            return
+        }
+        #expect(list.tasks.count == TaskList.limit && list.omitted.values.reduce(0, +) == 200)
+        #expect(try await client.perform(.act(.cancel, episodes: ids)) == .acted(count: 300, problems: []))
+        #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
+        await daemon.stop()
+    }
+
     @Test func theHookRunsForCompleteDownloads() async throws {
         home.publish()
         let output = home.directory.file("done")

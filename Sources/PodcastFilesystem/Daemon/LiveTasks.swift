@@ -34,17 +34,26 @@ package final class LiveTasks: Sendable {
     }
 
     private struct State {
-        var tasks: [Key: Task] = [:]
+        private(set) var tasks: [Key: Task] = [:]
+        /// The rates of the running tasks in bytes per second. Only these count: a suspended task's last rate no longer
+        /// applies.
+        private var running: [Key: Double] = [:]
         var retryErrors: [Key: RetryError] = [:]
         /// The received ranges of the previous generation, for episodes whose rendition was replaced.
         var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
 
-        mutating func recordRate(_ second: Int64) {
-            // Only running tasks count: a suspended task's last rate no longer applies.
-            rates.record(
-                tasks.values.reduce(0) { $0 + ($1.info.state == .running ? $1.info.rate ?? 0 : 0) }, at: second)
+        subscript(_ key: Key) -> Task? {
+            get { tasks[key] }
+            set {
+                tasks[key] = newValue
+                running[key] = newValue?.info.state == .running ? newValue?.info.rate : nil
+            }
         }
+
+        mutating func removeTasks() { (tasks, running) = ([:], [:]) }
+
+        mutating func recordRate(_ second: Int64) { rates.record(running.values.reduce(0, +), at: second) }
     }
 
     private let state = Mutex(State())
@@ -55,7 +64,7 @@ package final class LiveTasks: Sendable {
     /// was lost. Errors other than those of waiting opens stay.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
-            state.tasks = [:]
+            state.removeTasks()
             state.retryErrors = state.retryErrors.filter { $0.value.info == nil }
             for info in tasks {
                 if info.id == 0, let error = info.error {
@@ -65,7 +74,7 @@ package final class LiveTasks: Sendable {
                 var info = info
                 info.received = Self.bytes(info.received)
                 info.expected = info.expected.map(Self.bytes)
-                state.tasks[Self.key(info)] = Task(info: info)
+                state[Self.key(info)] = Task(info: info)
             }
             state.recordRate(SystemClock.monotonic.seconds)
         }
@@ -99,7 +108,7 @@ package final class LiveTasks: Sendable {
             guard !event.endsTask || event.kind == .failed, report.state != .remote, report.state != .cached,
                 let number = report.id
             else {
-                state.tasks[key] = nil
+                state[key] = nil
                 return
             }
             var task =
@@ -119,7 +128,7 @@ package final class LiveTasks: Sendable {
             task.info.expected = report.expected.map(Self.bytes) ?? task.info.expected
             task.generation = report.generation ?? task.generation
             task.ranges = report.ranges ?? task.ranges
-            state.tasks[key] = task
+            state[key] = task
         }
     }
 
@@ -171,9 +180,9 @@ extension StatusReport {
     /// Converts the daemon's tasks to a report.
     ///
     /// - Parameter now: Seconds since 1970 UTC.
-    package init(_ tasks: [TaskInfo], now: Int64 = Int64(time(nil))) {
+    package init(_ list: TaskList, now: Int64 = Int64(time(nil))) {
         self.init(
-            tasks: tasks.map { info in
+            tasks: list.tasks.map { info in
                 var task = StatusReport.Task(
                     id: info.id, kind: info.kind.rawValue, path: info.path, state: info.state,
                     received: info.received, expected: info.expected, rate: info.rate, error: info.error,
@@ -182,5 +191,9 @@ extension StatusReport {
                 task.retryIn = info.nextTry.flatMap { $0 >= now ? Double($0 - now) : nil }
                 return task
             })
+        omitted = list.omitted
     }
+
+    /// Converts all of the daemon's tasks to a report.
+    package init(_ tasks: [TaskInfo], now: Int64 = Int64(time(nil))) { self.init(TaskList(tasks), now: now) }
 }

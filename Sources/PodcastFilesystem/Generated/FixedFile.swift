@@ -168,7 +168,8 @@ extension PodcastFilesystem {
     }
 
     fileprivate func statusReport() throws -> StatusReport {
-        StatusReport(link.isConnected ? live.all : try library.outstandingTasks())
+        StatusReport(
+            TaskList(link.isConnected ? live.all : try library.outstandingTasks(), limit: TaskList.limit))
     }
 
     fileprivate func statusPage() throws -> StatusPage {

@@ -64,6 +64,7 @@ package struct StatusPage: Sendable {
             page.add("<ul class=\"tasks\">\n")
             for task in report.tasks { add(task, to: &page) }
             page.add("</ul>\n")
+            if report.omittedCount > 0 { page.add("<p class=\"facts\">\(report.omittedText)</p>\n") }
         } else {
             page.add(
                 "<p class=\"none\">Nothing is being transferred. Downloads, uploads and refreshes show up here.</p>\n")
@@ -141,7 +142,7 @@ package struct StatusPage: Sendable {
     private func add(_ task: StatusReport.Task, to page: inout PageText) {
         // The style sheet covers only the states that the summary counts. A task in any other state looks like a queued
         // one.
-        let style = StatusReport.counted.contains(task.state) ? task.state : .queued
+        let style = TaskState.counted.contains(task.state) ? task.state : .queued
         page.add("<li class=\"\(style.rawValue)\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)
         if Self.aboutShows.contains(task.kind), let show = parts.first {

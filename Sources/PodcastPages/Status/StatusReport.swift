@@ -66,6 +66,8 @@ package struct StatusReport: Sendable, Equatable {
     }
 
     package var tasks: [Task]
+    /// The number of tasks that are not in `tasks`, by state.
+    package var omitted: [TaskState: Int] = [:]
     /// Due work that is being skipped, and why; one line each.
     package var skipped: [String] = []
     /// The number of episodes that probes, programs that read only headers and tags, have opened or read since the
@@ -79,13 +81,16 @@ package struct StatusReport: Sendable, Equatable {
         PlainText.oneLine(error) + (retryIn.map { "; next try in \(TimeText.duration($0))" } ?? "")
     }
 
-    /// The states that a report counts; active ones first.
-    package static let counted: [TaskState] = [.running, .queued, .suspended, .failed]
-
-    /// The number of tasks in each of the `counted` states.
+    /// The number of tasks in each of the states `TaskState.counted`.
     package var counts: [(state: TaskState, count: Int)] {
-        Self.counted.map { state in (state, tasks.count { $0.state == state }) }
+        TaskState.counted.map { state in (state, tasks.count { $0.state == state } + (omitted[state] ?? 0)) }
     }
+
+    /// The number of tasks that are not listed.
+    package var omittedCount: Int { omitted.values.reduce(0, +) }
+
+    /// The line that counts the tasks that are not listed.
+    var omittedText: String { "\(omittedCount) more; podfs status --all lists them" }
 
     /// The total rate of all tasks in bytes per second.
     package var rate: Double { tasks.reduce(0) { $0 + ($1.rate ?? 0) } }
@@ -103,6 +108,7 @@ package struct StatusReport: Sendable, Equatable {
                         + (probed.map { [("probed", .int(Int64($0)))] } ?? []))
             ),
         ]
+        if omittedCount > 0 { members.append(("omitted", .int(Int64(omittedCount)))) }
         // The member is omitted if nothing is skipped, which is usual.
         if !skipped.isEmpty { members.append(("skipped", .array(skipped.map { .string($0) }))) }
         return .object(members)
@@ -121,6 +127,7 @@ package struct StatusReport: Sendable, Equatable {
         let heading = counts.map { "\($0.count) \($0.state.rawValue)" } + [ByteText.rate(rate)]
         var lines = [heading.joined(separator: ", ")]
         lines += tasks.map(\.line)
+        if omittedCount > 0 { lines.append(omittedText) }
         return lines.joined(separator: "\n") + "\n" + notes
     }
 }

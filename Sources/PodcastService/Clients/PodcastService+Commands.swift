@@ -25,6 +25,8 @@ extension PodcastService {
         if command == .leave { driver.report(.exitRequested) }
     }
 
+    private var allTasks: [TaskInfo] { driver.waitingOpens() + driver.core.list(refresher.feeds.tasks) }
+
     private func execute(_ command: Command, for client: ClientConnection) async throws -> Reply {
         driver.drainEvents()
         switch command {
@@ -46,7 +48,8 @@ extension PodcastService {
                 throw Failure(message: "\(PrivateAddress(url).visible): no answer")
             }
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
-        case .tasks: return .tasks(driver.waitingOpens() + driver.core.list(refresher.feeds.tasks))
+        case .tasks: return .tasks(allTasks)
+        case .status: return .status(TaskList(allTasks, limit: TaskList.limit))
         case .counters: return .counters(counters)
         case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
         case .publish(let request): return try uploads.publish(request)

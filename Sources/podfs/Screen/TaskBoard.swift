@@ -66,7 +66,7 @@ final class TaskBoard {
 
     /// Returns the tasks, ordered by state, active ones first, then by start.
     func tasks(now: Double) -> [StatusReport.Task] {
-        let order = StatusReport.counted
+        let order = TaskState.counted
         func rank(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
         return StatusReport(live.all).tasks.map { task in
             var task = task

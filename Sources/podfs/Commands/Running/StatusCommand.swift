@@ -21,6 +21,9 @@ struct StatusCommand: PodfsCommand {
               podfs status --json
             """)
 
+    @Flag(help: "List all tasks, not only the first 100.")
+    var all = false
+
     @Flag(help: "Print JSON.")
     var json = false
 
@@ -28,6 +31,7 @@ struct StatusCommand: PodfsCommand {
     var watch = false
 
     func validate() throws {
+        if watch, all { throw ValidationError("--watch displays all tasks: leave out --all") }
         if watch, json { throw ValidationError("--json prints once; for a stream of JSON: podfs events --json") }
     }
 
@@ -47,13 +51,18 @@ struct StatusCommand: PodfsCommand {
     private func report(_ installation: Installation) async throws -> StatusReport {
         if let daemon = try installation.runningDaemon() {
             defer { daemon.close() }
-            guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return StatusReport(tasks: []) }
-            var report = StatusReport(tasks)
+            var report: StatusReport
+            switch try await daemon.perform(all ? .tasks : .status) {
+            case .tasks(let tasks): report = StatusReport(tasks)
+            case .status(let list): report = StatusReport(list)
+            default: throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+            }
             if json, case .counters(let counters) = try await daemon.perform(.counters) {
                 report.probed = counters.probed
             }
             return report
         }
-        return StatusReport(try installation.library()?.outstandingTasks() ?? [])
+        let tasks = try installation.library()?.outstandingTasks() ?? []
+        return StatusReport(TaskList(tasks, limit: all ? .max : TaskList.limit))
     }
 }
